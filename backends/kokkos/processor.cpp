@@ -1,0 +1,1 @@
+#include "backends/kokkos/processor.h"

@@ -1,0 +1,12 @@
+#pragma once
+#include "core/machine/program_table.h"
+
+namespace cortado::reference {
+
+struct Launch;  // one launch in progress: worker count, scratch, failure slot
+
+/// Runs a type-erased program on this backend's cluster.
+using Entry = void (*)(Launch& launch, const void* program);
+using Programs = ProgramTable<Entry>;
+
+}  // namespace cortado::reference

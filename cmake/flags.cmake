@@ -1,0 +1,20 @@
+# cortado_flags: an interface library that all of Cortado's own targets link.
+add_library(cortado_flags INTERFACE)
+target_include_directories(cortado_flags INTERFACE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/generated)
+target_compile_features(cortado_flags INTERFACE cxx_std_17)
+
+set(cxx_only "$<COMPILE_LANGUAGE:CXX>")
+target_compile_options(cortado_flags INTERFACE $<${cxx_only}:-Wall -Wextra -Wshadow -Wnon-virtual-dtor>)
+if(CORTADO_WERROR)
+  target_compile_options(cortado_flags INTERFACE $<${cxx_only}:-Werror>)
+endif()
+if(CORTADO_ARCH)
+  target_compile_options(cortado_flags INTERFACE $<${cxx_only}:-march=${CORTADO_ARCH}>)
+endif()
+# Selects and square roots vectorise only if they need not set errno or raise flags; results stay IEEE.
+target_compile_options(cortado_flags INTERFACE $<${cxx_only}:-fno-math-errno -fno-trapping-math>)
+if(CORTADO_SANITIZE)
+  target_compile_options(cortado_flags INTERFACE $<${cxx_only}:-fsanitize=address,undefined -fno-sanitize-recover=undefined
+                         -fno-omit-frame-pointer>)
+  target_link_options(cortado_flags INTERFACE -fsanitize=address,undefined)
+endif()

@@ -1,0 +1,64 @@
+# Program units: each backend compiles the cluster programs in generated units, so that a backend's headers stay out
+# of layer files and each backend uses its own compiler and language standard.
+#
+#   cortado_programs(FOLDER PROGRAM...)   lists the programs that FOLDER/programs.h defines
+#   cortado_program_library(TARGET BACKEND NAME FOLDER...)
+#       makes library TARGET with one unit per folder for BACKEND (reference, kokkos), and the generated header
+#       "programs/BACKEND_NAME.h", which declares  cortado::BACKEND::Programs cortado::BACKEND::NAME();
+
+set_property(GLOBAL PROPERTY CORTADO_PROGRAM_FOLDERS "")
+
+function(cortado_programs folder)
+  set_property(GLOBAL APPEND PROPERTY CORTADO_PROGRAM_FOLDERS ${folder})
+  set_property(GLOBAL PROPERTY CORTADO_PROGRAMS_OF_${folder} "${ARGN}")
+endfunction()
+
+function(cortado_program_library target backend name)
+  set(made ${CMAKE_BINARY_DIR}/generated/programs)
+  set(units "")
+  set(declarations "")
+  set(calls "")
+  foreach(folder ${ARGN})
+    get_property(programs GLOBAL PROPERTY CORTADO_PROGRAMS_OF_${folder})
+    string(MAKE_C_IDENTIFIER ${folder} id)
+    set(adds "")
+    foreach(program ${programs})
+      string(APPEND adds "  add_program<${program}>(table);\n")
+    endforeach()
+    file(CONFIGURE OUTPUT ${made}/${backend}_${id}.cpp @ONLY CONTENT
+"#include \"backends/${backend}/launch.h\"
+#include \"${folder}/programs.h\"
+
+namespace cortado::${backend} {
+void add_${id}(Programs& table);
+void add_${id}(Programs& table) {
+${adds}}
+}  // namespace cortado::${backend}
+")
+    list(APPEND units ${made}/${backend}_${id}.cpp)
+    string(APPEND declarations "void add_${id}(Programs& table);\n")
+    string(APPEND calls "  add_${id}(table);\n")
+  endforeach()
+  file(CONFIGURE OUTPUT ${made}/${backend}_${name}.h @ONLY CONTENT
+"#pragma once
+#include \"backends/${backend}/programs.h\"
+namespace cortado::${backend} {
+Programs ${name}();
+}
+")
+  file(CONFIGURE OUTPUT ${made}/${backend}_${name}.cpp @ONLY CONTENT
+"#include \"programs/${backend}_${name}.h\"
+namespace cortado::${backend} {
+${declarations}
+Programs ${name}() {
+  Programs table;
+${calls}  return table;
+}
+}  // namespace cortado::${backend}
+")
+  add_library(${target} STATIC ${units} ${made}/${backend}_${name}.cpp)
+  target_link_libraries(${target} PUBLIC cortado_${backend})
+  if(COMMAND cortado_${backend}_program_units)
+    cmake_language(CALL cortado_${backend}_program_units ${target} ${units})
+  endif()
+endfunction()

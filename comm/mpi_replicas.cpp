@@ -1,0 +1,1 @@
+#include "comm/mpi_replicas.h"

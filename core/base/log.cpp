@@ -1,0 +1,34 @@
+#include "core/base/log.h"
+
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+namespace cortado {
+namespace {
+spdlog::level::level_enum level_of(Severity severity) {
+  switch (severity) {
+    case Severity::info: return spdlog::level::info;
+    case Severity::warning: return spdlog::level::warn;
+    case Severity::error: return spdlog::level::err;
+  }
+  return spdlog::level::err;
+}
+
+spdlog::logger& logger() {
+  static const auto instance = [] {
+    auto made = spdlog::stderr_logger_mt("cortado");
+    made->set_pattern("%L%m%d %T.%f %t %s:%#] %v");
+    made->flush_on(spdlog::level::info);
+    return made;
+  }();
+  return *instance;
+}
+}  // namespace
+
+void open_log(bool silent) { logger().set_level(silent ? spdlog::level::err : spdlog::level::info); }
+
+void log_line(Severity severity, const char* file, int line, const std::string& text) {
+  logger().log(spdlog::source_loc{file, line, ""}, level_of(severity), spdlog::string_view_t(text));
+}
+
+}  // namespace cortado

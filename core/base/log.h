@@ -1,0 +1,35 @@
+#pragma once
+#include <sstream>
+#include <string>
+
+namespace cortado {
+
+enum class Severity { info, warning, error };
+
+/// Opens the log on standard error with glog's line prefix, `I1120 13:39:22.381027 25210 solver.cpp:204] `,
+/// which Caffe's log tools read. `silent` drops info and warnings (ranks other than 0).
+void open_log(bool silent);
+
+/// Writes one line. Thread-safe.
+void log_line(Severity severity, const char* file, int line, const std::string& text);
+
+/// Collects one line with `<<` and writes it when destroyed. Use through CORTADO_LOG.
+class LogLine {
+ public:
+  LogLine(Severity severity, const char* file, int line) : severity_(severity), file_(file), line_(line) {}
+  LogLine(const LogLine&) = delete;
+  LogLine& operator=(const LogLine&) = delete;
+  ~LogLine() { log_line(severity_, file_, line_, text_.str()); }
+  std::ostream& stream() { return text_; }
+
+ private:
+  Severity severity_;
+  const char* file_;
+  int line_;
+  std::ostringstream text_;
+};
+
+}  // namespace cortado
+
+/// CORTADO_LOG(info) << "Iteration " << n;  A macro, because the line carries its own file and line number.
+#define CORTADO_LOG(severity) ::cortado::LogLine(::cortado::Severity::severity, __FILE__, __LINE__).stream()

@@ -1,0 +1,34 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "core/base/types.h"
+
+namespace cortado {
+
+/// A many-core processor as data (swCaffe section II-A): `core_groups` management cores, each with a compute
+/// cluster of mesh_rows x mesh_cols CPEs that work out of private scratchpads. Layers and planners ask this
+/// and nothing else about the machine. Rates are per core group.
+struct MachineSpec {
+  std::string name;         ///< "openmp", "cuda", "reference", "sw26010"
+  std::string description;  ///< one line for people: processor model, threads
+  int core_groups = 1;
+  int cpes = 1;       ///< compute elements of one core group
+  int mesh_rows = 1;  ///< rows of CPEs that share tiles in a tile program; 1 where sharing vanishes
+  int mesh_cols = 1;
+  i64 scratch_bytes = 0;          ///< scratchpad of one CPE (LDM; shared memory; a share of the L2 cache)
+  bool lines_in_scratch = false;  ///< whether `get` and `out` occupy scratchpad; false: they borrow the memory
+  bool host_memory = true;        ///< whether cluster memory is the host's, so that copies are free
+  int simd_bytes = 4;             ///< width of one vector register, or of a warp's access
+  i64 line_bytes = 2048;          ///< smallest contiguous transfer that reaches most of the bandwidth (principle 3)
+  double clock_hz = 0;            ///< 0: not known
+  double peak_flops = 0;          ///< single-precision flop/s, 0: not known
+  double bandwidth = 0;           ///< memory bytes/s for large transfers, 0: not known
+  struct Transfer {
+    i64 block_bytes;
+    double bytes_per_second;
+  };
+  std::vector<Transfer> transfers;  ///< bandwidth by block size, ascending; empty: flat
+};
+
+}  // namespace cortado

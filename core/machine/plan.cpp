@@ -1,0 +1,55 @@
+#include "core/machine/plan.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+
+namespace cortado {
+namespace {
+constexpr i64 kAlign = 128;  // the widest any backend wants: a CUDA sector pair, two AVX-512 lines
+i64 round_up(i64 n, i64 to) { return (n + to - 1) / to * to; }
+}  // namespace
+
+Buf PlanBuilder::line(const char* name, i64 bytes, int slots) { return book(name, Use::line, bytes, slots); }
+
+Buf PlanBuilder::tile(const char* name, i64 bytes, int slots) { return book(name, Use::tile, bytes, slots); }
+
+Buf PlanBuilder::book(const char* name, Use use, i64 bytes, int slots) {
+  Buf place;
+  place.bytes = static_cast<std::uint32_t>(round_up(std::max<i64>(bytes, 1), kAlign));
+  place.slots = slots;
+  place.id = static_cast<std::int32_t>(bookings_.size());
+  place.offset = static_cast<std::uint32_t>(used_);
+  if (use == Use::tile || spec_.lines_in_scratch) used_ += i64{place.bytes} * slots;
+  bookings_.push_back({name, use, place});
+  return place;
+}
+
+std::string PlanBuilder::reason() const {
+  if (fits()) return "";
+  std::string text =
+      "needs " + std::to_string(used_) + " bytes of scratchpad, a CPE has " + std::to_string(spec_.scratch_bytes) + ":";
+  for (const auto& b : bookings_)
+    text += " " + b.name + " " + std::to_string(b.place.slots) + " x " + std::to_string(b.place.bytes);
+  return text;
+}
+
+Plan PlanBuilder::plan(i64 work_items) const {
+  if (!fits()) throw PlanError("", reason(), "use smaller tiles");
+  Plan plan;
+  plan.bookings = bookings_;
+  plan.scratch_bytes = used_;
+  plan.work_items = work_items;
+  return plan;
+}
+
+i64 line_elements(const MachineSpec& spec, i64 n, int buffers, i64 element_bytes) {
+  const i64 vector = std::max<i64>(1, spec.simd_bytes / element_bytes);
+  const i64 fit = std::max(vector, spec.scratch_bytes / buffers / element_bytes / 32 * 32);
+  const i64 spread = round_up(std::max<i64>(1, (n + spec.cpes - 1) / spec.cpes), vector);
+  const i64 worth = std::max(vector, spec.line_bytes / element_bytes);
+  // Long lines pay the transfer start-up once; lines shorter than `worth` waste bandwidth even if CPEs idle.
+  return std::max<i64>(1, std::min({fit, std::max(spread, worth), round_up(std::max<i64>(n, 1), vector)}));
+}
+
+}  // namespace cortado

@@ -1,0 +1,78 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "core/base/types.h"
+#include "core/machine/machine_spec.h"
+
+namespace cortado {
+
+/// How many slots a pipeline rotates through: with `two`, fetch i+1 runs before work i (double buffering).
+enum class Depth : int { one = 1, two = 2 };
+
+/// A place in every CPE's scratchpad that a plan booked and the launch grants: `slots` consecutive areas of
+/// `bytes` each, starting at `offset`. Plain data: programs carry it by value.
+struct Buf {
+  std::uint32_t offset = 0;
+  std::uint32_t bytes = 0;
+  std::int32_t slots = 0;
+  std::int32_t id = 0;  ///< position in the plan's list of bookings; names the buffer in errors
+};
+
+/// What a booking is for. Lines (`get`, `out`, `update`, `keep`) may borrow the memory itself and then cost
+/// nothing; tiles (`stage`, `acc`) are always private.
+enum class Use { line, tile };
+
+/// A launch's scratchpad list. The same list sizes LDM, CUDA shared memory and OpenMP scratch.
+struct Plan {
+  struct Booking {
+    std::string name;
+    Use use;
+    Buf place;
+  };
+  std::vector<Booking> bookings;
+  i64 scratch_bytes = 0;  ///< what one CPE is granted
+  i64 work_items = 0;     ///< lines or tiles of the launch, 0: not known; a backend need not start more workers
+};
+
+/// Books scratchpad against a machine's budget. A plan that does not fit is not a plan: `reason` says why.
+///
+///   PlanBuilder book(group.spec());
+///   program.in = book.line("in", row_bytes, Depth::two);
+///   if (!book.fits()) return refuse(book.reason());
+///   group.launch(program, book.plan(lines));
+class PlanBuilder {
+ public:
+  explicit PlanBuilder(const MachineSpec& spec) : spec_(spec) {}
+
+  /// Books `slots` areas of `bytes` (rounded up to 128) for lines or for tiles.
+  Buf line(const char* name, i64 bytes, int slots);
+  Buf line(const char* name, i64 bytes, Depth depth) { return line(name, bytes, static_cast<int>(depth)); }
+  Buf tile(const char* name, i64 bytes, int slots);
+  Buf tile(const char* name, i64 bytes, Depth depth) { return tile(name, bytes, static_cast<int>(depth)); }
+
+  bool fits() const { return used_ <= spec_.scratch_bytes; }
+
+  /// Scratchpad bytes still free, negative when the plan does not fit.
+  i64 left() const { return spec_.scratch_bytes - used_; }
+
+  /// Empty when it fits; else every booking with its bytes, the sum and the budget.
+  std::string reason() const;
+
+  /// The plan. Throws PlanError with `reason()` when it does not fit.
+  Plan plan(i64 work_items) const;
+
+ private:
+  Buf book(const char* name, Use use, i64 bytes, int slots);
+
+  const MachineSpec& spec_;
+  i64 used_ = 0;
+  std::vector<Plan::Booking> bookings_;
+};
+
+/// The number of elements of `element_bytes` that a line of a streaming program should hold when it can hold
+/// any: as long as `buffers` such lines fit a scratchpad, not longer than needed to keep `n` elements spread
+/// over all CPEs, a multiple of the vector width, and at least 1.
+i64 line_elements(const MachineSpec& spec, i64 n, int buffers, i64 element_bytes = 4);
+
+}  // namespace cortado

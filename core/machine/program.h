@@ -1,0 +1,149 @@
+#pragma once
+#include "core/base/types.h"
+#include "core/machine/plan.h"
+
+namespace cortado {
+
+/// Identifies a program type within one executable.
+using ProgramKey = const void*;
+
+template <class Program>
+struct ProgramTag {
+  static constexpr char mark = 0;
+};
+template <class Program>
+ProgramKey program_key() {
+  return &ProgramTag<Program>::mark;
+}
+
+// A *program* is a trivially copyable struct that the management side fills in and launches on a compute cluster:
+//
+//   struct AddOne {
+//     static constexpr const char* label = "add_one";   // what profilers and errors show
+//     const float* x; float* y; i64 n, block; Buf in, out; Depth depth;
+//     template <class C> CORTADO_FN void operator()(C& c) const {
+//       const i64 block = this->block, n = this->n;
+//       c.lines((n + block - 1) / block, depth,
+//         [&](i64 i) { return c.get(in, x + i * block, min(block, n - i * block)); },
+//         [&](i64 i, auto& line) {
+//           auto q = c.out(out, y + i * block, line.n);
+//           c.each(line.n, [&](i64 j) { q.set(j, line[j] + 1.0f); });
+//           c.put(q);
+//         });
+//     }
+//   };
+//
+// It holds pointers into cluster memory, sizes and Bufs; no containers, no virtuals, no exceptions, no allocation.
+// The *context* `c` is the backend's. What every context offers (T is float, double, int or a 32-bit word):
+//
+// Who am I
+//   C::mesh_rows, C::mesh_cols   compile-time mesh of a tile program, 1 x 1 where sharing vanishes
+//   c.row(), c.col()             this CPE's place in the mesh
+//   c.worker(), c.workers()      this mesh's number among those that run the launch; only for spreading tiles
+//
+// Order. Every body runs on all lanes of a CPE, so control flow outside lane loops must be uniform.
+//   c.lines(n, depth, fetch, work)     streaming: lines 0..n-1 spread over CPEs; in = fetch(i), then work(i, in).
+//                                      With Depth::two fetch(i') of the next line runs before work(i).
+//   c.pipeline(n, depth, fetch, work)  the same order, all n done by this CPE (or mesh, in a tile program)
+//   c.tiles(n, work)                   tile program: tiles 0..n-1 spread over meshes; all CPEs of a mesh get the same
+//
+// Data. The destination of an output is named before it is written.
+//   c.get(buf, p, n)                   read-only line p[0..n): Span with .n and [i]; may borrow the memory itself
+//   c.get2d(buf, p, rows, cols, pitch) read-only block: Block with .rows, .cols and (r, c)
+//   c.keep(buf, p, n)                  like get, stays valid for the whole launch: call it once, before lines/tiles
+//   c.out(buf, p, n)                   a line to be written in full: Out with .n, set(i, v) and at(i) (after set)
+//   c.update(buf, p, n)                a line read and written: at(i) gives the old value until set
+//   c.out2d(buf, p, rows, cols, pitch) a block to be written in full: set(r, c, v)
+//   c.put(out)                         sends an out or update on its way; the handle is dead afterwards
+//   `out` may alias a `get` of the same line exactly or not at all. Within a launch no line may read what another
+//   line writes, nor two lines write the same element: CPEs run in any order.
+//
+// Lanes. After a lane loop all lanes see what it wrote (there is no other barrier).
+//   c.each(n, f)                  f(i) for i in [0, n): lane i may set only element i of an Out
+//   c.each2d(rows, cols, f)       f(r, c), the same over a block; lane (r, c) may set only element (r, c)
+//   c.fold(n, init, op, f)        op over f(0..n-1), in an order fixed by n; uniform result, op associative
+//   c.once(f)                     f() on one lane: may set any element
+//   c.bits(n, pred, out)          out word i/32, bit i%32 = pred(i), for i in [0, n); out holds (n+31)/32 words
+//   c.compact(n, pred, emit)      emit(slot, i) for every i with pred(i), slots counting up from 0 in order of i;
+//                                 returns the number of slots (uniform)
+//   c.fail(code, index)           remembers a failure; the wait throws. The program goes on.
+//
+// Tiles: acc (M x N) += sum over taps t, over k of A(m, k; t) B(k, n; t). The operands of one CPE are staged boxes.
+//   c.stage_a(buf, Box, LeftView)    stages a box (private, zero outside the array's extent) and says how to read
+//   c.stage_b(buf, Box, RightView)   it as an operand; both are opaque
+//   c.acc<T>(buf, TileShape)         a zeroed M x N accumulator
+//   c.row_share(a, t), c.col_share(b, t)   operand of CPE (row, t) / (t, col), as tokens for the next fma
+//   c.fma(acc, a, b, Taps)           the multiply; belongs to the backend
+//   c.store(acc, OutBox, f)          y = f(value, old y, m) for every element inside the box's bounds
+// The register-communication GEMM (swCaffe IV-A) is then, on any mesh:
+//   for (int t = 0; t < C::mesh_cols; ++t) c.fma(acc, c.row_share(a, t), c.col_share(b, t), taps);
+//
+// Values are plain T on every backend but a simulator, where they may be a type that counts operations: write
+// `auto v = line[j]`, and `select(condition, a, b)` (core/machine/math.h) for data-dependent choices.
+
+/// A window of up to four dimensions onto an array: box element (i0..i3) is
+/// base[sum over d of (origin[d] + step[d] i_d) pitch[d]], or 0 where some origin[d] + step[d] i_d is outside
+/// [0, extent[d]). The staged copy is dense, row-major over `size`. Unused leading dimensions have size and
+/// extent 1 and origin 0.
+template <class T>
+struct Box {
+  const T* base = nullptr;
+  i64 extent[4] = {1, 1, 1, 1};
+  i64 pitch[4] = {0, 0, 0, 0};
+  i64 origin[4] = {0, 0, 0, 0};
+  i64 size[4] = {1, 1, 1, 1};
+  i64 step[4] = {1, 1, 1, 1};
+
+  CORTADO_FN i64 count() const { return size[0] * size[1] * size[2] * size[3]; }
+
+  /// A rows x cols window at (row0, col0) of a row-major matrix of `rows_total` x `cols_total`.
+  CORTADO_FN static Box matrix(const T* base, i64 rows_total, i64 cols_total, i64 pitch, i64 row0, i64 col0, i64 rows,
+                               i64 cols) {
+    Box b;
+    b.base = base;
+    b.extent[2] = rows_total;
+    b.extent[3] = cols_total;
+    b.pitch[2] = pitch;
+    b.pitch[3] = 1;
+    b.origin[2] = row0;
+    b.origin[3] = col0;
+    b.size[2] = rows;
+    b.size[3] = cols;
+    return b;
+  }
+};
+
+/// Sizes of one CPE's product: m rows, n = n2 x n1 x n0 columns (n0 fastest), k terms per tap.
+struct TileShape {
+  i64 m = 1, n2 = 1, n1 = 1, n0 = 1, k = 1;
+  CORTADO_FN i64 n() const { return n2 * n1 * n0; }
+};
+
+/// A(m, k; t) is element m_stride m + k_stride k + (tap offset) of the staged box.
+struct LeftView {
+  i64 m_stride = 0, k_stride = 0;
+};
+
+/// B(k, n; t) is element k_stride k + n2_stride n2 + n1_stride n1 + n0_stride n0 + (tap offset) of the staged box.
+struct RightView {
+  i64 k_stride = 0, n2_stride = 0, n1_stride = 0, n0_stride = 1;
+};
+
+/// count1 x count0 pairs of operands whose products are summed: tap (t1, t0) reads A at a1 t1 + a0 t0 and B at
+/// b1 t1 + b0 t0. The kernel positions of a convolution, or the rows of pixels of a weight gradient; a plain
+/// GEMM has one tap.
+struct Taps {
+  i64 count1 = 1, count0 = 1;
+  i64 a1 = 0, a0 = 0, b1 = 0, b0 = 0;
+};
+
+/// Where an accumulator goes: element (m, n2, n1, n0) to base[m pitch_m + n2 pitch2 + n1 pitch1 + n0 pitch0], if
+/// m < rows and n2 < limit2, n1 < limit1, n0 < limit0; elements beyond are dropped (tiles that hang over an edge).
+template <class T>
+struct OutBox {
+  T* base = nullptr;
+  i64 rows = 0, limit2 = 1, limit1 = 1, limit0 = 0;
+  i64 pitch_m = 0, pitch2 = 0, pitch1 = 0, pitch0 = 1;
+};
+
+}  // namespace cortado

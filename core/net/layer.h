@@ -1,0 +1,140 @@
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/data/batch_source.h"
+#include "core/net/replicas.h"
+#include "core/tensor/blob.h"
+
+namespace caffe {
+class FillerParameter;
+class LayerParameter;
+}  // namespace caffe
+
+namespace cortado {
+
+enum class Phase { train, test };
+
+/// What changes from one iteration to the next and layers must know. Owned by the net; layers keep a reference.
+struct RunState {
+  Phase phase = Phase::train;
+  std::uint64_t seed = 1;  ///< of everything drawn at random
+  i64 pass = 0;            ///< forward passes of this net before this one (iteration * iter_size + micro-batch)
+  int rank = 0,
+      ranks = 1;  ///< this process's share of the global batch: global sample = (pass * ranks + rank) * batch + n
+  const Replicas* replicas = nullptr;  ///< never null once the net is built
+
+  /// Number of the first sample of this rank's batch since training began (all ranks, all passes).
+  i64 first_sample(i64 batch) const { return (pass * ranks + rank) * batch; }
+};
+
+/// What a layer is built with.
+struct LayerContext {
+  CoreGroup& group;
+  RunState& run;
+  const SourceOpener* sources;  ///< null where nothing can be read
+};
+
+/// Which candidate each layer and direction uses ("conv1/forward" -> "implicit"). Rank 0 decides for all and
+/// snapshots keep it, because another candidate sums in another order.
+using PlanBook = std::map<std::string, std::string>;
+
+/// One step of a net: values forward from bottoms to tops, gradients backward. Subclasses live in layers/.
+/// A layer holds its learnable parameters and may compute in place (top blob == bottom blob) if it says so.
+class Layer {
+ public:
+  using Blobs = std::vector<Blob*>;
+
+  Layer(const caffe::LayerParameter& parameter, const LayerContext& context);
+  virtual ~Layer();
+  Layer(const Layer&) = delete;
+  Layer& operator=(const Layer&) = delete;
+
+  /// How many bottoms and tops the layer takes; max -1: any number. The net checks them before `setup`.
+  struct Arity {
+    int min = 0, max = -1;
+  };
+  virtual Arity bottoms() const { return {1, 1}; }
+  virtual Arity tops() const { return {1, 1}; }
+
+  /// Once, after shapes of bottoms are known: reads the parameter, makes learnable blobs (add_parameter).
+  virtual void setup(const Blobs& bottom, const Blobs& top);
+  /// Whenever bottoms may have changed shape: shapes the tops, makes plans. Throws ShapeError.
+  virtual void reshape(const Blobs& bottom, const Blobs& top) = 0;
+  /// Queues the computation of all tops' data. Does not wait unless the layer needs a value on the host.
+  virtual void forward(const Blobs& bottom, const Blobs& top) = 0;
+  /// Given tops' diffs, queues bottoms' diffs (overwritten, where propagate_down says so) and *adds* to the
+  /// parameters' diffs where param_propagate_down says so.
+  virtual void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) = 0;
+
+  /// Loss layers weigh their first top with 1 unless told otherwise.
+  virtual bool is_loss() const { return false; }
+  /// Whether the layer can be part of a gradient's path from top to bottom `i` (labels cannot).
+  virtual bool allows_backward_to(std::size_t /*i*/) const { return true; }
+  /// Whether a top may be the bottom's blob. The net refuses nets that ask others to.
+  virtual bool can_run_in_place() const { return false; }
+  /// Whether blob `i` is a running statistic: averaged over replicas, never updated by the solver (BatchNorm's three).
+  virtual bool is_statistic(std::size_t /*i*/) const { return false; }
+  /// Candidates chosen, by direction ("forward" -> "explicit"), for layers that have a choice.
+  virtual PlanBook plans() const { return {}; }
+  /// Asks for these candidates from the next reshape on; unknown directions are ignored, candidates that refuse the
+  /// shape throw PlanError.
+  virtual void choose_plans(const PlanBook& /*wanted*/) {}
+
+  /// Multiply-adds count as two; 0 where counting says nothing (copies, comparisons). Used by `time` and `check`.
+  struct Cost {
+    double forward_flops = 0, backward_flops = 0, forward_bytes = 0, backward_bytes = 0;
+  };
+  virtual Cost cost(const Blobs& bottom, const Blobs& top) const;
+
+  const std::string& name() const { return name_; }
+  const caffe::LayerParameter& parameter() const { return *parameter_; }
+  std::vector<std::shared_ptr<Blob>>& blobs() { return blobs_; }
+  const std::vector<std::shared_ptr<Blob>>& blobs() const { return blobs_; }
+  void set_param_propagate_down(std::size_t i, bool wanted);
+  bool param_propagate_down(std::size_t i) const;
+
+ protected:
+  CoreGroup& group() const { return context_.group; }
+  const RunState& run() const { return context_.run; }
+  const LayerContext& context() const { return context_; }
+
+  /// Appends a learnable blob and fills it. Does nothing if the net already gave this layer its blobs.
+  void add_parameter(const Shape& shape, const caffe::FillerParameter& filler);
+
+  /// ConfigError / ShapeError that name this layer.
+  [[noreturn]] void bad_config(const std::string& what, const std::string& advice = "") const;
+  [[noreturn]] void bad_shape(const std::string& what, const std::string& advice = "") const;
+
+ private:
+  LayerContext context_;
+  std::unique_ptr<caffe::LayerParameter> parameter_;
+  std::string name_;
+  std::vector<std::shared_ptr<Blob>> blobs_;
+  std::vector<bool> param_propagate_down_;
+};
+
+/// Layer types by Caffe's names. app fills one from layers/all_layers.h: no static initialisers.
+class LayerTable {
+ public:
+  using Maker = std::function<std::unique_ptr<Layer>(const caffe::LayerParameter&, const LayerContext&)>;
+  template <class L>
+  void add(const std::string& type) {
+    makers_[type] = [](const caffe::LayerParameter& p, const LayerContext& c) { return std::make_unique<L>(p, c); };
+  }
+  bool has(const std::string& type) const { return makers_.count(type) != 0; }
+  /// Throws ConfigError naming the layer and the known types when the type is unknown.
+  std::unique_ptr<Layer> make(const caffe::LayerParameter& parameter, const LayerContext& context) const;
+
+ private:
+  std::map<std::string, Maker> makers_;
+};
+
+/// Fills `blob` (host-side, then copied) by Caffe's rules: constant, uniform, gaussian (with sparse), xavier, msra,
+/// positive_unitball, bilinear; `key` names the stream of random numbers. Throws ConfigError.
+void fill(Blob& blob, const caffe::FillerParameter& filler, std::uint64_t key);
+
+}  // namespace cortado

@@ -1,0 +1,127 @@
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/net/layer.h"
+
+namespace caffe {
+class NetParameter;
+class NetState;
+}  // namespace caffe
+
+namespace cortado {
+
+/// What a net is built on and with.
+struct NetOptions {
+  CoreGroup* group = nullptr;
+  const LayerTable* layers = nullptr;
+  const SourceOpener* sources = nullptr;
+  const Replicas* replicas = nullptr;  ///< null: this process alone
+  std::uint64_t seed = 1;
+  PlanBook plans;  ///< candidates to use; empty: each layer's own order decides
+};
+
+/// A directed acyclic graph of layers (Caffe's Net). Keeps Caffe's rules: include/exclude by phase, level and stage,
+/// in-place layers, shared parameters by name, loss weights, lr_mult and decay_mult, Split layers inserted where a
+/// top feeds several layers, force_backward and propagate_down.
+///
+/// All learnable values lie in one arena and all their gradients in another, in the order in which backward
+/// finishes them (last layer first), so the exchange of gradients needs no packing and a bucket is a range.
+class Net {
+ public:
+  /// `parameter` is unfiltered; parameter.state() gives phase, level and stages. Throws ConfigError, ShapeError.
+  Net(const caffe::NetParameter& parameter, const NetOptions& options);
+  ~Net();
+  Net(const Net&) = delete;
+  Net& operator=(const Net&) = delete;
+
+  const std::string& name() const { return name_; }
+  RunState& run() { return run_; }
+
+  /// Runs layers [from, to) in order. Advances nothing: set run().pass before.
+  void forward() { forward(0, layers_.size()); }
+  void forward(std::size_t from, std::size_t to);
+  /// Zeroed parameter gradients are the caller's business (clear_gradients). Runs layers [from, to) backward;
+  /// `finished(i)` is called when layer i's parameter gradients are queued, if given.
+  void backward() { backward(0, layers_.size()); }
+  void backward(std::size_t from, std::size_t to, const std::function<void(std::size_t)>& finished = {});
+  void clear_gradients();
+  /// After input blobs changed shape.
+  void reshape();
+  /// Sum over loss tops of weight * value of the last forward, on this rank. Waits.
+  double loss();
+
+  struct Entry {
+    std::unique_ptr<Layer> layer;
+    std::string type;
+    Layer::Blobs bottom, top;
+    std::vector<std::string> bottom_names, top_names;
+    std::vector<bool> propagate_down;
+    std::vector<double> loss_weights;  ///< per top, 0: not a loss
+    bool need_backward = false;
+  };
+  const std::vector<Entry>& layers() const { return layers_; }
+  Layer* layer(const std::string& name) const;  ///< null if there is none
+  Blob* blob(const std::string& name) const;    ///< null if there is none
+  const std::vector<std::string>& blob_names() const { return blob_names_; }
+  /// Blobs that no layer consumes, in order; their names; their loss weights.
+  struct Output {
+    std::string name;
+    Blob* blob;
+    double loss_weight;
+  };
+  const std::vector<Output>& outputs() const { return outputs_; }
+  /// Blobs filled by the caller: tops of Input layers, and the net's legacy `input` fields.
+  const std::vector<Blob*>& inputs() const { return inputs_; }
+
+  /// A blob kept in the arenas: owners only (sharers excluded), in Caffe's order (layer by layer), which is also the
+  /// order of a .solverstate's history. Statistics are among them, with lr_mult 0, as in Caffe.
+  struct Learnable {
+    Blob* blob;
+    std::string layer;  ///< owner
+    int index;          ///< which of its blobs
+    float lr_mult, decay_mult;
+    i64 arena_offset;  ///< in floats
+    bool statistic;    ///< averaged over replicas instead of updated
+  };
+  const std::vector<Learnable>& learnable() const { return learnable_; }
+  const std::shared_ptr<Storage>& parameter_arena() const { return parameter_arena_; }
+  const std::shared_ptr<Storage>& gradient_arena() const { return gradient_arena_; }
+
+  /// Averages the running statistics over replicas, so that all ranks agree. Collective; before tests and snapshots.
+  void average_statistics();
+
+  /// Weights by layer name, as Caffe: layers that the file lacks keep theirs, other shapes throw ShapeError.
+  void copy_trained(const caffe::NetParameter& trained);
+  /// The net with its weights, as Caffe writes a .caffemodel (`write_diff`: gradients too).
+  void to_proto(caffe::NetParameter& out, bool write_diff = false) const;
+  /// This net's blobs of `learnable` become the other's (test nets share the training net's), by layer name.
+  void share_trained(const Net& other);
+
+  PlanBook plans() const;
+
+  /// The first layer, in forward order, with NaN or Inf in a top or a parameter; empty if there is none. Waits.
+  std::string first_not_finite() const;
+
+  /// The filtered parameter with splits inserted.
+  const caffe::NetParameter& parameter() const { return *parameter_; }
+
+ private:
+  struct Builder;
+  std::string name_;
+  RunState run_;
+  std::unique_ptr<Replicas> alone_;
+  std::unique_ptr<caffe::NetParameter> parameter_;
+  std::vector<Entry> layers_;
+  std::vector<std::string> blob_names_;
+  std::map<std::string, std::unique_ptr<Blob>> blobs_;
+  std::vector<Output> outputs_;
+  std::vector<Blob*> inputs_;
+  std::vector<Learnable> learnable_;
+  std::shared_ptr<Storage> parameter_arena_, gradient_arena_;
+};
+
+}  // namespace cortado

@@ -1,0 +1,26 @@
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "core/base/types.h"
+
+namespace cortado {
+
+/// The processes that train the same net on different samples, as core sees them. comm implements it over MPI;
+/// this base class is the one-process case. Every call is collective.
+class Replicas {
+ public:
+  virtual ~Replicas() = default;
+  virtual int rank() const { return 0; }
+  virtual int size() const { return 1; }
+  /// Element-wise sum over ranks, in place, same bits on every rank.
+  virtual void sum(double* /*values*/, i64 /*count*/) const {}
+  /// Element-wise maximum over ranks, in place.
+  virtual void maximum(i64* /*values*/, i64 /*count*/) const {}
+  /// Rank 0's text, on every rank.
+  virtual std::string from_root(const std::string& text) const { return text; }
+  /// Rank 0's values, on every rank (host memory).
+  virtual void from_root(float* /*values*/, i64 /*count*/) const {}
+};
+
+}  // namespace cortado

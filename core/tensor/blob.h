@@ -1,0 +1,82 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/machine/core_group.h"
+
+namespace cortado {
+
+/// Dimensions, outermost first; images are N x C x H x W (Caffe's order). An empty shape is a scalar.
+using Shape = std::vector<i64>;
+
+i64 count_of(const Shape& shape);
+/// "64 3 32 32 (196608)", as Caffe prints it.
+std::string to_string(const Shape& shape);
+
+/// A piece of cluster memory that several blobs may hold: owned, or a range of an arena kept alive by `owner`.
+struct Storage {
+  float* data = nullptr;
+  i64 count = 0;
+  std::shared_ptr<void> owner;
+
+  static std::shared_ptr<Storage> make(CoreGroup& group, i64 count);
+  static std::shared_ptr<Storage> range(const std::shared_ptr<Storage>& arena, i64 first, i64 count);
+};
+
+/// Values and their gradient, both float, dense, row-major, in cluster memory. Memory comes with the first use;
+/// fresh memory is zero. Reshaping keeps memory that is large enough.
+class Blob {
+ public:
+  explicit Blob(CoreGroup& group) : group_(&group) {}
+  Blob(CoreGroup& group, const Shape& shape) : group_(&group) { reshape(shape); }
+
+  CoreGroup& group() const { return *group_; }
+  const Shape& shape() const { return shape_; }
+  i64 count() const { return count_; }
+  int axes() const { return static_cast<int>(shape_.size()); }
+  /// Product of dimensions [from, to); `to` defaults to the end.
+  i64 count(int from, int to) const;
+  i64 count(int from) const { return count(from, axes()); }
+  /// Dimension `axis`, negative from the end. Throws ShapeError outside.
+  i64 dim(int axis) const { return shape_[static_cast<std::size_t>(canonical_axis(axis))]; }
+  /// `axis` as an index from the front. Throws ShapeError outside [-axes, axes).
+  int canonical_axis(int axis) const;
+  /// Dimension of an at most 4-d blob seen as N x C x H x W; 1 where it has no such axis (Caffe's legacy shape).
+  i64 legacy(int axis) const;
+
+  void reshape(const Shape& shape);
+
+  /// Cluster pointers: give them to programs and to the library; host code reads through read_data.
+  const float* data() const;
+  float* mutable_data();
+  const float* diff() const;
+  float* mutable_diff();
+  bool has_diff() const { return diff_ != nullptr; }
+
+  /// From now on this blob's values (gradients) are the other's memory. Counts must be equal.
+  void share_data(const Blob& other);
+  void share_diff(const Blob& other);
+  /// From now on values (gradients) live in `place`, which holds at least count() elements; old values are lost.
+  void place_data(std::shared_ptr<Storage> place) { data_ = std::move(place); }
+  void place_diff(std::shared_ptr<Storage> place) { diff_ = std::move(place); }
+
+  /// Copies to or from host memory of count() floats; reads wait for the cluster.
+  void read_data(float* host) const;
+  void read_diff(float* host) const;
+  void write_data(const float* host);
+  void write_diff(const float* host);
+  std::vector<float> data_vector() const;
+  std::vector<float> diff_vector() const;
+  void zero_diff();
+
+ private:
+  std::shared_ptr<Storage>& ensure(std::shared_ptr<Storage>& place) const;
+
+  CoreGroup* group_;
+  Shape shape_;
+  i64 count_ = 0;
+  mutable std::shared_ptr<Storage> data_, diff_;  // allocated on first use, which may be a read
+};
+
+}  // namespace cortado

@@ -1,0 +1,10 @@
+#include "layers/all_layers.h"
+
+namespace cortado {
+
+LayerTable all_layers() {
+  LayerTable table;
+  return table;
+}
+
+}  // namespace cortado

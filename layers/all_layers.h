@@ -1,0 +1,9 @@
+#pragma once
+#include "core/net/layer.h"
+
+namespace cortado {
+
+/// Every layer type of the tree, by Caffe's names.
+LayerTable all_layers();
+
+}  // namespace cortado
