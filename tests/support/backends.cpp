@@ -1,0 +1,52 @@
+#include "tests/support/backends.h"
+
+#include <map>
+#include <memory>
+
+#include "app/backend.h"
+#include "backends/reference/processor.h"
+#include "core/base/error.h"
+#include "programs/reference_all_programs.h"
+
+namespace cortado::test {
+namespace {
+using Processors = std::map<std::string, std::unique_ptr<Processor>>;
+
+std::unique_ptr<Processor> make_reference(int lanes) {
+  reference::Options options;
+  options.lanes = lanes;
+  return reference::make_processor(options, reference::all_programs());
+}
+
+Processors make_all() {
+  Processors all;
+  all["reference"] = make_reference(1);
+  all["lanes"] = make_reference(3);
+  auto built = make_processor();
+  const std::string name = built->group(0).spec().name;
+  if (name != "reference") all[name] = std::move(built);
+  return all;
+}
+
+Processors& processors() {
+  static Processors all = make_all();
+  return all;
+}
+}  // namespace
+
+const std::vector<std::string>& backend_names() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> result;
+    for (const auto& entry : processors()) result.push_back(entry.first);
+    return result;
+  }();
+  return names;
+}
+
+CoreGroup& group_of(const std::string& backend) {
+  const auto found = processors().find(backend);
+  require(found != processors().end(), "a test names a backend of this build");
+  return found->second->group(0);
+}
+
+}  // namespace cortado::test

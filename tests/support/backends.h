@@ -1,0 +1,16 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "core/machine/core_group.h"
+
+namespace cortado::test {
+
+/// The backends of this build that every test body is run on: "reference" (serial, checking), "lanes" (checking, each
+/// body as several lanes), and the Kokkos backend by its machine's name.
+const std::vector<std::string>& backend_names();
+
+/// Core group 0 of that backend's processor, made on first use and kept. Throws BugError for an unknown name.
+CoreGroup& group_of(const std::string& backend);
+
+}  // namespace cortado::test
