@@ -102,7 +102,12 @@ class Layer {
   const RunState& run() const { return context_.run; }
   const LayerContext& context() const { return context_; }
 
-  /// Appends a learnable blob and fills it. Does nothing if the net already gave this layer its blobs.
+  /// Key of a stream of random numbers that is this layer's own: a function of seed, layer name and `purpose`, the
+  /// same on every rank.
+  std::uint64_t random_key(std::uint64_t purpose) const;
+
+  /// Appends a learnable blob and fills it. A blob that came with the parameter (`blobs`) is kept instead; throws
+  /// ShapeError if that has another shape.
   void add_parameter(const Shape& shape, const caffe::FillerParameter& filler);
 
   /// ConfigError / ShapeError that name this layer.
@@ -114,6 +119,7 @@ class Layer {
   std::unique_ptr<caffe::LayerParameter> parameter_;
   std::string name_;
   std::vector<std::shared_ptr<Blob>> blobs_;
+  std::size_t parameters_added_ = 0;
   std::vector<bool> param_propagate_down_;
 };
 

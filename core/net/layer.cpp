@@ -1,0 +1,88 @@
+#include "core/net/layer.h"
+
+#include "core/base/error.h"
+#include "core/base/random.h"
+#include "core/formats/blob_proto.h"
+#include "core/formats/caffe.pb.h"
+
+namespace cortado {
+namespace {
+/// FNV-1a, whose result does not depend on the standard library.
+std::uint64_t hash_of(const std::string& text) {
+  std::uint64_t hash = 0xCBF29CE484222325ull;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3ull;
+  return hash;
+}
+}  // namespace
+
+Layer::Layer(const caffe::LayerParameter& parameter, const LayerContext& context)
+    : context_(context), parameter_(std::make_unique<caffe::LayerParameter>(parameter)), name_(parameter.name()) {
+  for (int i = 0; i < parameter.blobs_size(); ++i) {
+    const std::string where = "layer '" + name_ + "', blob " + std::to_string(i);
+    blobs_.push_back(std::make_shared<Blob>(context.group, shape_of(parameter.blobs(i))));
+    blobs_.back()->write_data(values_of(parameter.blobs(i), where).data());
+  }
+  // Values live in the blobs from here on; a second copy in the text would only cost memory.
+  parameter_->clear_blobs();
+}
+
+Layer::~Layer() = default;
+
+void Layer::setup(const Blobs& /*bottom*/, const Blobs& /*top*/) {}
+
+Layer::Cost Layer::cost(const Blobs& bottom, const Blobs& top) const {
+  double read = 0, written = 0;
+  for (const Blob* b : bottom) read += 4.0 * static_cast<double>(b->count());
+  for (const Blob* t : top) written += 4.0 * static_cast<double>(t->count());
+  Cost cost;
+  cost.forward_bytes = cost.backward_bytes = read + written;
+  return cost;
+}
+
+void Layer::set_param_propagate_down(std::size_t i, bool wanted) {
+  if (param_propagate_down_.size() <= i) param_propagate_down_.resize(i + 1, true);
+  param_propagate_down_[i] = wanted;
+}
+
+bool Layer::param_propagate_down(std::size_t i) const {
+  return i >= param_propagate_down_.size() || param_propagate_down_[i];
+}
+
+std::uint64_t Layer::random_key(std::uint64_t purpose) const {
+  return random_bits(random_bits(run().seed, hash_of(name_)), purpose);
+}
+
+void Layer::add_parameter(const Shape& shape, const caffe::FillerParameter& filler) {
+  const std::size_t index = parameters_added_++;
+  if (index < blobs_.size()) {
+    if (blobs_[index]->shape() != shape)
+      bad_shape("its given blob " + std::to_string(index) + " has shape " + to_string(blobs_[index]->shape()) +
+                " instead of " + to_string(shape));
+    return;
+  }
+  auto blob = std::make_shared<Blob>(group(), shape);
+  try {
+    fill(*blob, filler, random_key(index));
+  } catch (const ConfigError& error) { bad_config("filler of blob " + std::to_string(index) + ": " + error.what()); }
+  blobs_.push_back(std::move(blob));
+}
+
+void Layer::bad_config(const std::string& what, const std::string& advice) const {
+  throw ConfigError("layer '" + name_ + "'", what, advice);
+}
+
+void Layer::bad_shape(const std::string& what, const std::string& advice) const {
+  throw ShapeError("layer '" + name_ + "'", what, advice);
+}
+
+std::unique_ptr<Layer> LayerTable::make(const caffe::LayerParameter& parameter, const LayerContext& context) const {
+  const auto found = makers_.find(parameter.type());
+  if (found != makers_.end()) return found->second(parameter, context);
+  std::string known;
+  for (const auto& maker : makers_) known += (known.empty() ? "" : ", ") + maker.first;
+  const std::string what =
+      parameter.type().empty() ? "has no type" : "layer type '" + parameter.type() + "' is not known";
+  throw ConfigError("layer '" + parameter.name() + "'", what, "known types: " + known);
+}
+
+}  // namespace cortado
