@@ -11,20 +11,26 @@ class SolverParameter;
 
 namespace cortado {
 
-/// Reads a text protobuf. Throws FileError (absent) or ConfigError "FILE:LINE:COLUMN: what" for every mistake found
-/// (unknown field, bad enum, wrong type; a close name is suggested).
+/// Reads a text protobuf. Throws FileError (absent) or ConfigError with a line "FILE:LINE:COLUMN: what" for every
+/// mistake found (unknown field, bad enum, wrong type, missing brace; a close name or the legal values are given).
 void read_text(const std::string& file, google::protobuf::Message& message);
 /// The same for text in memory; `origin` stands for the file in errors.
 void parse_text(const std::string& text, const std::string& origin, google::protobuf::Message& message);
 
-/// Reads / writes a binary protobuf of any size. Throws FileError for absent, truncated and foreign files. Writing goes
-/// to a file beside `file` that is then renamed.
+/// Reads / writes a binary protobuf of up to 2 GiB, protobuf's own limit. Throws FileError for absent, truncated and
+/// foreign files. Writing goes to a file beside `file` that is then renamed, so that `file` is never half written.
 void read_binary(const std::string& file, google::protobuf::Message& message);
 void write_binary(const std::string& file, const google::protobuf::Message& message);
 
-/// A net from text or binary, by content. Legacy `input`/`input_dim`/`input_shape` fields become an Input layer.
+/// A net or its weights from text or binary, by content, upgraded.
 void read_net(const std::string& file, caffe::NetParameter& net);
-/// A solver from text, defaults and deprecated enum fields resolved.
+/// A solver from text: nets within it upgraded, `solver_type` turned into `type`, and a snapshot prefix that is
+/// missing or a folder completed from the file's name, as Caffe does. Throws ConfigError, FileError.
 void read_solver(const std::string& file, caffe::SolverParameter& solver);
+
+/// Turns what older versions of Caffe wrote into today's messages: `layers` (V1) into `layer`, `input` with
+/// `input_dim` or `input_shape` into an Input layer, learning rates of BatchNorm's statistics into 0. Throws
+/// ConfigError naming `origin` where that cannot be done (V0 nets).
+void upgrade_net(caffe::NetParameter& net, const std::string& origin);
 
 }  // namespace cortado

@@ -1,0 +1,46 @@
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl.h>
+#include <google/protobuf/message.h>
+#include <google/protobuf/unknown_field_set.h>
+
+#include <climits>
+#include <fstream>
+
+#include "core/base/error.h"
+#include "core/formats/files.h"
+#include "core/formats/prototxt.h"
+
+namespace cortado {
+namespace pb = google::protobuf;
+namespace {
+/// Another kind of message often parses: its fields are then unknown, or known ones of another wire type.
+bool is_foreign(const pb::Message& message) {
+  const auto& unknown = message.GetReflection()->GetUnknownFields(message);
+  for (int i = 0; i < unknown.field_count(); ++i)
+    if (message.GetDescriptor()->FindFieldByNumber(unknown.field(i).number()) != nullptr) return true;
+  std::vector<const pb::FieldDescriptor*> known;
+  message.GetReflection()->ListFields(message, &known);
+  return known.empty();
+}
+}  // namespace
+
+void read_binary(const std::string& file, pb::Message& message) {
+  if (looks_like_text(file))
+    throw FileError(file, "is empty or a text, where a binary " + message.GetDescriptor()->name() + " is due");
+  std::ifstream stream(file, std::ios::binary);
+  pb::io::IstreamInputStream bytes(&stream);
+  pb::io::CodedInputStream coded(&bytes);
+  coded.SetTotalBytesLimit(INT_MAX);
+  const bool parsed = message.ParseFromCodedStream(&coded) && coded.ConsumedEntireMessage();
+  if (!parsed || is_foreign(message))
+    throw FileError(file, "is truncated or no binary " + message.GetDescriptor()->name());
+}
+
+void write_binary(const std::string& file, const pb::Message& message) {
+  if (message.ByteSizeLong() > INT_MAX)
+    throw FileError(file, "cannot be written: " + std::to_string(message.ByteSizeLong()) +
+                              " bytes are more than the 2 GiB that protobuf can hold");
+  replace_file(file, [&](int descriptor) { return message.SerializeToFileDescriptor(descriptor); });
+}
+
+}  // namespace cortado

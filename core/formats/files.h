@@ -1,0 +1,19 @@
+#pragma once
+#include <functional>
+#include <string>
+
+namespace cortado {
+
+/// The whole file. Throws FileError.
+std::string read_file(const std::string& file);
+
+/// Whether the beginning of the file holds no control characters but white space. Throws FileError when it cannot be
+/// opened.
+bool looks_like_text(const std::string& file);
+
+/// Calls `write` with a file beside `file`, brings it to the disk and renames it: at any moment `file` is absent, the
+/// old one or complete. `write` gets a file descriptor and answers whether it succeeded. Throws FileError with the
+/// system's reason; then nothing is left behind.
+void replace_file(const std::string& file, const std::function<bool(int)>& write);
+
+}  // namespace cortado

@@ -1,0 +1,92 @@
+#include "core/formats/prototxt.h"
+
+#include <gtest/gtest.h>
+
+#include "core/base/error.h"
+#include "core/formats/caffe.pb.h"
+#include "tests/support/temporary_folder.h"
+
+namespace cortado::test {
+namespace {
+/// What the parser says about `text` as a net called net.prototxt; empty if nothing.
+std::string complaint(const std::string& text) {
+  caffe::NetParameter net;
+  try {
+    parse_text(text, "net.prototxt", net);
+  } catch (const ConfigError& error) { return error.what(); }
+  return "";
+}
+
+TEST(Prototxt, ReadsWhatCaffesFilesHold) {
+  EXPECT_EQ(complaint(R"(
+    name: "net"  # a comment { with a brace
+    layer {
+      name: 'conv1' type: "Convolution" bottom: "data" top: "conv1"
+      param { lr_mult: 1 } param { lr_mult: 2 decay_mult: 0 }
+      convolution_param { num_output: 20 kernel_size: 5 stride: 1 weight_filler { type: "xavier" } }
+      include: { phase: TRAIN }
+    }
+    layer: < name: "pool" type: "Pooling" pooling_param: { pool: AVE kernel_size: 2; stride: 2, } >)"),
+            "");
+}
+
+TEST(Prototxt, NamesTheClosestFieldAtItsPlace) {
+  EXPECT_EQ(complaint("name: \"n\"\nlayer {\n  name: \"a\"\n  pooling_param {\n    kernel_sise: 3\n  }\n}\n"),
+            "net.prototxt:5:5: no field 'kernel_sise' in 'pooling_param' (did you mean 'kernel_size'?)");
+}
+
+TEST(Prototxt, SaysNothingCloseWhenNothingIs) {
+  EXPECT_EQ(complaint("quality: 3"), "net.prototxt:1:1: no field 'quality' in NetParameter");
+}
+
+TEST(Prototxt, ReportsAllUnknownFields) {
+  EXPECT_EQ(complaint("nme: \"n\"\nlayer { typ: \"ReLU\" }\nlayer { botom { x: 1 } }"),
+            "net.prototxt:1:1: no field 'nme' in NetParameter (did you mean 'name'?)\n"
+            "net.prototxt:2:9: no field 'typ' in 'layer' (did you mean 'type'?)\n"
+            "net.prototxt:3:9: no field 'botom' in 'layer' (did you mean 'bottom'?)");
+}
+
+TEST(Prototxt, ListsTheValuesOfAnEnum) {
+  EXPECT_EQ(complaint("layer {\n  # operation is an enum of two messages {\n  eltwise_param { operation: ADD }\n}"),
+            "net.prototxt:3:30: 'ADD' is no value of 'operation' (choose from PROD, SUM, MAX)");
+  EXPECT_EQ(complaint("layer { reduction_param { operation: ADD } }"),
+            "net.prototxt:1:38: 'ADD' is no value of 'operation' (choose from SUM, ASUM, SUMSQ, MEAN)");
+}
+
+TEST(Prototxt, NamesTheFieldOfAWrongType) {
+  EXPECT_EQ(complaint("layer {\n  convolution_param { num_output: \"many\" }\n}"),
+            "net.prototxt:2:35: bad value of field 'num_output': Expected integer, got: \"many\"");
+  EXPECT_NE(complaint("force_backward: 7").find("net.prototxt:1:"), std::string::npos);
+  EXPECT_NE(complaint("layer { convolution_param { num_output: -1 } }").find("'num_output'"), std::string::npos);
+}
+
+TEST(Prototxt, FindsTheBlockWithoutABrace) {
+  const std::string text = complaint("name: \"n\"\nlayer {\n  name: \"a\"\n  pooling_param {\n    stride: 2\n  }\n");
+  EXPECT_EQ(text, "net.prototxt:7:1: the text ends inside 'layer', which is opened at line 2 (a '}' is missing)");
+  EXPECT_NE(complaint("layer { name: \"a\" }\n}").find("net.prototxt:2:1"), std::string::npos);
+}
+
+TEST(Prototxt, RefusesAFieldGivenTwice) {
+  EXPECT_NE(complaint("name: \"a\"\nname: \"b\"").find("net.prototxt:2:"), std::string::npos);
+}
+
+TEST(Prototxt, NamesAMissingRequiredField) {
+  const std::string text = complaint("layer { clip_param { min: 0 } }");
+  EXPECT_NE(text.find("net.prototxt"), std::string::npos);
+  EXPECT_NE(text.find("max"), std::string::npos);
+}
+
+TEST(Prototxt, NamesAnAbsentFileAndAFolder) {
+  TemporaryFolder folder;
+  caffe::NetParameter net;
+  try {
+    read_text(folder.file("absent.prototxt"), net);
+    FAIL() << "an absent file was read";
+  } catch (const FileError& error) {
+    EXPECT_NE(std::string(error.what()).find("absent.prototxt: cannot be read: No such file"), std::string::npos);
+  }
+  EXPECT_THROW(read_text(folder.path().string(), net), FileError);
+}
+
+}  // namespace
+}  // namespace cortado::test
