@@ -7,7 +7,7 @@
 namespace cortado::kokkos {
 
 struct Options {
-  int core_groups = 1;  ///< 0: one
+  int core_groups = 1;  ///< 0 counts as 1
   int threads = 0;  ///< OpenMP threads of all core groups together; 0: what OMP_NUM_THREADS or the affinity mask says
 };
 

@@ -1,0 +1,66 @@
+#include "backends/kokkos/blas.h"
+
+#include <cblas.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "core/base/error.h"
+
+namespace cortado::kokkos {
+namespace {
+
+int narrow(i64 size) {
+  if (size > std::numeric_limits<int>::max())
+    throw ShapeError("", "a matrix of " + std::to_string(size) + " rows, columns or pitch is more than BLAS can count");
+  return static_cast<int>(size);
+}
+
+void multiply(const MatrixLibrary::Gemm& g, const float* a, const float* b, float* y) {
+  if (g.m == 0 || g.n == 0) return;
+  // BLAS wants pitches of at least 1 even for empty operands.
+  const auto pitch = [](i64 p) { return std::max(1, narrow(p)); };
+  cblas_sgemm(CblasRowMajor, g.transpose_a ? CblasTrans : CblasNoTrans, g.transpose_b ? CblasTrans : CblasNoTrans,
+              narrow(g.m), narrow(g.n), narrow(g.k), g.alpha, a, pitch(g.lda), b, pitch(g.ldb), g.beta, y,
+              pitch(g.ldy));
+}
+
+class Blas : public MatrixLibrary {
+ public:
+  Blas(const Space& space, int threads) : space_(space), threads_(threads) {}
+
+  std::string name() const override { return CORTADO_BLAS_NAME; }
+
+  void gemm(const Gemm& g) override {
+    omp_set_num_threads(threads_);  // of the calling thread: core groups have threads of their own
+    multiply(g, g.a, g.b, g.y);
+  }
+
+  void gemm_batch(const Gemm& g, i64 count, i64 stride_a, i64 stride_b, i64 stride_y) override {
+    const auto product = [=](i64 i) { multiply(g, g.a + i * stride_a, g.b + i * stride_b, g.y + i * stride_y); };
+    if (count < threads_ || threads_ == 1) {
+      omp_set_num_threads(threads_);
+      for (i64 i = 0; i < count; ++i) product(i);
+      return;
+    }
+    // Inside a parallel region a BLAS uses one thread.
+    const int threads = threads_;
+    Kokkos::parallel_for("gemm_batch", Kokkos::RangePolicy<Space>(space_, 0, threads, Kokkos::ChunkSize(1)),
+                         [=](int worker) {
+                           for (i64 i = count * worker / threads; i < count * (worker + 1) / threads; ++i) product(i);
+                         });
+  }
+
+ private:
+  const Space space_;
+  const int threads_;
+};
+
+}  // namespace
+
+std::unique_ptr<MatrixLibrary> make_blas(const Space& space, int threads) {
+  return std::make_unique<Blas>(space, threads);
+}
+
+}  // namespace cortado::kokkos

@@ -1,0 +1,202 @@
+#pragma once
+#include "backends/kokkos/tiles.h"
+#include "core/machine/program.h"
+
+namespace cortado::kokkos {
+
+constexpr int max_bookings = 16;  ///< buffers of one plan; a context counts their slots
+
+/// Read-only line; borrows the memory.
+template <class T>
+struct Span {
+  const T* p;
+  i64 n;
+  CORTADO_FN T operator[](i64 i) const { return p[i]; }
+};
+
+/// Read-only block of rows; borrows the memory.
+template <class T>
+struct Block {
+  const T* p;
+  i64 rows, cols, pitch;
+  CORTADO_FN T operator()(i64 r, i64 c) const { return p[r * pitch + c]; }
+};
+
+/// Line to be written; writes go straight to memory.
+template <class T>
+struct Out {
+  T* p;
+  i64 n;
+  CORTADO_FN void set(i64 i, T v) const { p[i] = v; }
+  CORTADO_FN T at(i64 i) const { return p[i]; }
+};
+
+/// Block to be written; writes go straight to memory.
+template <class T>
+struct OutBlock {
+  T* p;
+  i64 rows, cols, pitch;
+  CORTADO_FN void set(i64 r, i64 c, T v) const { p[r * pitch + c] = v; }
+  CORTADO_FN T at(i64 r, i64 c) const { return p[r * pitch + c]; }
+};
+
+/// The context of core/machine/program.h on one worker of Kokkos; `Team` (host_team.h, cuda_team.h) says what a
+/// worker is and runs its lanes. Caches stand between memory and lanes, so lines borrow the memory and a pipeline's
+/// depth changes nothing but the slots that staging rotates through; the mesh is 1 x 1, so sharing vanishes.
+template <class Team>
+class Context {
+ public:
+  static constexpr int mesh_rows = 1, mesh_cols = 1;
+
+  CORTADO_FN explicit Context(const Team& team) : team_(team) {}
+
+  CORTADO_FN int row() const { return 0; }
+  CORTADO_FN int col() const { return 0; }
+  CORTADO_FN i64 worker() const { return team_.worker(); }
+  CORTADO_FN i64 workers() const { return team_.workers(); }
+
+  template <class Fetch, class Work>
+  CORTADO_FN void lines(i64 n, Depth, Fetch fetch, Work work) {
+    const i64 end = first_of(worker() + 1, n);
+    for (i64 i = first_of(worker(), n); i < end; ++i) {
+      auto in = fetch(i);
+      work(i, in);
+    }
+  }
+
+  template <class Fetch, class Work>
+  CORTADO_FN void pipeline(i64 n, Depth, Fetch fetch, Work work) {
+    for (i64 i = 0; i < n; ++i) {
+      auto in = fetch(i);
+      work(i, in);
+    }
+  }
+
+  template <class Work>
+  CORTADO_FN void tiles(i64 n, Work work) {
+    const i64 end = first_of(worker() + 1, n);
+    for (i64 i = first_of(worker(), n); i < end; ++i) work(i);
+  }
+
+  template <class T>
+  CORTADO_FN Span<T> get(Buf, const T* p, i64 n) {
+    return {p, n};
+  }
+  template <class T>
+  CORTADO_FN Block<T> get2d(Buf, const T* p, i64 rows, i64 cols, i64 pitch) {
+    return {p, rows, cols, pitch};
+  }
+  template <class T>
+  CORTADO_FN Span<T> keep(Buf, const T* p, i64 n) {
+    return {p, n};
+  }
+  template <class T>
+  CORTADO_FN Out<T> out(Buf, T* p, i64 n) {
+    return {p, n};
+  }
+  template <class T>
+  CORTADO_FN Out<T> update(Buf, T* p, i64 n) {
+    return {p, n};
+  }
+  template <class T>
+  CORTADO_FN OutBlock<T> out2d(Buf, T* p, i64 rows, i64 cols, i64 pitch) {
+    return {p, rows, cols, pitch};
+  }
+  template <class Handle>
+  CORTADO_FN void put(Handle&) {}
+
+  template <class F>
+  CORTADO_FN void each(i64 n, F f) {
+    team_.each(n, f);
+  }
+  template <class F>
+  CORTADO_FN void each2d(i64 rows, i64 cols, F f) {
+    team_.each2d(rows, cols, f);
+  }
+  template <class T, class Op, class F>
+  CORTADO_FN T fold(i64 n, T init, Op op, F f) {
+    return team_.fold(n, init, op, f);
+  }
+  template <class F>
+  CORTADO_FN void once(F f) {
+    team_.once(f);
+  }
+  template <class Predicate, class Words>
+  CORTADO_FN void bits(i64 n, Predicate holds, Words& out) {
+    team_.each((n + 31) / 32, [&](i64 w) {
+      std::uint32_t word = 0;
+      const i64 count = n - 32 * w < 32 ? n - 32 * w : 32;
+      for (i64 b = 0; b < count; ++b) word |= static_cast<std::uint32_t>(holds(32 * w + b) ? 1 : 0) << b;
+      out.set(w, word);
+    });
+  }
+  template <class Predicate, class Emit>
+  CORTADO_FN i64 compact(i64 n, Predicate holds, Emit emit) {
+    return team_.compact(n, holds, emit);
+  }
+  CORTADO_FN void fail(int code, i64 index) { team_.fail(code, index); }
+
+  template <class T>
+  CORTADO_FN LeftOperand<T> stage_a(Buf buf, const Box<T>& box, LeftView view) {
+    return {stage(buf, box), view};
+  }
+  template <class T>
+  CORTADO_FN RightOperand<T> stage_b(Buf buf, const Box<T>& box, RightView view) {
+    return {stage(buf, box), view};
+  }
+  template <class T>
+  CORTADO_FN Acc<T> acc(Buf buf, TileShape shape) {
+    T* const p = place<T>(buf);
+    team_.each(shape.m * shape.n(), [&](i64 i) { p[i] = T(0); });
+    return {p, shape};
+  }
+  template <class T>
+  CORTADO_FN LeftOperand<T> row_share(const LeftOperand<T>& a, int) {
+    return a;
+  }
+  template <class T>
+  CORTADO_FN RightOperand<T> col_share(const RightOperand<T>& b, int) {
+    return b;
+  }
+  template <class T>
+  CORTADO_FN void fma(Acc<T>& acc, const LeftOperand<T>& a, const RightOperand<T>& b, const Taps& taps) {
+    team_.multiply(acc, a, b, taps);
+  }
+
+  template <class T, class F>
+  CORTADO_FN void store(const Acc<T>& acc, const OutBox<T>& box, F f) {
+    const TileShape& s = acc.shape;
+    const i64 rows = smaller(s.m, box.rows), n2 = smaller(s.n2, box.limit2), n1 = smaller(s.n1, box.limit1);
+    if (rows <= 0 || n2 <= 0 || n1 <= 0) return;
+    team_.each2d(rows * n2 * n1, smaller(s.n0, box.limit0), [&](i64 r, i64 i0) {
+      const i64 m = r / (n2 * n1), i2 = r / n1 % n2, i1 = r % n1;
+      T& y = box.base[m * box.pitch_m + i2 * box.pitch2 + i1 * box.pitch1 + i0 * box.pitch0];
+      y = f(acc.p[((m * s.n2 + i2) * s.n1 + i1) * s.n0 + i0], y, m);
+    });
+  }
+
+ private:
+  CORTADO_FN static i64 smaller(i64 a, i64 b) { return a < b ? a : b; }
+  /// First of the items 0..n-1 that worker `w` takes: contiguous shares, so that neighbours in memory meet in one cache.
+  CORTADO_FN i64 first_of(i64 w, i64 n) const { return n * w / workers(); }
+
+  template <class T>
+  CORTADO_FN const T* stage(Buf buf, const Box<T>& box) {
+    T* const to = place<T>(buf);
+    team_.stage(to, box);
+    return to;
+  }
+
+  /// The next slot of a booking.
+  template <class T>
+  CORTADO_FN T* place(Buf buf) {
+    const int slot = turn_[buf.id];
+    turn_[buf.id] = slot + 1 == buf.slots ? 0 : slot + 1;
+    return reinterpret_cast<T*>(team_.scratch() + buf.offset + i64{buf.bytes} * slot);
+  }
+
+  Team team_;
+  int turn_[max_bookings] = {};
+};
+
+}  // namespace cortado::kokkos

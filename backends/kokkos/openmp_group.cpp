@@ -1,0 +1,131 @@
+#include "backends/kokkos/openmp_group.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+
+#include "backends/kokkos/blas.h"
+#include "backends/kokkos/group_common.h"
+#include "backends/kokkos/launch.h"
+#include "core/base/error.h"
+
+namespace cortado::kokkos {
+namespace {
+
+constexpr std::size_t alignment = 128;
+
+#if defined(__AVX512F__)
+constexpr int simd_bytes = 64;
+#elif defined(__AVX__)
+constexpr int simd_bytes = 32;
+#else
+constexpr int simd_bytes = 16;
+#endif
+
+i64 round_up(i64 n, i64 to) { return (n + to - 1) / to * to; }
+
+/// Half of a core's second-level cache: the other half is for what lines borrow and for the system.
+i64 scratch_of_cache() {
+  const long l2 = sysconf(_SC_LEVEL2_CACHE_SIZE);
+  return l2 > 0 ? l2 / 2 : i64{512} * 1024;
+}
+
+std::string processor_model() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);)
+    if (line.rfind("model name", 0) == 0) return line.substr(line.find(':') + 2);
+  return "unknown processor";
+}
+
+/// Calls f(first, bytes) for parts of a range of memory, in parallel where it is long enough to be worth it.
+template <class F>
+void for_parts(const char* label, const Space& space, int workers, std::size_t bytes, F f) {
+  constexpr std::size_t worth = std::size_t{1} << 20;
+  if (bytes < worth || workers == 1) return f(std::size_t{0}, bytes);
+  const std::size_t part = static_cast<std::size_t>(round_up(static_cast<i64>(bytes) / workers + 1, 4096));
+  Kokkos::parallel_for(label, Kokkos::RangePolicy<Space>(space, 0, workers, Kokkos::ChunkSize(1)), [=](int worker) {
+    const std::size_t first = std::min(bytes, part * static_cast<std::size_t>(worker));
+    f(first, std::min(part, bytes - first));
+  });
+}
+
+}  // namespace
+
+MachineSpec openmp_spec(int core_groups, int threads) {
+  MachineSpec spec;
+  spec.name = "openmp";
+  spec.description = processor_model() + ", " + std::to_string(core_groups) + " x " + std::to_string(threads) +
+                     " OpenMP thread" + (core_groups * threads == 1 ? "" : "s");
+  spec.core_groups = core_groups;
+  spec.cpes = threads;
+  spec.scratch_bytes = scratch_of_cache();
+  spec.simd_bytes = simd_bytes;
+  return spec;
+}
+
+OpenMPGroup::OpenMPGroup(int index, const MachineSpec& spec, const Space& space, const Programs& programs)
+    : index_(index), spec_(spec), space_(space), programs_(programs), library_(make_blas(space, spec.cpes)) {}
+
+OpenMPGroup::~OpenMPGroup() { release(scratch_); }
+
+void* OpenMPGroup::allocate(std::size_t bytes) {
+  const std::size_t whole = std::max(alignment, (bytes + alignment - 1) / alignment * alignment);
+  void* const memory = std::aligned_alloc(alignment, whole);
+  if (memory == nullptr)
+    throw Error("core group " + std::to_string(index_), "cannot allocate " + std::to_string(bytes) + " bytes",
+                "use a smaller batch");
+  return memory;
+}
+
+void OpenMPGroup::release(void* memory) noexcept { std::free(memory); }
+
+void OpenMPGroup::copy(void* to, const void* from, std::size_t bytes, Stream) {
+  for_parts("copy", space_, spec_.cpes, bytes, [=](std::size_t first, std::size_t count) {
+    std::memcpy(static_cast<char*>(to) + first, static_cast<const char*>(from) + first, count);
+  });
+}
+
+void OpenMPGroup::zero(void* memory, std::size_t bytes, Stream) {
+  for_parts("zero", space_, spec_.cpes, bytes, [=](std::size_t first, std::size_t count) {
+    std::memset(static_cast<char*>(memory) + first, 0, count);
+  });
+}
+
+void OpenMPGroup::wait() {
+  if (failure_.taken == 0) return;
+  const Failure failure = failure_;
+  failure_ = {};
+  throw_failure(failure);
+}
+
+CoreGroup::Event OpenMPGroup::record(Stream) {
+  Event event;
+  event.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return event;
+}
+
+/// Scratchpads of all workers together; grows, never shrinks.
+char* OpenMPGroup::scratch(i64 bytes) {
+  if (bytes > scratch_bytes_) {
+    release(scratch_);
+    scratch_ = nullptr;
+    scratch_bytes_ = 0;
+    scratch_ = static_cast<char*>(allocate(static_cast<std::size_t>(bytes)));
+    scratch_bytes_ = bytes;
+  }
+  return scratch_;
+}
+
+void OpenMPGroup::run_program(ProgramKey key, const char* label, const void* program, const Plan& plan, Stream) {
+  Launch launch{space_, grant_of(plan, label, spec_)};
+  launch.grant.scratch_bytes = round_up(plan.scratch_bytes + HostTeam::slack, alignment);
+  launch.grant.scratch = scratch(launch.grant.scratch_bytes * launch.grant.workers);
+  launch.grant.failure = &failure_;
+  entry_of(programs_, key, label)(launch, program);
+}
+
+}  // namespace cortado::kokkos

@@ -1,0 +1,58 @@
+#pragma once
+#include "core/machine/program.h"
+
+namespace cortado::kokkos {
+
+/// A staged box and how it is read; see LeftView, RightView.
+template <class T>
+struct LeftOperand {
+  const T* p;
+  LeftView view;
+};
+template <class T>
+struct RightOperand {
+  const T* p;
+  RightView view;
+};
+
+/// An accumulator in scratch, dense row-major m x n2 x n1 x n0.
+template <class T>
+struct Acc {
+  T* p;
+  TileShape shape;
+};
+
+/// Element `flat` of a staged box, counted row-major over its size: the array's, or 0 outside its extent.
+template <class T>
+CORTADO_FN T box_element(const Box<T>& box, i64 flat) {
+  i64 offset = 0;
+  bool inside = true;
+  for (int d = 3; d >= 0; --d) {
+    const i64 x = box.origin[d] + box.step[d] * (flat % box.size[d]);
+    flat /= box.size[d];
+    inside = inside && x >= 0 && x < box.extent[d];
+    offset += x * box.pitch[d];
+  }
+  return inside ? box.base[offset] : T(0);
+}
+
+/// The multiply of core/machine/program.h, one element of the accumulator per lane and turn.
+template <class Team, class T>
+CORTADO_FN void multiply_by_lanes(Team& team, const Acc<T>& acc, const LeftOperand<T>& a, const RightOperand<T>& b,
+                                  const Taps& taps) {
+  const TileShape& s = acc.shape;
+  team.each2d(s.m, s.n(), [&](i64 m, i64 n) {
+    const i64 n0 = n % s.n0, n1 = n / s.n0 % s.n1, n2 = n / s.n0 / s.n1;
+    T sum = acc.p[m * s.n() + n];
+    for (i64 t1 = 0; t1 < taps.count1; ++t1)
+      for (i64 t0 = 0; t0 < taps.count0; ++t0) {
+        const T* const pa = a.p + m * a.view.m_stride + taps.a1 * t1 + taps.a0 * t0;
+        const T* const pb = b.p + n2 * b.view.n2_stride + n1 * b.view.n1_stride + n0 * b.view.n0_stride +
+                            taps.b1 * t1 + taps.b0 * t0;
+        for (i64 k = 0; k < s.k; ++k) sum += pa[k * a.view.k_stride] * pb[k * b.view.k_stride];
+      }
+    acc.p[m * s.n() + n] = sum;
+  });
+}
+
+}  // namespace cortado::kokkos
