@@ -113,6 +113,11 @@ class Context {
   CORTADO_FN void each2d(i64 rows, i64 cols, F f) {
     team_.each2d(rows, cols, f);
   }
+  template <class F>
+  CORTADO_FN void each2d(Range rows, Range cols, F f) {
+    auto shifted = [&](i64 r, i64 c) { f(rows.first + r, cols.first + c); };
+    team_.each2d(rows.count(), cols.count(), shifted);
+  }
   template <class T, class Op, class F>
   CORTADO_FN T fold(i64 n, T init, Op op, F f) {
     return team_.fold(n, init, op, f);

@@ -61,6 +61,7 @@ ProgramKey program_key() {
 // Lanes. After a lane loop all lanes see what it wrote (there is no other barrier).
 //   c.each(n, f)                  f(i) for i in [0, n): lane i may set only element i of an Out
 //   c.each2d(rows, cols, f)       f(r, c), the same over a block; lane (r, c) may set only element (r, c)
+//   c.each2d(Range rows, Range cols, f)    the same over a part of a block, which may be empty
 //   c.fold(n, init, op, f)        op over f(0..n-1), in an order fixed by n; uniform result, op associative
 //   c.once(f)                     f() on one lane: may set any element
 //   c.bits(n, pred, out)          out word i/32, bit i%32 = pred(i), for i in [0, n); out holds (n+31)/32 words
@@ -80,6 +81,12 @@ ProgramKey program_key() {
 //
 // Values are plain T on every backend but a simulator, where they may be a type that counts operations: write
 // `auto v = line[j]`, and `select(condition, a, b)` (core/machine/math.h) for data-dependent choices.
+
+/// Indices [first, end); empty when end <= first.
+struct Range {
+  i64 first = 0, end = 0;
+  CORTADO_FN i64 count() const { return end > first ? end - first : 0; }
+};
 
 /// A window of up to four dimensions onto an array: box element (i0..i3) is
 /// base[sum over d of (origin[d] + step[d] i_d) pitch[d]], or 0 where some origin[d] + step[d] i_d is outside
