@@ -29,7 +29,10 @@ struct NetOptions {
 /// top feeds several layers, force_backward and propagate_down.
 ///
 /// All learnable values lie in one arena and all their gradients in another, in the order in which backward
-/// finishes them (last layer first), so the exchange of gradients needs no packing and a bucket is a range.
+/// finishes them (last layer first), so the exchange of gradients needs no packing and a bucket is a range. Each
+/// blob starts at a multiple of `arena_alignment` floats; the gaps are zero and stay so.
+///
+/// Building a net shapes it and fills its parameters; other memory comes with the first forward and backward.
 class Net {
  public:
   /// `parameter` is unfiltered; parameter.state() gives phase, level and stages. Throws ConfigError, ShapeError.
@@ -44,12 +47,13 @@ class Net {
   /// Runs layers [from, to) in order. Advances nothing: set run().pass before.
   void forward() { forward(0, layers_.size()); }
   void forward(std::size_t from, std::size_t to);
-  /// Zeroed parameter gradients are the caller's business (clear_gradients). Runs layers [from, to) backward;
-  /// `finished(i)` is called when layer i's parameter gradients are queued, if given.
+  /// The diffs of loss tops hold their loss weights from the start; what the caller writes over them stands. Zeroed
+  /// parameter gradients are the caller's business (clear_gradients). Runs layers [from, to) backward; `finished(i)` is
+  /// called when layer i's parameter gradients are queued, if given.
   void backward() { backward(0, layers_.size()); }
   void backward(std::size_t from, std::size_t to, const std::function<void(std::size_t)>& finished = {});
   void clear_gradients();
-  /// After input blobs changed shape.
+  /// After input blobs changed shape. Sets the diffs of loss tops again.
   void reshape();
   /// Sum over loss tops of weight * value of the last forward, on this rank. Waits.
   double loss();
@@ -67,7 +71,7 @@ class Net {
   Layer* layer(const std::string& name) const;  ///< null if there is none
   Blob* blob(const std::string& name) const;    ///< null if there is none
   const std::vector<std::string>& blob_names() const { return blob_names_; }
-  /// Blobs that no layer consumes, in order; their names; their loss weights.
+  /// Blobs that no layer consumes, sorted by name, as Caffe's log numbers them; their loss weights.
   struct Output {
     std::string name;
     Blob* blob;
@@ -88,17 +92,29 @@ class Net {
     bool statistic;    ///< averaged over replicas instead of updated
   };
   const std::vector<Learnable>& learnable() const { return learnable_; }
+  static constexpr i64 arena_alignment = 32;
+  /// Null once the parameters are another net's (share_trained).
   const std::shared_ptr<Storage>& parameter_arena() const { return parameter_arena_; }
-  const std::shared_ptr<Storage>& gradient_arena() const { return gradient_arena_; }
+  /// Made, zeroed, by the first call of this, clear_gradients or backward: a net that only tests needs none.
+  const std::shared_ptr<Storage>& gradient_arena();
+
+  /// Bytes of the blobs between layers, of their gradients as far as backward needs them, of parameters, and of their
+  /// gradients. What layers keep for themselves is not in it.
+  struct Memory {
+    i64 activations = 0, activation_gradients = 0, parameters = 0, parameter_gradients = 0;
+  };
+  Memory memory() const;
 
   /// Averages the running statistics over replicas, so that all ranks agree. Collective; before tests and snapshots.
   void average_statistics();
 
-  /// Weights by layer name, as Caffe: layers that the file lacks keep theirs, other shapes throw ShapeError.
+  /// Weights by layer name, as Caffe: layers that the file lacks keep theirs, layers that only the file has are
+  /// logged, other shapes throw ShapeError. Legacy 4-d shapes may have ones in front.
   void copy_trained(const caffe::NetParameter& trained);
   /// The net with its weights, as Caffe writes a .caffemodel (`write_diff`: gradients too).
   void to_proto(caffe::NetParameter& out, bool write_diff = false) const;
-  /// This net's blobs of `learnable` become the other's (test nets share the training net's), by layer name.
+  /// This net's parameter values become the other's (test nets share the training net's), by layer name. Throws
+  /// ShapeError.
   void share_trained(const Net& other);
 
   PlanBook plans() const;
@@ -111,6 +127,8 @@ class Net {
 
  private:
   struct Builder;
+  void weigh_losses();
+
   std::string name_;
   RunState run_;
   std::unique_ptr<Replicas> alone_;
@@ -121,6 +139,11 @@ class Net {
   std::vector<Output> outputs_;
   std::vector<Blob*> inputs_;
   std::vector<Learnable> learnable_;
+  struct Share {
+    Blob *user, *owner;
+  };
+  std::vector<Share> shares_;  // parameters shared by name
+  CoreGroup* group_;
   std::shared_ptr<Storage> parameter_arena_, gradient_arena_;
 };
 

@@ -22,7 +22,7 @@ std::shared_ptr<Storage> Storage::make(CoreGroup& group, i64 count) {
   storage->data = memory->as<float>();
   storage->count = count;
   storage->owner = memory;
-  group.zero(storage->data, memory->bytes());
+  if (count > 0) group.zero(storage->data, memory->bytes());
   return storage;
 }
 

@@ -1,0 +1,192 @@
+#include "core/net/net.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+
+#include "core/base/error.h"
+#include "core/base/log.h"
+#include "core/formats/blob_proto.h"
+#include "core/formats/caffe.pb.h"
+
+namespace cortado {
+namespace {
+bool all_finite(const Blob& blob) {
+  const auto values = blob.data_vector();
+  return std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); });
+}
+
+i64 bytes_of(const Blob& blob) { return blob.count() * static_cast<i64>(sizeof(float)); }
+}  // namespace
+
+void Net::forward(std::size_t from, std::size_t to) {
+  for (std::size_t i = from; i < to; ++i) layers_[i].layer->forward(layers_[i].bottom, layers_[i].top);
+}
+
+void Net::backward(std::size_t from, std::size_t to, const std::function<void(std::size_t)>& finished) {
+  gradient_arena();
+  for (std::size_t i = to; i-- > from;) {
+    const Entry& entry = layers_[i];
+    if (entry.need_backward) entry.layer->backward(entry.top, entry.propagate_down, entry.bottom);
+    if (finished) finished(i);
+  }
+}
+
+void Net::clear_gradients() {
+  const auto& arena = gradient_arena();
+  if (arena->count > 0) group_->zero(arena->data, static_cast<std::size_t>(arena->count) * sizeof(float));
+}
+
+const std::shared_ptr<Storage>& Net::gradient_arena() {
+  if (gradient_arena_) return gradient_arena_;
+  i64 size = 0;
+  for (const auto& p : learnable_)
+    size = std::max(size, p.arena_offset + (p.blob->count() + arena_alignment - 1) / arena_alignment * arena_alignment);
+  gradient_arena_ = Storage::make(*group_, size);
+  for (const auto& p : learnable_) p.blob->place_diff(Storage::range(gradient_arena_, p.arena_offset, p.blob->count()));
+  for (const auto& share : shares_) share.user->share_diff(*share.owner);
+  return gradient_arena_;
+}
+
+void Net::reshape() {
+  for (const auto& entry : layers_) entry.layer->reshape(entry.bottom, entry.top);
+  weigh_losses();
+}
+
+void Net::weigh_losses() {
+  for (const auto& entry : layers_)
+    for (std::size_t i = 0; i < entry.top.size(); ++i)
+      if (entry.loss_weights[i] != 0) {
+        const auto count = static_cast<std::size_t>(entry.top[i]->count());
+        entry.top[i]->write_diff(std::vector<float>(count, static_cast<float>(entry.loss_weights[i])).data());
+      }
+}
+
+double Net::loss() {
+  double total = 0;
+  for (const auto& entry : layers_)
+    for (std::size_t i = 0; i < entry.top.size(); ++i)
+      if (entry.loss_weights[i] != 0) {
+        const auto values = entry.top[i]->data_vector();
+        total += entry.loss_weights[i] * std::accumulate(values.begin(), values.end(), 0.0);
+      }
+  return total;
+}
+
+Layer* Net::layer(const std::string& name) const {
+  for (const auto& entry : layers_)
+    if (entry.layer->name() == name) return entry.layer.get();
+  return nullptr;
+}
+
+Blob* Net::blob(const std::string& name) const {
+  const auto found = blobs_.find(name);
+  return found == blobs_.end() ? nullptr : found->second.get();
+}
+
+Net::Memory Net::memory() const {
+  Memory memory;
+  for (const auto& blob : blobs_) memory.activations += bytes_of(*blob.second);
+  std::set<const Blob*> with_gradient;
+  for (const auto& entry : layers_)
+    if (entry.need_backward) with_gradient.insert(entry.top.begin(), entry.top.end());
+  for (const Blob* blob : with_gradient) memory.activation_gradients += bytes_of(*blob);
+  for (const auto& p : learnable_) memory.parameters += bytes_of(*p.blob);
+  if (!with_gradient.empty()) memory.parameter_gradients = memory.parameters;
+  return memory;
+}
+
+void Net::average_statistics() {
+  if (run_.ranks == 1) return;
+  std::vector<double> sums;
+  for (const auto& p : learnable_)
+    if (p.statistic) {
+      const auto values = p.blob->data_vector();
+      sums.insert(sums.end(), values.begin(), values.end());
+    }
+  run_.replicas->sum(sums.data(), static_cast<i64>(sums.size()));
+  auto next = sums.begin();
+  for (const auto& p : learnable_)
+    if (p.statistic) {
+      std::vector<float> mean(static_cast<std::size_t>(p.blob->count()));
+      for (float& value : mean) value = static_cast<float>(*next++ / run_.ranks);
+      p.blob->write_data(mean.data());
+    }
+}
+
+void Net::copy_trained(const caffe::NetParameter& trained) {
+  for (const auto& source : trained.layer()) {
+    Layer* target = layer(source.name());
+    if (target == nullptr) {
+      CORTADO_LOG(info) << "Ignoring source layer " << source.name();
+      continue;
+    }
+    const std::string where = "layer '" + source.name() + "'";
+    const auto& blobs = target->blobs();
+    if (static_cast<std::size_t>(source.blobs_size()) != blobs.size())
+      throw ShapeError(where,
+                       "the weights have " + std::to_string(source.blobs_size()) + " blobs, the net has " +
+                           std::to_string(blobs.size()),
+                       "rename the layer to learn it from scratch");
+    for (std::size_t i = 0; i < blobs.size(); ++i) {
+      const auto& stored = source.blobs(static_cast<int>(i));
+      if (!fits(stored, blobs[i]->shape()))
+        throw ShapeError(where,
+                         "blob " + std::to_string(i) + " of the weights has shape " + to_string(shape_of(stored)) +
+                             ", the net's has " + to_string(blobs[i]->shape()),
+                         "rename the layer to learn it from scratch");
+      blobs[i]->write_data(values_of(stored, where + " of the weights, blob " + std::to_string(i)).data());
+    }
+  }
+}
+
+void Net::to_proto(caffe::NetParameter& out, bool write_diff) const {
+  out.Clear();
+  out.set_name(name_);
+  for (const auto& entry : layers_) {
+    auto& layer = *out.add_layer();
+    layer = entry.layer->parameter();
+    for (const auto& blob : entry.layer->blobs()) cortado::to_proto(*blob, *layer.add_blobs(), write_diff);
+  }
+}
+
+void Net::share_trained(const Net& other) {
+  for (const auto& entry : other.layers_) {
+    Layer* target = layer(entry.layer->name());
+    if (target == nullptr) continue;
+    const auto &from = entry.layer->blobs(), &to = target->blobs();
+    const std::string where = "layer '" + target->name() + "'";
+    if (from.size() != to.size())
+      throw ShapeError(where, "has " + std::to_string(to.size()) + " parameter blobs, the training net's " +
+                                  std::to_string(from.size()));
+    for (std::size_t i = 0; i < to.size(); ++i) {
+      if (from[i]->shape() != to[i]->shape())
+        throw ShapeError(where, "parameter blob " + std::to_string(i) + " has shape " + to_string(to[i]->shape()) +
+                                    ", the training net's " + to_string(from[i]->shape()));
+      to[i]->share_data(*from[i]);
+    }
+  }
+  // A layer that only this net has may share with one that both have.
+  for (const auto& share : shares_) share.user->share_data(*share.owner);
+  parameter_arena_.reset();
+}
+
+PlanBook Net::plans() const {
+  PlanBook all;
+  for (const auto& entry : layers_)
+    for (const auto& choice : entry.layer->plans()) all[entry.layer->name() + "/" + choice.first] = choice.second;
+  return all;
+}
+
+std::string Net::first_not_finite() const {
+  for (const auto& entry : layers_) {
+    for (const auto& parameter : entry.layer->blobs())
+      if (!all_finite(*parameter)) return entry.layer->name();
+    for (const Blob* top : entry.top)
+      if (!all_finite(*top)) return entry.layer->name();
+  }
+  return "";
+}
+
+}  // namespace cortado

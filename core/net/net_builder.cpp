@@ -1,0 +1,298 @@
+#include "core/net/net_builder.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/formats/prototxt.h"
+#include "core/net/rules.h"
+
+namespace cortado {
+namespace {
+std::string place_of(const caffe::LayerParameter& parameter) { return "layer '" + parameter.name() + "'"; }
+
+std::string at_least_or_exactly(const Layer::Arity& arity) {
+  if (arity.max == arity.min) return std::to_string(arity.min);
+  if (arity.max < 0) return "at least " + std::to_string(arity.min);
+  return std::to_string(arity.min) + " to " + std::to_string(arity.max);
+}
+
+void check_arity(const std::string& where, const char* what, const Layer::Arity& arity, std::size_t given) {
+  const int n = static_cast<int>(given);
+  if (n < arity.min || (arity.max >= 0 && n > arity.max))
+    throw ConfigError(where, "has " + std::to_string(n) + " " + what + "s, takes " + at_least_or_exactly(arity));
+}
+
+/// Runs `step`; errors of shapes and plans that do not say so are made to name the layer.
+template <class Step>
+void naming(const std::string& where, const Step& step) {
+  const auto names_it = [&](const std::exception& e) { return std::string(e.what()).find(where) != std::string::npos; };
+  try {
+    step();
+  } catch (const ShapeError& error) {
+    if (names_it(error)) throw;
+    throw ShapeError(where, error.what());
+  } catch (const PlanError& error) {
+    if (names_it(error)) throw;
+    throw PlanError(where, error.what());
+  }
+}
+
+/// The choices for one layer: "conv1/forward" becomes "forward".
+PlanBook plans_of(const PlanBook& all, const std::string& layer) {
+  PlanBook own;
+  for (const auto& [key, candidate] : all) {
+    const std::size_t slash = key.rfind('/');
+    if (slash != std::string::npos && key.compare(0, slash, layer) == 0) own[key.substr(slash + 1)] = candidate;
+  }
+  return own;
+}
+}  // namespace
+
+Net::Net(const caffe::NetParameter& parameter, const NetOptions& options)
+    : name_(parameter.name()), group_(options.group) {
+  run_.phase = parameter.state().phase() == caffe::TRAIN ? Phase::train : Phase::test;
+  run_.seed = options.seed;
+  run_.replicas = options.replicas;
+  if (run_.replicas == nullptr) {
+    alone_ = std::make_unique<Replicas>();
+    run_.replicas = alone_.get();
+  }
+  run_.rank = run_.replicas->rank();
+  run_.ranks = run_.replicas->size();
+  caffe::NetParameter current = parameter;
+  upgrade_net(current, "net '" + name_ + "'");
+  parameter_ = std::make_unique<caffe::NetParameter>(insert_splits(filter_layers(current)));
+  Builder(*this, options).build();
+}
+
+Net::~Net() = default;
+
+void Net::Builder::build() {
+  net_.layers_.reserve(static_cast<std::size_t>(net_.parameter_->layer_size()));
+  for (auto& layer : *net_.parameter_->mutable_layer()) add_layer(layer);
+  prune_backward();
+  check_backward();
+  if (net_.parameter_->force_backward()) force_backward();
+  collect_outputs();
+  place_parameters();
+  net_.weigh_losses();
+}
+
+void Net::Builder::add_layer(caffe::LayerParameter& parameter) {
+  if (!parameter.has_phase()) parameter.set_phase(net_.run_.phase == Phase::train ? caffe::TRAIN : caffe::TEST);
+  net_.layers_.emplace_back();
+  Entry& entry = net_.layers_.back();
+  entry.type = parameter.type();
+  entry.layer = options_.layers->make(parameter, LayerContext{*options_.group, net_.run_, options_.sources});
+  parameter.clear_blobs();  // the layer holds them now
+  check_counts(entry, parameter);
+  connect_bottoms(entry, parameter);
+  connect_tops(entry, parameter);
+  set_up(entry);
+  read_loss_weights(entry, parameter);
+  add_parameters(entry, parameter);
+  if (entry.need_backward)
+    for (const auto& top : entry.top_names) made_.at(top).need_backward = true;
+}
+
+void Net::Builder::check_counts(const Entry& entry, const caffe::LayerParameter& parameter) const {
+  const std::string where = place_of(parameter);
+  check_arity(where, "bottom", entry.layer->bottoms(), static_cast<std::size_t>(parameter.bottom_size()));
+  check_arity(where, "top", entry.layer->tops(), static_cast<std::size_t>(parameter.top_size()));
+  const int propagate = parameter.propagate_down_size(), weights = parameter.loss_weight_size();
+  if (propagate > 0 && propagate != parameter.bottom_size())
+    throw ConfigError(where,
+                      "has " + std::to_string(propagate) + " propagate_down for " +
+                          std::to_string(parameter.bottom_size()) + " bottoms",
+                      "give none or one for each");
+  if (weights > 0 && weights != parameter.top_size())
+    throw ConfigError(
+        where, "has " + std::to_string(weights) + " loss_weight for " + std::to_string(parameter.top_size()) + " tops",
+        "give none or one for each");
+}
+
+void Net::Builder::connect_bottoms(Entry& entry, const caffe::LayerParameter& parameter) {
+  for (int i = 0; i < parameter.bottom_size(); ++i) {
+    const std::string& name = parameter.bottom(i);
+    const Made& blob = made_.at(name);  // insert_splits has seen that it exists
+    unused_.erase(name);
+    entry.bottom.push_back(blob.blob);
+    entry.bottom_names.push_back(name);
+    entry.need_backward = entry.need_backward || blob.need_backward;
+    entry.propagate_down.push_back(parameter.propagate_down_size() > 0 ? parameter.propagate_down(i)
+                                                                       : blob.need_backward);
+  }
+}
+
+void Net::Builder::connect_tops(Entry& entry, const caffe::LayerParameter& parameter) {
+  const std::string where = place_of(parameter);
+  for (int i = 0; i < parameter.top_size(); ++i) {
+    const std::string& name = parameter.top(i);
+    const bool in_place = i < parameter.bottom_size() && parameter.bottom(i) == name;
+    const auto known = made_.find(name);
+    if (in_place && !entry.layer->can_run_in_place())
+      throw ConfigError(where, "cannot run in place, but top '" + name + "' is its bottom",
+                        "give the top another name");
+    if (!in_place && known != made_.end())
+      throw ConfigError(where, "top '" + name + "' is already made by layer '" + known->second.producer + "'",
+                        "give it another name");
+    if (!in_place) {
+      auto& owned = net_.blobs_[name] = std::make_unique<Blob>(*options_.group);
+      net_.blob_names_.push_back(name);
+      made_[name].blob = owned.get();
+    }
+    Made& blob = made_.at(name);
+    blob.producer = parameter.name();
+    unused_.insert(name);
+    entry.top.push_back(blob.blob);
+    entry.top_names.push_back(name);
+    if (entry.type == "Input") net_.inputs_.push_back(blob.blob);
+  }
+}
+
+void Net::Builder::set_up(Entry& entry) {
+  naming("layer '" + entry.layer->name() + "'", [&] {
+    entry.layer->choose_plans(plans_of(options_.plans, entry.layer->name()));
+    entry.layer->setup(entry.bottom, entry.top);
+    entry.layer->reshape(entry.bottom, entry.top);
+  });
+}
+
+void Net::Builder::read_loss_weights(Entry& entry, const caffe::LayerParameter& parameter) {
+  entry.loss_weights.assign(entry.top.size(), 0.0);
+  for (int i = 0; i < parameter.loss_weight_size(); ++i)
+    entry.loss_weights[static_cast<std::size_t>(i)] = double{parameter.loss_weight(i)};
+  if (parameter.loss_weight_size() == 0 && entry.layer->is_loss() && !entry.top.empty()) entry.loss_weights[0] = 1;
+  for (std::size_t i = 0; i < entry.top.size(); ++i) made_.at(entry.top_names[i]).loss_weight = entry.loss_weights[i];
+}
+
+void Net::Builder::add_parameters(Entry& entry, const caffe::LayerParameter& parameter) {
+  const auto& blobs = entry.layer->blobs();
+  const std::string where = place_of(parameter);
+  if (static_cast<std::size_t>(parameter.param_size()) > blobs.size())
+    throw ConfigError(where, "has " + std::to_string(parameter.param_size()) + " param { } for " +
+                                 std::to_string(blobs.size()) + " parameter blobs");
+  // Weight files and random numbers know parameters by their layer's name.
+  if (!blobs.empty() && !layers_with_blobs_.insert(parameter.name()).second)
+    throw ConfigError(where, "two layers with parameters have this name", "give each its own");
+  for (std::size_t i = 0; i < blobs.size(); ++i) {
+    const int index = static_cast<int>(i);
+    const auto& spec = index < parameter.param_size() ? parameter.param(index) : caffe::ParamSpec::default_instance();
+    const bool learns = spec.lr_mult() != 0 && !entry.layer->is_statistic(i);
+    entry.layer->set_param_propagate_down(i, learns);
+    entry.need_backward = entry.need_backward || learns;
+    if (spec.name().empty() || named_.count(spec.name()) == 0)
+      own_parameter(entry, i, spec);
+    else
+      share_parameter(entry, i, spec);
+  }
+}
+
+void Net::Builder::own_parameter(const Entry& entry, std::size_t i, const caffe::ParamSpec& spec) {
+  Learnable parameter;
+  parameter.blob = entry.layer->blobs()[i].get();
+  parameter.layer = entry.layer->name();
+  parameter.index = static_cast<int>(i);
+  parameter.statistic = entry.layer->is_statistic(i);
+  parameter.lr_mult = parameter.statistic ? 0 : spec.lr_mult();
+  parameter.decay_mult = parameter.statistic ? 0 : spec.decay_mult();
+  parameter.arena_offset = 0;
+  if (!spec.name().empty()) named_[spec.name()] = {net_.learnable_.size(), spec.has_lr_mult(), spec.has_decay_mult()};
+  net_.learnable_.push_back(parameter);
+  layer_of_learnable_.push_back(net_.layers_.size() - 1);
+}
+
+void Net::Builder::share_parameter(const Entry& entry, std::size_t i, const caffe::ParamSpec& spec) {
+  Named& owned = named_.at(spec.name());
+  Learnable& owner = net_.learnable_[owned.learnable];
+  Blob& user = *entry.layer->blobs()[i];
+  const std::string where = "layer '" + entry.layer->name() + "'";
+  const std::string what = "parameter '" + spec.name() + "' of layer '" + owner.layer + "'";
+  const bool same = spec.share_mode() == caffe::ParamSpec::PERMISSIVE ? user.count() == owner.blob->count()
+                                                                      : user.shape() == owner.blob->shape();
+  if (!same)
+    throw ShapeError(where,
+                     "cannot share " + what + ": its shape is " + to_string(owner.blob->shape()) + ", here it is " +
+                         to_string(user.shape()),
+                     "share_mode: PERMISSIVE asks for equal counts only");
+  // Whoever of the sharers gives a multiplier first decides; the others must agree.
+  const auto agree = [&](const char* field, bool given, float value, bool& decided, float& decision) {
+    if (!given) return;
+    if (decided && value != decision)
+      throw ConfigError(where, std::string(field) + " differs from the one that " + what + " has already",
+                        "give it once, or the same everywhere");
+    decided = true;
+    decision = value;
+  };
+  agree("lr_mult", spec.has_lr_mult(), spec.lr_mult(), owned.has_lr, owner.lr_mult);
+  agree("decay_mult", spec.has_decay_mult(), spec.decay_mult(), owned.has_decay, owner.decay_mult);
+  net_.shares_.push_back({&user, owner.blob});
+}
+
+/// Backward runs where a layer learns, or lies on the way to one that does, and contributes to a loss (Caffe's rules).
+void Net::Builder::prune_backward() {
+  std::set<std::string> under_loss, cut;
+  for (auto entry = net_.layers_.rbegin(); entry != net_.layers_.rend(); ++entry) {
+    bool contributes = false, all_cut = true;
+    for (std::size_t i = 0; i < entry->top.size(); ++i) {
+      const std::string& name = entry->top_names[i];
+      contributes = contributes || entry->loss_weights[i] != 0 || under_loss.count(name) != 0;
+      all_cut = all_cut && cut.count(name) != 0;
+    }
+    const bool runs = entry->need_backward && contributes && !all_cut;
+    if (!contributes || (entry->need_backward && all_cut))
+      std::fill(entry->propagate_down.begin(), entry->propagate_down.end(), false);
+    entry->need_backward = runs;
+    for (std::size_t i = 0; i < entry->bottom.size(); ++i) {
+      if (contributes) under_loss.insert(entry->bottom_names[i]);
+      if (!entry->propagate_down[i]) cut.insert(entry->bottom_names[i]);
+    }
+  }
+}
+
+void Net::Builder::check_backward() const {
+  for (const auto& entry : net_.layers_)
+    for (std::size_t i = 0; i < entry.bottom.size(); ++i)
+      if (entry.need_backward && entry.propagate_down[i] && !entry.layer->allows_backward_to(i))
+        throw ConfigError(
+            "layer '" + entry.layer->name() + "'",
+            "has no gradient for bottom '" + entry.bottom_names[i] + "', which comes from layers that learn",
+            "say propagate_down for each bottom, false for this one");
+}
+
+void Net::Builder::force_backward() {
+  for (auto& entry : net_.layers_) {
+    entry.need_backward = true;
+    for (std::size_t i = 0; i < entry.bottom.size(); ++i)
+      entry.propagate_down[i] = entry.propagate_down[i] || entry.layer->allows_backward_to(i);
+    for (std::size_t i = 0; i < entry.layer->blobs().size(); ++i)
+      entry.layer->set_param_propagate_down(i, !entry.layer->is_statistic(i));
+  }
+}
+
+void Net::Builder::collect_outputs() {
+  for (const auto& name : unused_) net_.outputs_.push_back({name, made_.at(name).blob, made_.at(name).loss_weight});
+}
+
+/// Gives every parameter its place in the arena, the last layer first, and moves its values there. A shared parameter
+/// is finished by the first of its layers, which is its owner.
+void Net::Builder::place_parameters() {
+  std::vector<std::size_t> order(net_.learnable_.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return layer_of_learnable_[a] > layer_of_learnable_[b]; });
+  i64 size = 0;
+  for (const std::size_t i : order) {
+    net_.learnable_[i].arena_offset = size;
+    size += (net_.learnable_[i].blob->count() + arena_alignment - 1) / arena_alignment * arena_alignment;
+  }
+  net_.parameter_arena_ = Storage::make(*options_.group, size);
+  for (auto& parameter : net_.learnable_) {
+    const auto values = parameter.blob->data_vector();
+    parameter.blob->place_data(Storage::range(net_.parameter_arena_, parameter.arena_offset, parameter.blob->count()));
+    parameter.blob->write_data(values.data());
+  }
+  for (const auto& share : net_.shares_) share.user->share_data(*share.owner);
+}
+
+}  // namespace cortado
