@@ -3,7 +3,6 @@
 #include <cblas.h>
 #include <omp.h>
 
-#include <algorithm>
 #include <limits>
 
 #include "core/base/error.h"
@@ -19,11 +18,11 @@ int narrow(i64 size) {
 
 void multiply(const MatrixLibrary::Gemm& g, const float* a, const float* b, float* y) {
   if (g.m == 0 || g.n == 0) return;
-  // BLAS wants pitches of at least 1 even for empty operands.
-  const auto pitch = [](i64 p) { return std::max(1, narrow(p)); };
+  // BLAS checks the pitches of empty operands too.
+  const bool empty = g.k == 0;
   cblas_sgemm(CblasRowMajor, g.transpose_a ? CblasTrans : CblasNoTrans, g.transpose_b ? CblasTrans : CblasNoTrans,
-              narrow(g.m), narrow(g.n), narrow(g.k), g.alpha, a, pitch(g.lda), b, pitch(g.ldb), g.beta, y,
-              pitch(g.ldy));
+              narrow(g.m), narrow(g.n), narrow(g.k), g.alpha, a, narrow(empty ? g.m : g.lda), b,
+              narrow(empty ? g.n : g.ldb), g.beta, y, narrow(g.ldy));
 }
 
 class Blas : public MatrixLibrary {

@@ -182,7 +182,8 @@ class Context {
 
  private:
   CORTADO_FN static i64 smaller(i64 a, i64 b) { return a < b ? a : b; }
-  /// First of the items 0..n-1 that worker `w` takes: contiguous shares, so that neighbours in memory meet in one cache.
+  /// First of the items 0..n-1 that worker `w` takes: contiguous shares, so that neighbours in memory meet in one
+  /// cache.
   CORTADO_FN i64 first_of(i64 w, i64 n) const { return n * w / workers(); }
 
   template <class T>

@@ -24,13 +24,13 @@ class HostTeam {
   char* scratch() const { return scratch_; }
 
   template <class F>
-  void each(i64 n, F& f) {
+  void each(i64 n, const F& f) {
 #pragma GCC ivdep
     for (i64 i = 0; i < n; ++i) f(i);
   }
 
   template <class F>
-  void each2d(i64 rows, i64 cols, F& f) {
+  void each2d(i64 rows, i64 cols, const F& f) {
     for (i64 r = 0; r < rows; ++r)
 #pragma GCC ivdep
       for (i64 c = 0; c < cols; ++c) f(r, c);
@@ -39,7 +39,7 @@ class HostTeam {
   /// Element i joins partial result i mod 64, the partial results join pairwise: several vector registers' worth of
   /// independent sums, in an order that n alone fixes.
   template <class T, class Op, class F>
-  T fold(i64 n, T init, Op op, F& f) {
+  T fold(i64 n, T init, Op op, const F& f) {
     constexpr i64 width = 64;
     T result = init;
     i64 i = 0;
@@ -58,12 +58,12 @@ class HostTeam {
   }
 
   template <class F>
-  void once(F& f) {
+  void once(const F& f) {
     f();
   }
 
   template <class Predicate, class Emit>
-  i64 compact(i64 n, Predicate& holds, Emit& emit) {
+  i64 compact(i64 n, const Predicate& holds, const Emit& emit) {
     i64 slot = 0;
     for (i64 i = 0; i < n; ++i)
       if (holds(i)) emit(slot++, i);

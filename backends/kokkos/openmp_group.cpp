@@ -90,9 +90,8 @@ void OpenMPGroup::copy(void* to, const void* from, std::size_t bytes, Stream) {
 }
 
 void OpenMPGroup::zero(void* memory, std::size_t bytes, Stream) {
-  for_parts("zero", space_, spec_.cpes, bytes, [=](std::size_t first, std::size_t count) {
-    std::memset(static_cast<char*>(memory) + first, 0, count);
-  });
+  for_parts("zero", space_, spec_.cpes, bytes,
+            [=](std::size_t first, std::size_t count) { std::memset(static_cast<char*>(memory) + first, 0, count); });
 }
 
 void OpenMPGroup::wait() {

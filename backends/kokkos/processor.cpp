@@ -57,9 +57,7 @@ class KokkosProcessor : public Processor {
 
   void run(const std::function<void(CoreGroup&, GroupBarrier&)>& work) override {
     GroupRun run(core_groups());
-    const auto member = [&](int index) {
-      run.member([&](GroupBarrier& barrier) { work(group(index), barrier); });
-    };
+    const auto member = [&](int index) { run.member([&](GroupBarrier& barrier) { work(group(index), barrier); }); };
     if (core_groups() == 1)
       member(0);
     else
@@ -71,8 +69,9 @@ class KokkosProcessor : public Processor {
   static void check_threads(int core_groups) {
 #if KOKKOS_VERSION < 40000
     if (core_groups > Space().concurrency())
-      throw ConfigError("", std::to_string(core_groups) + " core groups need as many OpenMP threads, Kokkos has " +
-                                std::to_string(Space().concurrency()),
+      throw ConfigError("",
+                        std::to_string(core_groups) + " core groups need as many OpenMP threads, Kokkos has " +
+                            std::to_string(Space().concurrency()),
                         "set OMP_NUM_THREADS");
 #else
     static_cast<void>(core_groups);

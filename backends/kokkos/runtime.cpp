@@ -20,7 +20,7 @@ std::shared_ptr<Runtime> Runtime::get(int threads) {
 Runtime::Runtime(int threads) {
   omp_set_max_active_levels(2);  // core groups, and the threads of each
   if (Kokkos::is_initialized()) return;
-  // Kokkos warns when OpenMP's binding variables are unset; Cortado reports each rank's binding itself.
+    // Kokkos warns when OpenMP's binding variables are unset; Cortado reports each rank's binding itself.
 #if KOKKOS_VERSION >= 30700
   Kokkos::initialize(Kokkos::InitializationSettings().set_num_threads(threads).set_disable_warnings(true));
 #else

@@ -30,8 +30,9 @@ struct Failure {
 struct Grant {
   const char* label = nullptr;
   i64 workers = 1;
-  i64 scratch_bytes = 0;    ///< of one worker, with the slack that the backend adds
-  char* scratch = nullptr;  ///< OpenMP: the workers' scratchpads, one after the other; CUDA: null, it comes with the team
+  i64 scratch_bytes = 0;  ///< of one worker, with the slack that the backend adds
+  char* scratch =
+      nullptr;  ///< OpenMP: the workers' scratchpads, one after the other; CUDA: null, it comes with the team
   Failure* failure = nullptr;
 };
 

@@ -47,8 +47,8 @@ CORTADO_FN void multiply_by_lanes(Team& team, const Acc<T>& acc, const LeftOpera
     for (i64 t1 = 0; t1 < taps.count1; ++t1)
       for (i64 t0 = 0; t0 < taps.count0; ++t0) {
         const T* const pa = a.p + m * a.view.m_stride + taps.a1 * t1 + taps.a0 * t0;
-        const T* const pb = b.p + n2 * b.view.n2_stride + n1 * b.view.n1_stride + n0 * b.view.n0_stride +
-                            taps.b1 * t1 + taps.b0 * t0;
+        const T* const pb =
+            b.p + n2 * b.view.n2_stride + n1 * b.view.n1_stride + n0 * b.view.n0_stride + taps.b1 * t1 + taps.b0 * t0;
         for (i64 k = 0; k < s.k; ++k) sum += pa[k * a.view.k_stride] * pb[k * b.view.k_stride];
       }
     acc.p[m * s.n() + n] = sum;

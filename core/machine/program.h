@@ -62,7 +62,8 @@ ProgramKey program_key() {
 //   c.each(n, f)                  f(i) for i in [0, n): lane i may set only element i of an Out
 //   c.each2d(rows, cols, f)       f(r, c), the same over a block; lane (r, c) may set only element (r, c)
 //   c.each2d(Range rows, Range cols, f)    the same over a part of a block, which may be empty
-//   c.fold(n, init, op, f)        op over f(0..n-1), in an order fixed by n; uniform result, op associative
+//   c.fold(n, init, op, f)        op over f(0..n-1), in an order fixed by n; uniform result, op associative and
+//                                commutative
 //   c.once(f)                     f() on one lane: may set any element
 //   c.bits(n, pred, out)          out word i/32, bit i%32 = pred(i), for i in [0, n); out holds (n+31)/32 words
 //   c.compact(n, pred, emit)      emit(slot, i) for every i with pred(i), slots counting up from 0 in order of i;

@@ -1,0 +1,91 @@
+// The vendor's matrix library behind the Kokkos backend against plain loops.
+#include <gtest/gtest.h>
+
+#include "tests/backends/kokkos/rig.h"
+
+namespace cortado::test {
+namespace {
+
+struct Sizes {
+  i64 m, n, k;
+};
+
+/// What gemm_batch should leave in y, in plain loops.
+void oracle(const MatrixLibrary::Gemm& g, i64 count, i64 stride_a, i64 stride_b, i64 stride_y,
+            const std::vector<float>& a, const std::vector<float>& b, std::vector<float>& y) {
+  for (i64 p = 0; p < count; ++p)
+    for (i64 i = 0; i < g.m; ++i)
+      for (i64 j = 0; j < g.n; ++j) {
+        float sum = 0;
+        for (i64 k = 0; k < g.k; ++k)
+          sum += a[static_cast<std::size_t>(p * stride_a + (g.transpose_a ? k * g.lda + i : i * g.lda + k))] *
+                 b[static_cast<std::size_t>(p * stride_b + (g.transpose_b ? j * g.ldb + k : k * g.ldb + j))];
+        float& to = y[static_cast<std::size_t>(p * stride_y + i * g.ldy + j)];
+        to = g.alpha * sum + g.beta * to;
+      }
+}
+
+void check(CoreGroup& group, const Sizes& s, bool transpose_a, bool transpose_b, i64 count) {
+  MatrixLibrary::Gemm g;
+  g.transpose_a = transpose_a;
+  g.transpose_b = transpose_b;
+  g.m = s.m;
+  g.n = s.n;
+  g.k = s.k;
+  g.alpha = 2;
+  g.beta = 3;
+  g.lda = (transpose_a ? s.m : s.k) + 1;
+  g.ldb = (transpose_b ? s.k : s.n) + 2;
+  g.ldy = s.n + 3;
+  const i64 stride_a = (transpose_a ? s.k : s.m) * g.lda, stride_b = (transpose_b ? s.n : s.k) * g.ldb,
+            stride_y = s.m * g.ldy;
+  const auto a = whole_numbers(1, count * stride_a), b = whole_numbers(2, count * stride_b);
+  auto y = whole_numbers(3, count * stride_y);
+  Device<float> da(group, a), db(group, b), dy(group, y);
+  g.a = da.get();
+  g.b = db.get();
+  g.y = dy.get();
+  if (count == 1)
+    group.library()->gemm(g);
+  else
+    group.library()->gemm_batch(g, count, stride_a, stride_b, stride_y);
+  oracle(g, count, stride_a, stride_b, stride_y, a, b, y);
+  EXPECT_EQ(dy.read(), y) << count << " products of " << s.m << " x " << s.n << " x " << s.k
+                          << (transpose_a ? " T" : " N") << (transpose_b ? "T" : "N");
+}
+
+void check_all(CoreGroup& group) {
+  for (const Sizes& s : {Sizes{1, 1, 1}, Sizes{3, 5, 7}, Sizes{17, 33, 65}, Sizes{64, 1, 31}, Sizes{1, 100, 9}})
+    for (const bool ta : {false, true})
+      for (const bool tb : {false, true})
+        for (const i64 count : {1, 2, 5}) check(group, s, ta, tb, count);
+}
+
+TEST(KokkosLibrary, ProductsMatchPlainLoops) {
+  const auto processor = kokkos_processor();
+  ASSERT_NE(processor->group(0).library(), nullptr);
+  EXPECT_FALSE(processor->group(0).library()->name().empty());
+  check_all(processor->group(0));
+}
+
+TEST(KokkosLibrary, CoreGroupsMultiplyAtTheSameTime) {
+  const auto processor = kokkos_processor(2, 2);
+  processor->run([](CoreGroup& group, GroupBarrier&) { check_all(group); });
+}
+
+TEST(KokkosLibrary, AnEmptySumIsBetaTimesY) {
+  const auto processor = kokkos_processor();
+  CoreGroup& group = processor->group(0);
+  Device<float> y(group, {1, 2, 3, 4, 5, 6});
+  MatrixLibrary::Gemm g;
+  g.m = 2;
+  g.n = 3;
+  g.ldy = 3;
+  g.beta = 2;
+  g.a = g.b = g.y = y.get();
+  group.library()->gemm(g);
+  EXPECT_EQ(y.read(), (std::vector<float>{2, 4, 6, 8, 10, 12}));
+}
+
+}  // namespace
+}  // namespace cortado::test
