@@ -4,7 +4,10 @@ target_include_directories(cortado_flags INTERFACE ${CMAKE_SOURCE_DIR} ${CMAKE_B
 target_compile_features(cortado_flags INTERFACE cxx_std_17)
 
 set(cxx_only "$<COMPILE_LANGUAGE:CXX>")
-target_compile_options(cortado_flags INTERFACE $<${cxx_only}:-Wall -Wextra -Wshadow -Wnon-virtual-dtor>)
+target_compile_options(cortado_flags INTERFACE $<${cxx_only}:-Wall -Wextra -Wnon-virtual-dtor>)
+# Locals may shadow members: programs copy members into locals of the same name, so that lane loops do not read them
+# through a pointer.
+target_compile_options(cortado_flags INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wshadow=local>)
 if(CORTADO_WERROR)
   target_compile_options(cortado_flags INTERFACE $<${cxx_only}:-Werror>)
 endif()

@@ -3,7 +3,7 @@
 
 namespace cortado::reference {
 
-struct Launch;  // one launch in progress: worker count, scratch, failure slot
+struct Launch;
 
 /// Runs a type-erased program on this backend's cluster.
 using Entry = void (*)(Launch& launch, const void* program);
