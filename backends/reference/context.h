@@ -109,6 +109,11 @@ class Context {
     for (i64 r = 0; r < rows; ++r)
       for (i64 c = 0; c < cols; ++c) f(r, c);
   }
+  template <class F>
+  void each2d(Range rows, Range cols, F f) {
+    for (i64 r = rows.first; r < rows.end; ++r)
+      for (i64 c = cols.first; c < cols.end; ++c) f(r, c);
+  }
   template <class T, class Op, class F>
   T fold(i64 n, T init, Op op, F f) {
     for (i64 i = 0; i < n; ++i) init = op(init, f(i));

@@ -4,12 +4,13 @@
 #include <cstring>
 #include <exception>
 #include <new>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "backends/reference/launch_state.h"
 #include "core/base/error.h"
-#include "core/machine/thread_team.h"
+#include "core/machine/group_barrier.h"
 
 namespace cortado::reference {
 namespace {
@@ -82,7 +83,13 @@ class ReferenceProcessor : public Processor {
   int core_groups() const override { return spec_.core_groups; }
   CoreGroup& group(int index) override { return *groups_.at(static_cast<std::size_t>(index)); }
   void run(const std::function<void(CoreGroup&, GroupBarrier&)>& work) override {
-    run_on_threads(core_groups(), [&](int member, GroupBarrier& barrier) { work(group(member), barrier); });
+    GroupRun run(core_groups());
+    const auto member = [&](int index) { run.member([&](GroupBarrier& barrier) { work(group(index), barrier); }); };
+    std::vector<std::thread> threads;
+    for (int index = 1; index < core_groups(); ++index) threads.emplace_back(member, index);
+    member(0);
+    for (auto& thread : threads) thread.join();
+    run.finish();
   }
 
  private:
