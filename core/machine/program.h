@@ -89,6 +89,17 @@ struct Range {
   CORTADO_FN i64 count() const { return end > first ? end - first : 0; }
 };
 
+/// What a `fetch` returns that brings two things.
+template <class A, class B>
+struct Both {
+  A first;
+  B second;
+};
+template <class A, class B>
+CORTADO_FN Both<A, B> both(A first, B second) {
+  return {first, second};
+}
+
 /// A window of up to four dimensions onto an array: box element (i0..i3) is
 /// base[sum over d of (origin[d] + step[d] i_d) pitch[d]], or 0 where some origin[d] + step[d] i_d is outside
 /// [0, extent[d]). The staged copy is dense, row-major over `size`. Unused leading dimensions have size and
