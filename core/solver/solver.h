@@ -21,42 +21,62 @@ struct SolverOptions {
   CoreGroup* group = nullptr;
   const LayerTable* layers = nullptr;
   const SourceOpener* sources = nullptr;
-  const Replicas* replicas = nullptr;
-  GradientExchange* exchange = nullptr;
+  const Replicas* replicas = nullptr;    ///< null: this process alone
+  GradientExchange* exchange = nullptr;  ///< may be null where there is one replica
   std::function<SolverAction()> action;  ///< asked once per iteration on every rank; the ranks' answers are merged
   struct Progress {
     i64 iteration, max_iterations;
-    double images_per_second, loss;
+    double images_per_second;  ///< of all ranks, over the last iterations; 0 where the net has no batch
+    double loss;               ///< of the last iteration, mean over ranks
   };
   std::function<void(const Progress&)> progress;  ///< told once per iteration on rank 0; may be empty
 };
 
 /// Trains a net (Caffe's Solver with its rate policies): SGD with momentum, L1/L2 decay, clipping, iter_size.
-/// The log carries Caffe's lines, from rank 0.
+/// The log carries Caffe's lines; open_log silences all ranks but 0. With several replicas every member function is
+/// collective, and all ranks throw when one finds a mistake that they share.
+///
+/// Iteration i's micro-batch m is pass i * iter_size + m of the training net, and test pass t is pass t of the test
+/// net, whatever ran before: so a run that stops and goes on sees the samples and dropout masks of one that did not.
 class Solver {
  public:
-  /// Throws ConfigError, FileError, ShapeError. Paths inside `parameter` are used as they are.
+  /// Throws ConfigError, FileError, ShapeError. Paths inside `parameter` are used as they are. A random_seed below 0,
+  /// Caffe's "any", means 1: runs are reproducible unless asked otherwise.
   Solver(const caffe::SolverParameter& parameter, const SolverOptions& options);
   ~Solver();
+  Solver(const Solver&) = delete;
+  Solver& operator=(const Solver&) = delete;
 
-  /// Trains until max_iter or until an action stops it; snapshots as the parameter says. Throws NumericError when
-  /// the loss is not finite, naming the first layer that has one.
+  /// Trains until max_iter or until an action stops it; tests and snapshots as the parameter says. Throws
+  /// NumericError on every rank when the loss is not finite, naming the first layer that is not.
   void solve();
-  /// `iterations` more iterations.
+  /// `iterations` more iterations, as part of `solve`.
   void step(i64 iterations);
+  /// Runs every test net for its test_iter passes, which the ranks divide among themselves.
+  void test();
 
-  /// Goes on from a .solverstate (and the .caffemodel it names). Throws FileError.
+  /// A test net's output, or an element of it: the mean over passes.
+  struct Score {
+    std::string name;
+    double value;
+    double loss_weight;
+  };
+  /// Results of the last test that ran to its end, per test net; empty before.
+  const std::vector<std::vector<Score>>& scores() const;
+
+  /// Goes on from a .solverstate and the .caffemodel that it names (or that lies beside it). Rank 0 reads. Throws
+  /// FileError. Bit for bit what an uninterrupted run would do, on the same build, ranks and threads.
   void restore(const std::string& state_file);
-  /// Starts from weights of a .caffemodel.
-  void load_weights(const std::string& model_file);
+  /// Starts from weights of .caffemodel files (a list with commas, as in Caffe), matched by layer name. Rank 0 reads.
+  void load_weights(const std::string& model_files);
   /// Writes PREFIX_iter_N.caffemodel and .solverstate beside their final names and renames them. Rank 0 writes,
   /// every rank returns when they are complete. Returns the state file's name.
   std::string snapshot();
 
   Net& net();
   i64 iteration() const;
-  double last_loss() const;      ///< mean over ranks, of the last iteration (not smoothed)
-  double learning_rate() const;  ///< of the next iteration
+  double last_loss() const;     ///< mean over ranks, of the last iteration (not smoothed)
+  float learning_rate() const;  ///< of the next iteration
   bool stopped_early() const;
 
  private:

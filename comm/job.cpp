@@ -1,0 +1,77 @@
+#include "comm/job.h"
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <string>
+#include <thread>
+
+#include "core/base/error.h"
+#include "core/base/log.h"
+
+namespace cortado {
+namespace {
+using namespace std::chrono_literals;
+
+/// Whether the request completes within that time.
+bool completes(MPI_Request& request, double seconds) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  for (int done = 0;;) {
+    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    if (done != 0) return true;
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(5ms);
+  }
+}
+}  // namespace
+
+MpiJob::Library::Library(int* argc, char*** argv) {
+  int running = 0;
+  MPI_Initialized(&running);
+  if (running != 0) return;
+  int provided = 0;
+  MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided);
+  ours = true;
+}
+
+MpiJob::Library::~Library() {
+  if (ours) MPI_Finalize();
+}
+
+MpiJob::MpiJob(int* argc, char*** argv) : library_(argc, argv), replicas_(MPI_COMM_WORLD) {
+  MPI_Comm_dup(MPI_COMM_WORLD, &errors_);
+  MPI_Comm node = MPI_COMM_NULL;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank(), MPI_INFO_NULL, &node);
+  MPI_Comm_rank(node, &local_rank_);
+  MPI_Comm_size(node, &local_size_);
+  MPI_Comm_free(&node);
+}
+
+MpiJob::~MpiJob() { MPI_Comm_free(&errors_); }
+
+int MpiJob::run(const std::function<int()>& work, double grace_seconds) {
+  try {
+    return work();
+  } catch (const PeerError& error) {
+    return fail(error.what(), true, grace_seconds);
+  } catch (const std::exception& error) { return fail(error.what(), false, grace_seconds); }
+}
+
+int MpiJob::fail(const std::string& what, bool is_peer_error, double grace_seconds) {
+  // All ranks meet here only if all have failed. The smallest key speaks; peers of the failed one only if nobody else.
+  const int key = rank() + (is_peer_error ? size() : 0);
+  int speaker = key;
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Iallreduce(&key, &speaker, 1, MPI_INT, MPI_MIN, errors_, &request);
+  // Where several ranks fail but not all, the lowest should speak and then end the job before the next one speaks.
+  const double turn = 0.05 * std::min(rank(), 20);
+  if (completes(request, grace_seconds + turn)) {
+    if (speaker == key) CORTADO_LOG(error) << what;
+    return 1;
+  }
+  CORTADO_LOG(error) << "rank " << rank() << ": " << what;
+  MPI_Abort(MPI_COMM_WORLD, 1);
+  return 1;
+}
+
+}  // namespace cortado

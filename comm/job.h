@@ -1,0 +1,42 @@
+#pragma once
+#include <functional>
+
+#include "comm/mpi_replicas.h"
+
+namespace cortado {
+
+/// This process's part in an MPI job: starts and ends MPI, knows the ranks, and stops all of them when one fails.
+/// Make one, in main. A program started without mpirun is a job of one rank.
+class MpiJob {
+ public:
+  MpiJob(int* argc, char*** argv);
+  ~MpiJob();
+  MpiJob(const MpiJob&) = delete;
+  MpiJob& operator=(const MpiJob&) = delete;
+
+  const MpiReplicas& replicas() const { return replicas_; }
+  int rank() const { return replicas_.rank(); }
+  int size() const { return replicas_.size(); }
+  int local_rank() const { return local_rank_; }  ///< number among the ranks that share this node's memory
+  int local_size() const { return local_size_; }
+
+  /// Runs `work` on this rank and returns the exit code of the process: what `work` returns, or 1 when it throws. A
+  /// mistake that every rank finds within `grace_seconds` is printed once, by the lowest rank that has more to say than
+  /// PeerError. A failure of some ranks only is printed as "rank k: ..." and ends the whole job with exit code 1: ranks
+  /// that wait for the failed one would wait for ever. Does not return then.
+  int run(const std::function<int()>& work, double grace_seconds = 2);
+
+ private:
+  int fail(const std::string& what, bool is_peer_error, double grace_seconds);
+
+  struct Library {  // MPI itself; a member, so that it starts before the other members and ends after them
+    Library(int* argc, char*** argv);
+    ~Library();
+    bool ours = false;
+  } library_;
+  MpiReplicas replicas_;
+  MPI_Comm errors_ = MPI_COMM_NULL;  // failures are counted apart from the work's messages
+  int local_rank_ = 0, local_size_ = 1;
+};
+
+}  // namespace cortado

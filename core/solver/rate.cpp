@@ -1,0 +1,55 @@
+#include "core/solver/rate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "core/base/error.h"
+#include "core/formats/caffe.pb.h"
+
+namespace cortado {
+namespace {
+constexpr const char* policies = "fixed, step, exp, inv, multistep, poly, sigmoid";
+
+void need(bool holds, const caffe::SolverParameter& parameter, const std::string& what) {
+  if (!holds) throw ConfigError("solver", "lr_policy '" + parameter.lr_policy() + "' needs " + what);
+}
+}  // namespace
+
+void check_rate(const caffe::SolverParameter& parameter) {
+  const std::string& policy = parameter.lr_policy();
+  const bool steps = policy == "step" || policy == "sigmoid";
+  const bool decays = steps || policy == "exp" || policy == "inv" || policy == "multistep";
+  if (!decays && policy != "fixed" && policy != "poly")
+    throw ConfigError("solver", policy.empty() ? "has no lr_policy" : "unknown lr_policy '" + policy + "'", policies);
+  need(!steps || parameter.stepsize() > 0, parameter, "a stepsize above 0");
+  need(!decays || parameter.gamma() >= 0, parameter, "a gamma of at least 0");
+  need(policy != "poly" || parameter.max_iter() > 0, parameter, "a max_iter above 0");
+}
+
+int rate_step(const caffe::SolverParameter& parameter, i64 iteration) {
+  if (parameter.lr_policy() == "step") return static_cast<int>(iteration / parameter.stepsize());
+  if (parameter.lr_policy() != "multistep") return 0;
+  int steps = 0;
+  while (steps < parameter.stepvalue_size() && iteration >= parameter.stepvalue(steps)) ++steps;
+  return steps;
+}
+
+float learning_rate(const caffe::SolverParameter& parameter, i64 iteration) {
+  const std::string& policy = parameter.lr_policy();
+  const float base = parameter.base_lr(), gamma = parameter.gamma(), power = parameter.power();
+  const auto at = static_cast<float>(iteration);
+  const auto decayed = [&](i64 times) {
+    return static_cast<float>(double{base} * std::pow(double{gamma}, static_cast<double>(times)));
+  };
+  if (policy == "step" || policy == "multistep") return decayed(rate_step(parameter, iteration));
+  if (policy == "exp") return decayed(iteration);
+  if (policy == "inv") return base * std::pow(1.0f + gamma * at, -power);
+  if (policy == "poly")
+    return base * std::pow(std::max(0.0f, 1.0f - at / static_cast<float>(parameter.max_iter())), power);
+  if (policy == "sigmoid")
+    return base * (1.0f / (1.0f + std::exp(-gamma * (at - static_cast<float>(parameter.stepsize())))));
+  return base;
+}
+
+}  // namespace cortado

@@ -1,0 +1,24 @@
+#pragma once
+#include "core/base/types.h"
+
+namespace caffe {
+class SolverParameter;
+}
+
+namespace cortado {
+
+/// Throws ConfigError unless `lr_policy` is one of Caffe's and has what it needs.
+void check_rate(const caffe::SolverParameter& parameter);
+
+/// Learning rate of iteration i by Caffe's policies, with b = base_lr, g = gamma, p = power, s = stepsize:
+///   fixed      b                        step       b g^floor(i / s)
+///   exp        b g^i                    multistep  b g^(number of leading stepvalues <= i)
+///   inv        b (1 + g i)^-p           poly       b (1 - i / max_iter)^p, 0 beyond max_iter
+///   sigmoid    b / (1 + e^(-g (i - s)))
+/// Computed in the precision that Caffe uses for each.
+float learning_rate(const caffe::SolverParameter& parameter, i64 iteration);
+
+/// How many steps `step` and `multistep` have taken at that iteration; 0 for other policies.
+int rate_step(const caffe::SolverParameter& parameter, i64 iteration);
+
+}  // namespace cortado

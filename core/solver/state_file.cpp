@@ -1,0 +1,34 @@
+#include "core/solver/state_file.h"
+
+#include <filesystem>
+
+#include "core/base/error.h"
+
+namespace cortado {
+
+void store_plans(const PlanBook& plans, caffe::CortadoState& state) {
+  for (const auto& [direction, candidate] : plans) {
+    auto& choice = *state.add_plan();
+    choice.set_direction(direction);
+    choice.set_candidate(candidate);
+  }
+}
+
+PlanBook plans_of(const caffe::CortadoState& state) {
+  PlanBook plans;
+  for (const auto& choice : state.plan()) plans[choice.direction()] = choice.candidate();
+  return plans;
+}
+
+std::string weights_of(const caffe::SolverState& state, const std::string& state_file) {
+  namespace fs = std::filesystem;
+  const fs::path named = state.learned_net(), beside = state_file;
+  if (named.empty()) throw FileError(state_file, "names no .caffemodel", "it is truncated, or not a .solverstate");
+  for (const fs::path& candidate :
+       {named, beside.parent_path() / named.filename(), fs::path(beside).replace_extension(".caffemodel")})
+    if (fs::exists(candidate)) return candidate.string();
+  throw FileError(state_file, "its weights, " + named.string() + ", are neither there nor beside it",
+                  "keep a .solverstate and its .caffemodel together");
+}
+
+}  // namespace cortado

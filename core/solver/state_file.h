@@ -1,0 +1,17 @@
+#pragma once
+#include <string>
+
+#include "core/formats/caffe.pb.h"
+#include "core/net/layer.h"
+
+namespace cortado {
+
+/// Plans as a .solverstate keeps them.
+void store_plans(const PlanBook& plans, caffe::CortadoState& state);
+PlanBook plans_of(const caffe::CortadoState& state);
+
+/// The .caffemodel that belongs to a .solverstate: the file it names, or, when the pair has moved, the file of that
+/// name beside it, or the one that is called as the state is. Throws FileError when there is none.
+std::string weights_of(const caffe::SolverState& state, const std::string& state_file);
+
+}  // namespace cortado
