@@ -1,0 +1,154 @@
+#include "layers/pooling/plan.h"
+
+#include <algorithm>
+
+namespace cortado {
+namespace {
+/// The largest n in [1, most] that `fits`, if larger ones never fit where smaller ones do not; 1 if none does.
+i64 largest(i64 most, const std::function<bool(i64)>& fits) {
+  i64 good = 1;
+  while (good < most) {
+    const i64 middle = good + (most - good + 1) / 2;
+    if (fits(middle))
+      good = middle;
+    else
+      most = middle - 1;
+  }
+  return good;
+}
+
+i64 ceil_div(i64 a, i64 b) { return (a + b - 1) / b; }
+
+template <class Program>
+Planned<Program> planned(const MachineSpec& spec, const PoolShape& shape, int height, int width,
+                         void (*book)(PlanBuilder&, const PoolShape&, const PlaneCut&, Program&)) {
+  Planned<Program> result;
+  result.program.shape = shape;
+  result.program.depth = Depth::two;
+  PlaneCut& cut = result.program.cut;
+  cut = choose_cut(spec, shape.planes, height, width,
+                   [&](PlanBuilder& builder, const PlaneCut& c) { book(builder, shape, c, result.program); });
+  PlanBuilder builder(spec);
+  book(builder, shape, cut, result.program);
+  result.plan = builder.plan(cut.lines());
+  return result;
+}
+
+/// Values in the largest line of a cut, and in the largest piece of the other array that it needs.
+i64 own_count(const PlaneCut& c) { return i64{c.line_planes} * c.line_rows * c.line_cols; }
+i64 input_count(const PoolShape& s, const PlaneCut& c) {
+  const i64 rows = c.line_rows == s.oh ? s.h : std::min(s.h, (c.line_rows - 1) * s.sh + s.kh);
+  const i64 cols = c.line_cols == s.ow ? s.w : std::min(s.w, (c.line_cols - 1) * s.sw + s.kw);
+  return c.line_planes * rows * cols;
+}
+i64 output_count(const PoolShape& s, const PlaneCut& c) {
+  // A part may start anywhere between two strides, hence one more than its length suggests.
+  const i64 rows = c.line_rows == s.h ? s.oh : std::min(s.oh, (c.line_rows + s.sh - 1) / s.sh + (s.kh - 1) / s.sh + 1);
+  const i64 cols = c.line_cols == s.w ? s.ow : std::min(s.ow, (c.line_cols + s.sw - 1) / s.sw + (s.kw - 1) / s.sw + 1);
+  return c.line_planes * rows * cols;
+}
+
+/// A plane-average program's sizes and buffers, for a plan still to be made.
+template <class Program>
+Planned<Program> planned_planes(const MachineSpec& spec, const PoolShape& shape) {
+  Planned<Program> result;
+  Program& p = result.program;
+  PlanePieces& at = p.at;
+  at.planes = shape.planes;
+  at.count = i64{shape.h} * shape.w;
+  const i64 line = line_elements(spec, at.planes * at.count, 6);
+  at.piece = std::min(at.count, line);
+  at.line_planes = std::min(at.planes, std::max<i64>(1, line / at.count));
+  p.divisor = static_cast<float>(shape.window_size(0, 0));
+  p.depth = Depth::two;
+  return result;
+}
+}  // namespace
+
+PlaneCut choose_cut(const MachineSpec& spec, i64 planes, int height, int width,
+                    const std::function<void(PlanBuilder&, const PlaneCut&)>& book) {
+  // Beyond this many bytes a line gains nothing, and where lines borrow memory it would leave the nearest cache.
+  const i64 enough = 64 * spec.line_bytes;
+  MachineSpec strict = spec;
+  strict.lines_in_scratch = true;
+  strict.scratch_bytes = std::min(spec.scratch_bytes, enough);
+  PlaneCut cut{planes, height, width, 1, height, width};
+  const auto fits = [&](int PlaneCut::*size, i64 n) {
+    PlaneCut tried = cut;
+    tried.*size = static_cast<int>(n);
+    PlanBuilder builder(strict);
+    book(builder, tried);
+    return builder.fits();
+  };
+  const auto shrink = [&](int PlaneCut::*size, i64 most) {
+    cut.*size = static_cast<int>(largest(most, [&](i64 n) { return fits(size, n); }));
+  };
+  // Few planes are shared between the CPEs by rows, many planes in lines of several.
+  const i64 rows_each = planes < spec.cpes ? ceil_div(height * planes, spec.cpes) : height;
+  if (rows_each == height && fits(&PlaneCut::line_planes, 1)) {
+    const i64 worth = ceil_div(spec.line_bytes, i64{4} * height * width);
+    shrink(&PlaneCut::line_planes, std::min(planes, std::max(worth, planes / (4 * spec.cpes))));
+    return cut;
+  }
+  shrink(&PlaneCut::line_rows, rows_each);
+  if (!fits(&PlaneCut::line_rows, cut.line_rows)) shrink(&PlaneCut::line_cols, width);
+  return cut;
+}
+
+Planned<MaxPoolForward> plan_max_forward(const MachineSpec& spec, const PoolShape& shape) {
+  return planned<MaxPoolForward>(spec, shape, shape.oh, shape.ow,
+                                 [](PlanBuilder& book, const PoolShape& s, const PlaneCut& c, MaxPoolForward& p) {
+                                   p.in = book.line("in", 4 * input_count(s, c), p.depth);
+                                   p.out = book.line("out", 4 * own_count(c), p.depth);
+                                   p.out_mask = book.line("out_mask", 4 * own_count(c), p.depth);
+                                 });
+}
+
+Planned<MaxPoolBackward> plan_max_backward(const MachineSpec& spec, const PoolShape& shape) {
+  return planned<MaxPoolBackward>(spec, shape, shape.h, shape.w,
+                                  [](PlanBuilder& book, const PoolShape& s, const PlaneCut& c, MaxPoolBackward& p) {
+                                    p.in = book.line("in", 4 * output_count(s, c), p.depth);
+                                    p.in_mask = book.line("in_mask", 4 * output_count(s, c), p.depth);
+                                    p.out = book.line("out", 4 * own_count(c), p.depth);
+                                  });
+}
+
+Planned<AveragePoolForward> plan_average_forward(const MachineSpec& spec, const PoolShape& shape) {
+  return planned<AveragePoolForward>(
+      spec, shape, shape.oh, shape.ow,
+      [](PlanBuilder& book, const PoolShape& s, const PlaneCut& c, AveragePoolForward& p) {
+        p.in = book.line("in", 4 * input_count(s, c), p.depth);
+        p.out = book.line("out", 4 * own_count(c), p.depth);
+      });
+}
+
+Planned<AveragePoolBackward> plan_average_backward(const MachineSpec& spec, const PoolShape& shape) {
+  return planned<AveragePoolBackward>(
+      spec, shape, shape.h, shape.w,
+      [](PlanBuilder& book, const PoolShape& s, const PlaneCut& c, AveragePoolBackward& p) {
+        p.in = book.line("in", 4 * output_count(s, c), p.depth);
+        p.out = book.line("out", 4 * own_count(c), p.depth);
+      });
+}
+
+Planned<PlaneAverageForward> plan_plane_average_forward(const MachineSpec& spec, const PoolShape& shape) {
+  auto result = planned_planes<PlaneAverageForward>(spec, shape);
+  PlaneAverageForward& p = result.program;
+  PlanBuilder book(spec);
+  p.in = book.line("in", 4 * p.at.line_planes * p.at.piece, p.depth);
+  p.out = book.line("out", 4 * p.at.line_planes, Depth::one);
+  result.plan = book.plan(p.at.groups());
+  return result;
+}
+
+Planned<PlaneAverageBackward> plan_plane_average_backward(const MachineSpec& spec, const PoolShape& shape) {
+  auto result = planned_planes<PlaneAverageBackward>(spec, shape);
+  PlaneAverageBackward& p = result.program;
+  PlanBuilder book(spec);
+  p.in = book.line("in", 4 * p.at.line_planes, p.depth);
+  p.out = book.line("out", 4 * p.at.line_planes * p.at.piece, p.depth);
+  result.plan = book.plan(p.at.groups() * p.at.pieces());
+  return result;
+}
+
+}  // namespace cortado

@@ -1,0 +1,31 @@
+#pragma once
+#include <functional>
+
+#include "core/machine/core_group.h"
+#include "layers/pooling/programs.h"
+
+namespace cortado {
+
+/// A program with sizes, cut and buffers filled in (pointers are left to the caller), and the plan to launch it with.
+template <class Program>
+struct Planned {
+  Program program{};
+  Plan plan;
+};
+
+/// The planners of the pooling programs. They choose the cut of swCaffe IV-D: whole planes per line, else bands of
+/// whole rows, else blocks of columns, as the scratchpad allows. Throw PlanError where not even one window fits.
+Planned<MaxPoolForward> plan_max_forward(const MachineSpec& spec, const PoolShape& shape);
+Planned<MaxPoolBackward> plan_max_backward(const MachineSpec& spec, const PoolShape& shape);
+Planned<AveragePoolForward> plan_average_forward(const MachineSpec& spec, const PoolShape& shape);
+Planned<AveragePoolBackward> plan_average_backward(const MachineSpec& spec, const PoolShape& shape);
+/// Averages where one window holds each plane, of any size.
+Planned<PlaneAverageForward> plan_plane_average_forward(const MachineSpec& spec, const PoolShape& shape);
+Planned<PlaneAverageBackward> plan_plane_average_backward(const MachineSpec& spec, const PoolShape& shape);
+
+/// Chooses a cut of `planes` planes of height x width. `book` books what one line of a cut needs; it is called for
+/// several cuts.
+PlaneCut choose_cut(const MachineSpec& spec, i64 planes, int height, int width,
+                    const std::function<void(PlanBuilder&, const PlaneCut&)>& book);
+
+}  // namespace cortado

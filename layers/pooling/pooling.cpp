@@ -1,0 +1,153 @@
+#include "layers/pooling/pooling.h"
+
+#include <algorithm>
+
+#include "core/formats/caffe.pb.h"
+
+namespace cortado {
+namespace {
+i64 floor_div(i64 a, i64 b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
+}  // namespace
+
+bool PoolingLayer::takes_max() const { return parameter().pooling_param().pool() == caffe::PoolingParameter::MAX; }
+
+Layer::Arity PoolingLayer::tops() const { return {1, takes_max() ? 2 : 1}; }
+
+void PoolingLayer::setup(const Blobs& /*bottom*/, const Blobs& /*top*/) {
+  const auto& p = parameter().pooling_param();
+  if (p.pool() == caffe::PoolingParameter::STOCHASTIC)
+    bad_config("stochastic pooling is not supported", "use pool: MAX or pool: AVE");
+  global_ = p.global_pooling();
+  round_up_ = p.round_mode() == caffe::PoolingParameter::CEIL;
+  const bool sides = p.has_kernel_h() || p.has_kernel_w();
+  if (global_ && (p.has_kernel_size() || sides)) bad_config("global_pooling takes no kernel size");
+  if (!global_ && p.has_kernel_size() == sides) bad_config("needs kernel_size, or kernel_h and kernel_w, not both");
+  if (sides && !(p.has_kernel_h() && p.has_kernel_w())) bad_config("needs both kernel_h and kernel_w");
+  if (p.has_pad_h() != p.has_pad_w() || (p.has_pad() && p.has_pad_h())) bad_config("takes pad, or pad_h and pad_w");
+  if (p.has_stride_h() != p.has_stride_w() || (p.has_stride() && p.has_stride_h()))
+    bad_config("takes stride, or stride_h and stride_w");
+  const auto chosen = [](bool side, std::uint32_t of_side, std::uint32_t common) {
+    return static_cast<int>(side ? of_side : common);
+  };
+  shape_.kh = chosen(p.has_kernel_h(), p.kernel_h(), p.kernel_size());
+  shape_.kw = chosen(p.has_kernel_w(), p.kernel_w(), p.kernel_size());
+  shape_.sh = chosen(p.has_stride_h(), p.stride_h(), p.stride());
+  shape_.sw = chosen(p.has_stride_w(), p.stride_w(), p.stride());
+  shape_.ph = chosen(p.has_pad_h(), p.pad_h(), p.pad());
+  shape_.pw = chosen(p.has_pad_w(), p.pad_w(), p.pad());
+  check_window();
+}
+
+void PoolingLayer::check_window() const {
+  if (shape_.sh < 1 || shape_.sw < 1) bad_config("its stride must be positive");
+  if (global_) {
+    if (shape_.ph != 0 || shape_.pw != 0 || shape_.sh != 1 || shape_.sw != 1)
+      bad_config("global_pooling takes no pad and no stride");
+    return;
+  }
+  if (shape_.kh < 1 || shape_.kw < 1) bad_config("its kernel size must be positive");
+  if (shape_.ph < 0 || shape_.pw < 0 || shape_.ph >= shape_.kh || shape_.pw >= shape_.kw)
+    bad_config("its pad must be smaller than its kernel");
+}
+
+int PoolingLayer::output_size(int extent, int kernel, int stride, int pad) const {
+  const i64 room = i64{extent} + 2 * i64{pad} - kernel;
+  i64 size = (round_up_ ? floor_div(room + stride - 1, stride) : floor_div(room, stride)) + 1;
+  // Caffe's rule: with padding, the last window must start inside the plane.
+  if ((shape_.ph > 0 || shape_.pw > 0) && (size - 1) * stride >= extent + pad) --size;
+  if (size < 1)
+    bad_shape("its window of " + std::to_string(kernel) + " does not fit a bottom of " + std::to_string(extent),
+              "use a smaller kernel or a larger input");
+  return static_cast<int>(size);
+}
+
+void PoolingLayer::reshape(const Blobs& bottom, const Blobs& top) {
+  const Blob& x = *bottom[0];
+  if (x.axes() != 4) bad_shape("its bottom has shape " + to_string(x.shape()) + ", it needs N x C x H x W");
+  shape_.planes = x.count(0, 2);
+  shape_.h = static_cast<int>(x.dim(2));
+  shape_.w = static_cast<int>(x.dim(3));
+  if (global_) {
+    shape_.kh = shape_.h;
+    shape_.kw = shape_.w;
+  }
+  shape_.oh = output_size(shape_.h, shape_.kh, shape_.sh, shape_.ph);
+  shape_.ow = output_size(shape_.w, shape_.kw, shape_.sw, shape_.pw);
+  for (Blob* t : top) t->reshape({x.dim(0), x.dim(1), shape_.oh, shape_.ow});
+  const std::size_t bytes = static_cast<std::size_t>(top[0]->count()) * sizeof(int);
+  if (takes_max() && mask_.bytes() < bytes) mask_ = ClusterMemory(group(), bytes);
+}
+
+bool PoolingLayer::is_whole() const {
+  return shape_.oh == 1 && shape_.ow == 1 && shape_.kh - shape_.ph >= shape_.h && shape_.kw - shape_.pw >= shape_.w;
+}
+
+namespace {
+/// Launches a planned program that reads one array and writes another.
+template <class Program>
+void launch(CoreGroup& group, Planned<Program> planned, const float* Program::*from, const float* in,
+            float* Program::*to, float* out) {
+  planned.program.*from = in;
+  planned.program.*to = out;
+  group.launch(planned.program, planned.plan);
+}
+}  // namespace
+
+void PoolingLayer::forward(const Blobs& bottom, const Blobs& top) {
+  const MachineSpec& spec = group().spec();
+  const float* x = bottom[0]->data();
+  float* y = top[0]->mutable_data();
+  if (takes_max())
+    max_forward(x, top);
+  else if (is_whole())
+    launch(group(), plan_plane_average_forward(spec, shape_), &PlaneAverageForward::x, x, &PlaneAverageForward::y, y);
+  else
+    launch(group(), plan_average_forward(spec, shape_), &AveragePoolForward::x, x, &AveragePoolForward::y, y);
+}
+
+void PoolingLayer::max_forward(const float* x, const Blobs& top) {
+  auto planned = plan_max_forward(group().spec(), shape_);
+  planned.program.mask = mask_.as<int>();
+  launch(group(), planned, &MaxPoolForward::x, x, &MaxPoolForward::y, top[0]->mutable_data());
+  if (top.size() > 1) write_mask(*top[1]);
+}
+
+void PoolingLayer::write_mask(Blob& top) {
+  MaskToTop program{};
+  program.mask = mask_.as<int>();
+  program.top = top.mutable_data();
+  program.n = top.count();
+  program.depth = Depth::two;
+  program.block = line_elements(group().spec(), program.n, 4);
+  PlanBuilder book(group().spec());
+  program.in = book.line("in", 4 * program.block, program.depth);
+  program.out = book.line("out", 4 * program.block, program.depth);
+  group().launch(program, book.plan((program.n + program.block - 1) / program.block));
+}
+
+void PoolingLayer::backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
+  if (!propagate_down[0]) return;
+  const MachineSpec& spec = group().spec();
+  const float* dy = top[0]->diff();
+  float* dx = bottom[0]->mutable_diff();
+  if (takes_max()) {
+    auto planned = plan_max_backward(spec, shape_);
+    planned.program.mask = mask_.as<int>();
+    launch(group(), planned, &MaxPoolBackward::dy, dy, &MaxPoolBackward::dx, dx);
+  } else if (is_whole()) {
+    launch(group(), plan_plane_average_backward(spec, shape_), &PlaneAverageBackward::dy, dy, &PlaneAverageBackward::dx,
+           dx);
+  } else {
+    launch(group(), plan_average_backward(spec, shape_), &AveragePoolBackward::dy, dy, &AveragePoolBackward::dx, dx);
+  }
+}
+
+Layer::Cost PoolingLayer::cost(const Blobs& bottom, const Blobs& top) const {
+  const double in = static_cast<double>(bottom[0]->count()), out = static_cast<double>(top[0]->count());
+  Cost cost;
+  if (!takes_max()) cost.forward_flops = cost.backward_flops = out * shape_.kh * shape_.kw;
+  cost.forward_bytes = cost.backward_bytes = 4 * (in + out * (takes_max() ? 2 : 1));
+  return cost;
+}
+
+}  // namespace cortado

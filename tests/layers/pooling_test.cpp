@@ -1,0 +1,159 @@
+#include "layers/pooling/pooling.h"
+
+#include "core/base/error.h"
+#include "layers/pooling/oracle.h"
+#include "tests/support/layer_rig.h"
+
+namespace cortado::test {
+namespace {
+
+class PoolingTest : public ::testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Backends, PoolingTest, all_backends(), backend_name);
+
+/// Window (height, width) of a case, and the output size that Caffe computes.
+struct Case {
+  const char* text;
+  i64 n, channels;
+  int h, w, kh, kw, sh, sw, ph, pw, oh, ow;
+  PoolShape shape() const { return {n * channels, h, w, oh, ow, kh, kw, sh, sw, ph, pw}; }
+};
+
+const Case cases[] = {
+    {"kernel_size: 2 stride: 2", 2, 3, 24, 24, 2, 2, 2, 2, 0, 0, 12, 12},
+    {"kernel_size: 3 stride: 2", 1, 1, 8, 8, 3, 3, 2, 2, 0, 0, 4, 4},  // the last window hangs over the edge
+    {"kernel_size: 3 stride: 2 round_mode: FLOOR", 1, 2, 8, 9, 3, 3, 2, 2, 0, 0, 3, 4},
+    {"kernel_size: 3 stride: 2 pad: 1", 3, 1, 7, 6, 3, 3, 2, 2, 1, 1, 4, 4},
+    {"kernel_size: 2 stride: 2 pad: 1", 1, 3, 5, 4, 2, 2, 2, 2, 1, 1, 3, 3},  // a window in the padding is dropped
+    {"kernel_size: 5 stride: 3 pad: 2", 2, 2, 11, 14, 5, 5, 3, 3, 2, 2, 5, 6},
+    {"kernel_size: 3 stride: 1 pad: 1", 1, 2, 40, 37, 3, 3, 1, 1, 1, 1, 40, 37},
+    {"kernel_h: 2 kernel_w: 5 stride_h: 1 stride_w: 3 pad_h: 0 pad_w: 2", 1, 2, 9, 13, 2, 5, 1, 3, 0, 2, 8, 5},
+    {"kernel_size: 1 stride: 2", 2, 1, 5, 7, 1, 1, 2, 2, 0, 0, 3, 4},  // stride beyond the kernel
+    {"kernel_size: 3 stride: 2", 1, 1, 2, 2, 3, 3, 2, 2, 0, 0, 1, 1},  // window larger than the plane
+    {"kernel_size: 3 stride: 2", 1, 2, 150, 131, 3, 3, 2, 2, 0, 0, 75, 65},
+    {"global_pooling: true", 3, 5, 7, 6, 7, 6, 1, 1, 0, 0, 1, 1},
+};
+
+std::string layer_text(const char* pool, const Case& c) {
+  return std::string("name: 'p' type: 'Pooling' pooling_param { pool: ") + pool + " " + c.text + " }";
+}
+
+/// Few distinct values, so that maxima are often shared.
+float coarse(i64 i) { return std::floor(3 * noise(7, i)); }
+
+TEST_P(PoolingTest, MaxMatchesOracle) {
+  for (const Case& c : cases) {
+    SCOPED_TRACE(layer_text("MAX", c));
+    LayerRig rig(GetParam(), layer_text("MAX", c), {{c.n, c.channels, c.h, c.w}}, 2);
+    rig.fill_bottom(0, coarse);
+    rig.forward();
+    ASSERT_EQ(rig.top(0).shape(), (Shape{c.n, c.channels, c.oh, c.ow}));
+    std::vector<float> y;
+    std::vector<i64> mask;
+    oracle::max_pool(c.shape(), rig.bottom(0).data_vector().data(), y, mask);
+    EXPECT_EQ(rig.top(0).data_vector(), y);
+    EXPECT_EQ(rig.top(1).data_vector(), std::vector<float>(mask.begin(), mask.end()));
+
+    const auto dy = noise_vector(8, rig.top(0).count());
+    rig.top(0).write_diff(dy.data());
+    rig.backward();
+    EXPECT_EQ(rig.bottom(0).diff_vector(), oracle::max_pool_backward(c.shape(), mask, dy.data()));
+  }
+}
+
+TEST_P(PoolingTest, AverageMatchesOracle) {
+  for (const Case& c : cases) {
+    SCOPED_TRACE(layer_text("AVE", c));
+    LayerRig rig(GetParam(), layer_text("AVE", c), {{c.n, c.channels, c.h, c.w}});
+    rig.forward();
+    ASSERT_EQ(rig.top(0).shape(), (Shape{c.n, c.channels, c.oh, c.ow}));
+    expect_near(rig.top(0).data_vector(), oracle::average_pool(c.shape(), rig.bottom(0).data_vector().data()), 1e-6f,
+                1e-5f);
+    const auto dy = noise_vector(8, rig.top(0).count());
+    rig.top(0).write_diff(dy.data());
+    rig.backward();
+    expect_near(rig.bottom(0).diff_vector(), oracle::average_pool_backward(c.shape(), dy.data()), 1e-6f, 1e-5f);
+  }
+}
+
+TEST_P(PoolingTest, AllZerosTakeTheFirst) {
+  LayerRig rig(GetParam(), "name: 'p' type: 'Pooling' pooling_param { kernel_size: 3 stride: 3 }", {{1, 1, 6, 6}}, 2);
+  rig.fill_bottom(0, [](i64) { return 0.0f; });
+  rig.forward();
+  EXPECT_EQ(rig.top(1).data_vector(), (std::vector<float>{0, 3, 18, 21}));
+}
+
+TEST_P(PoolingTest, Gradients) {
+  for (const char* text : {"pool: MAX kernel_size: 3 stride: 2 pad: 1", "pool: AVE kernel_size: 3 stride: 2 pad: 1",
+                           "pool: AVE global_pooling: true"}) {
+    SCOPED_TRACE(text);
+    LayerRig rig(GetParam(), std::string("name: 'p' type: 'Pooling' pooling_param { ") + text + " }", {{2, 2, 5, 4}});
+    rig.check_gradients(1e-2f, 1e-2f, true);
+  }
+}
+
+/// Runs the planner for a scratchpad of `bytes` and its plan on the backend.
+void run_with_scratch(const std::string& backend, i64 bytes, PlaneCut expected) {
+  CoreGroup& group = group_of(backend);
+  MachineSpec small = group.spec();
+  small.scratch_bytes = bytes;
+  small.cpes = 1;
+  const PoolShape shape{2, 9, 70, 5, 36, 3, 3, 2, 2, 1, 1};
+  Blob x(group, {2, 9, 70}), y(group, {2, 5, 36});
+  const ClusterMemory mask(group, 4 * static_cast<std::size_t>(y.count()));
+  const auto values = noise_vector(1, x.count()), slopes = noise_vector(2, y.count());
+  x.write_data(values.data());
+  y.write_diff(slopes.data());
+
+  auto forward = plan_max_forward(small, shape);
+  EXPECT_EQ(forward.program.cut.line_planes, expected.line_planes);
+  EXPECT_EQ(forward.program.cut.line_rows, expected.line_rows);
+  EXPECT_EQ(forward.program.cut.line_cols < shape.ow, expected.line_cols < shape.ow);
+  forward.program.x = x.data();
+  forward.program.y = y.mutable_data();
+  forward.program.mask = mask.as<int>();
+  group.launch(forward.program, forward.plan);
+  auto backward = plan_max_backward(small, shape);
+  backward.program.dy = y.diff();
+  backward.program.mask = mask.as<int>();
+  backward.program.dx = x.mutable_diff();
+  group.launch(backward.program, backward.plan);
+  group.wait();
+
+  std::vector<float> best;
+  std::vector<i64> index;
+  oracle::max_pool(shape, values.data(), best, index);
+  EXPECT_EQ(y.data_vector(), best);
+  EXPECT_EQ(x.diff_vector(), oracle::max_pool_backward(shape, index, slopes.data()));
+
+  auto average = plan_average_backward(small, shape);
+  average.program.dy = y.diff();
+  average.program.dx = x.mutable_diff();
+  group.launch(average.program, average.plan);
+  group.wait();
+  expect_near(x.diff_vector(), oracle::average_pool_backward(shape, slopes.data()), 1e-6f, 1e-5f);
+}
+
+TEST_P(PoolingTest, WholePlanesBandsAndColumnBlocks) {
+  const PlaneCut planes{0, 0, 0, 2, 5, 36}, band{0, 0, 0, 1, 2, 36}, columns{0, 0, 0, 1, 1, 1};
+  run_with_scratch(GetParam(), 16 * 1024, planes);
+  run_with_scratch(GetParam(), 5 * 1024, band);
+  run_with_scratch(GetParam(), 1024 + 512, columns);
+}
+
+TEST_P(PoolingTest, RefusesWhatCannotBe) {
+  const auto make = [&](const std::string& text, const Shape& shape) {
+    LayerRig rig(GetParam(), "name: 'p' type: 'Pooling' pooling_param { " + text + " }", {shape});
+  };
+  EXPECT_THROW(make("", {1, 1, 4, 4}), ConfigError);
+  EXPECT_THROW(make("kernel_size: 2 kernel_h: 2 kernel_w: 2", {1, 1, 4, 4}), ConfigError);
+  EXPECT_THROW(make("kernel_h: 2", {1, 1, 4, 4}), ConfigError);
+  EXPECT_THROW(make("kernel_size: 2 pad: 2", {1, 1, 4, 4}), ConfigError);
+  EXPECT_THROW(make("kernel_size: 2 stride: 0", {1, 1, 4, 4}), ConfigError);
+  EXPECT_THROW(make("kernel_size: 2 global_pooling: true", {1, 1, 4, 4}), ConfigError);
+  EXPECT_THROW(make("kernel_size: 2 pool: STOCHASTIC", {1, 1, 4, 4}), ConfigError);
+  EXPECT_THROW(make("kernel_size: 9 round_mode: FLOOR", {1, 1, 4, 4}), ShapeError);
+  EXPECT_THROW(make("kernel_size: 2", {4, 4}), ShapeError);
+}
+
+}  // namespace
+}  // namespace cortado::test
