@@ -61,6 +61,12 @@ if(CORTADO_BACKEND STREQUAL "kokkos")
   if(NOT Kokkos_FOUND)
     cortado_missing("Kokkos 3.4 to 5.x with OpenMP"
       "run scripts/get-kokkos (builds it into build/kokkos), or load a module, or set Kokkos_ROOT; preset 'reference' needs none")
+  elseif(CORTADO_CUDA AND (NOT Kokkos_ENABLE_CUDA OR Kokkos_VERSION VERSION_LESS 4.6))
+    cortado_missing("Kokkos 4.6 or newer with CUDA (found ${Kokkos_VERSION} for ${Kokkos_DEVICES} in ${Kokkos_DIR})"
+      "Spack: kokkos +cuda +openmp cuda_arch=90; or build it with -DKokkos_ENABLE_CUDA=ON and set Kokkos_ROOT; preset 'openmp' needs no CUDA")
+  elseif(NOT CORTADO_CUDA AND NOT Kokkos_ENABLE_OPENMP)
+    cortado_missing("Kokkos with OpenMP (found ${Kokkos_VERSION} for ${Kokkos_DEVICES} in ${Kokkos_DIR})"
+      "run scripts/get-kokkos and set Kokkos_ROOT to build/kokkos, or Spack: kokkos +openmp")
   endif()
   find_package(BLAS QUIET)
   find_path(CBLAS_INCLUDE cblas.h PATH_SUFFIXES openblas x86_64-linux-gnu)

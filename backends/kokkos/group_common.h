@@ -1,10 +1,16 @@
 #pragma once
+#include <memory>
+#include <vector>
+
 #include "backends/kokkos/programs.h"
 #include "backends/kokkos/space.h"
-#include "core/machine/machine_spec.h"
-#include "core/machine/plan.h"
+#include "core/machine/core_group.h"
 
 namespace cortado::kokkos {
+
+/// The core groups of this build's machine, `threads` host threads each. Throws ConfigError when there are not enough.
+/// `programs` must outlive them.
+std::vector<std::unique_ptr<CoreGroup>> make_groups(int core_groups, int threads, const Programs& programs);
 
 /// Label and worker count of a launch. Throws PlanError for a plan with more bookings than a context counts or more
 /// scratchpad than the machine has.

@@ -21,7 +21,7 @@ template <class Program>
 struct Kernel {
   Program program;
   Grant grant;
-  __device__ void operator()(const CudaMember& member) const {
+  KOKKOS_FUNCTION void operator()(const CudaMember& member) const {
     Context<CudaTeam> context(CudaTeam(grant, member));
     program(context);
   }
@@ -31,7 +31,7 @@ template <class Program>
 void run(Launch& launch, const void* program) {
   const Grant& grant = launch.grant;
   auto policy = CudaPolicy(launch.space, static_cast<int>(grant.workers), CudaTeam::lanes)
-                    .set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(grant.scratch_bytes)));
+                    .set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(grant.scratch_bytes + CudaTeam::alignment)));
   Kokkos::parallel_for(grant.label, policy, Kernel<Program>{*static_cast<const Program*>(program), grant});
 }
 #else

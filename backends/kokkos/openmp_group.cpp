@@ -53,8 +53,7 @@ void for_parts(const char* label, const Space& space, int workers, std::size_t b
   });
 }
 
-}  // namespace
-
+/// What this machine is to a core group of `threads` OpenMP threads, one of `core_groups`.
 MachineSpec openmp_spec(int core_groups, int threads) {
   MachineSpec spec;
   spec.name = "openmp";
@@ -65,6 +64,32 @@ MachineSpec openmp_spec(int core_groups, int threads) {
   spec.scratch_bytes = scratch_of_cache();
   spec.simd_bytes = simd_bytes;
   return spec;
+}
+
+/// The execution space of one core group. Kokkos before 4.0 has no instances to keep: there the calling thread
+/// decides (see Processor::run).
+Space space_of(int core_groups, int threads) {
+#if KOKKOS_VERSION >= 40000
+  if (core_groups > 1 || threads < Space().concurrency()) return Space(threads);
+#else
+  static_cast<void>(threads);
+  if (core_groups > Space().concurrency())
+    throw ConfigError("",
+                      std::to_string(core_groups) + " core groups need as many threads, Kokkos was started with " +
+                          std::to_string(Space().concurrency()),
+                      "set OMP_NUM_THREADS");
+#endif
+  return Space();
+}
+
+}  // namespace
+
+std::vector<std::unique_ptr<CoreGroup>> make_groups(int core_groups, int threads, const Programs& programs) {
+  const MachineSpec spec = openmp_spec(core_groups, threads);
+  std::vector<std::unique_ptr<CoreGroup>> groups;
+  for (int i = 0; i < core_groups; ++i)
+    groups.push_back(std::make_unique<OpenMPGroup>(i, spec, space_of(core_groups, threads), programs));
+  return groups;
 }
 
 OpenMPGroup::OpenMPGroup(int index, const MachineSpec& spec, const Space& space, const Programs& programs)

@@ -8,9 +8,6 @@
 
 namespace cortado::kokkos {
 
-/// What this machine is to a core group of `threads` OpenMP threads, one of `core_groups`.
-MachineSpec openmp_spec(int core_groups, int threads);
-
 /// A core group of OpenMP threads. Calls do their work at once; `wait` only throws what failed.
 class OpenMPGroup : public CoreGroup {
  public:
