@@ -1,5 +1,7 @@
 #include "core/solver/solver_parameter.h"
 
+#include <algorithm>
+
 #include "core/base/error.h"
 #include "core/formats/prototxt.h"
 #include "core/solver/rate.h"
@@ -43,11 +45,20 @@ void check_test_counts(const caffe::SolverParameter& parameter) {
 }
 }  // namespace
 
+const std::vector<std::string>& solver_types() {
+  static const std::vector<std::string> types = {"SGD"};
+  return types;
+}
+
 void check_solver(const caffe::SolverParameter& parameter) {
   using caffe::SolverParameter;
   std::string type = parameter.type();
   if (parameter.has_solver_type()) type = SolverParameter::SolverType_Name(parameter.solver_type());
-  need(type == "SGD", "solver type '" + type + "' does not exist here", "there is: SGD");
+  const auto& types = solver_types();
+  std::string known;
+  for (const auto& name : types) known += (known.empty() ? "" : ", ") + name;
+  need(std::find(types.begin(), types.end(), type) != types.end(), "solver type '" + type + "' does not exist here",
+       "there is: " + known);
   check_rate(parameter);
   need(parameter.iter_size() >= 1, "iter_size is below 1");
   need(parameter.average_loss() >= 1, "average_loss is below 1");

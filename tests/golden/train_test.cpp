@@ -1,0 +1,134 @@
+// Training runs, on the backend that the build is for.
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "app/backend.h"
+#include "core/base/error.h"
+#include "core/formats/blob_proto.h"
+#include "core/formats/prototxt.h"
+#include "core/solver/solver.h"
+#include "core/solver/solver_parameter.h"
+#include "layers/all_layers.h"
+#include "parallel_io/sources.h"
+#include "tests/golden/cases.h"
+#include "tests/golden/h5_file.h"
+#include "tests/support/temporary_folder.h"
+
+namespace cortado::test {
+namespace {
+/// The net's text with the list of data files that its SOURCE stands for.
+std::string with_source(std::string net, const std::string& list) {
+  const std::string placeholder = "SOURCE";
+  for (std::size_t at = net.find(placeholder); at != std::string::npos; at = net.find(placeholder, at + list.size()))
+    net.replace(at, placeholder.size(), list);
+  return net;
+}
+
+caffe::SolverParameter solver_parameter(const H5File& file, const std::string& list, std::size_t iterations) {
+  caffe::SolverParameter solver;
+  parse_text(file.text(".", "solver"), "solver", solver);
+  parse_text(with_source(file.text(".", "net"), list), "net", *solver.mutable_net_param());
+  solver.set_max_iter(static_cast<int>(iterations));
+  solver.set_snapshot_after_train(false);
+  return solver;
+}
+
+std::string missing_solver(const caffe::SolverParameter& solver) {
+  const auto& types = solver_types();
+  return std::find(types.begin(), types.end(), solver.type()) == types.end() ? "solver type " + solver.type() : "";
+}
+
+/// Losses differ by the order of sums, which training amplifies.
+double loss_tolerance(std::size_t iteration) { return iteration < 20 ? 1e-3 : 2e-2; }
+
+/// Caffe's page of tolerances has none for final parameters; 2e-2 of the blob's norm is what it has for the last
+/// losses.
+void expect_close(const std::vector<float>& ours, const std::vector<float>& expected, const std::string& what) {
+  ASSERT_EQ(ours.size(), expected.size()) << what;
+  double difference = 0, norm = 0;
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    difference += std::pow(double{ours[i]} - double{expected[i]}, 2);
+    norm += std::pow(double{expected[i]}, 2);
+  }
+  EXPECT_LE(std::sqrt(difference), 2e-2 * std::sqrt(norm)) << what << ", norm of the difference";
+}
+
+void compare_parameters(const H5File& file, const Net& net) {
+  const auto compare = [&](const std::string& group, std::size_t stride) {
+    for (const auto& layer : file.members(group))
+      for (const auto& index : file.members(group + "/" + layer)) {
+        const std::string path = group + "/" + layer + "/" + index;
+        const auto all = net.layer(layer)->blobs().at(std::stoul(index))->data_vector();
+        std::vector<float> taken;
+        for (std::size_t i = 0; i < all.size(); i += stride) taken.push_back(all[i]);
+        expect_close(taken, file.values(path), path);
+      }
+  };
+  compare("param_final", 1);
+  compare("param_final_sample", 97);
+}
+
+class GoldenTraining : public ::testing::TestWithParam<GoldenCase> {};
+
+TEST_P(GoldenTraining, MatchesCaffe) {
+  const H5File file(GetParam().file);
+  const TemporaryFolder folder;
+  const auto data = std::filesystem::absolute(GetParam().file).parent_path() / file.text(".", "data");
+  const auto losses = file.values("loss");
+  const auto parameter = solver_parameter(file, folder.write("list.txt", data.string() + "\n"), losses.size());
+  const LayerTable layers = all_layers();
+  const std::string no_layer = missing_layers(parameter.net_param(), layers), no_solver = missing_solver(parameter);
+  if (!can_run(GetParam(), no_layer + (no_layer.empty() || no_solver.empty() ? "" : "; ") + no_solver)) return;
+
+  static const auto processor = make_processor();
+  const Sources sources;
+  SolverOptions options;
+  options.group = &processor->group(0);
+  options.layers = &layers;
+  options.sources = &sources;
+  Solver solver(parameter, options);
+  fill_parameters(solver.net());
+  for (std::size_t i = 0; i < losses.size(); ++i) {
+    solver.step(1);
+    const double expected = double{losses[i]};
+    ASSERT_NEAR(solver.last_loss(), expected, loss_tolerance(i) * std::fabs(expected)) << "iteration " << i;
+  }
+  compare_parameters(file, solver.net());
+}
+
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GoldenTraining);
+INSTANTIATE_TEST_SUITE_P(Training, GoldenTraining, ::testing::ValuesIn(golden_cases("train")), case_name);
+
+TEST(GoldenWeights, CaffesModelHoldsWhatItsHdf5TwinHolds) {
+  if (golden_folder().empty()) GTEST_SKIP();
+  const std::string stem = golden_folder() + "/train/lenet.caffemodel";
+  caffe::NetParameter net;
+  read_net(stem, net);
+  const H5File twin(stem + ".h5");
+  std::size_t compared = 0;
+  for (const auto& layer : net.layer()) {
+    ASSERT_EQ(static_cast<std::size_t>(layer.blobs_size()), twin.members("data/" + layer.name()).size())
+        << layer.name();
+    for (int i = 0; i < layer.blobs_size(); ++i, ++compared) {
+      const std::string path = "data/" + layer.name() + "/" + std::to_string(i);
+      EXPECT_EQ(shape_of(layer.blobs(i)), twin.shape(path)) << path;
+      EXPECT_EQ(values_of(layer.blobs(i), stem), twin.values(path)) << path;
+    }
+  }
+  EXPECT_EQ(compared, 8u);
+}
+
+TEST(GoldenWeights, CaffesStateIsRead) {
+  if (golden_folder().empty()) GTEST_SKIP();
+  caffe::SolverState state;
+  read_binary(golden_folder() + "/train/lenet.solverstate", state);
+  EXPECT_EQ(state.iter(), 100);
+  ASSERT_EQ(state.history_size(), 8);
+  EXPECT_EQ(shape_of(state.history(0)), (Shape{20, 1, 5, 5}));
+  caffe::NetParameter net;
+  EXPECT_THROW(read_binary(golden_folder() + "/train/lenet.solverstate", net), FileError);
+}
+
+}  // namespace
+}  // namespace cortado::test
