@@ -115,6 +115,16 @@ struct Box {
 
   CORTADO_FN i64 count() const { return size[0] * size[1] * size[2] * size[3]; }
 
+  CORTADO_FN void set(const i64 (&extents)[4], const i64 (&pitches)[4], const i64 (&origins)[4],
+                      const i64 (&sizes)[4]) {
+    for (int d = 0; d < 4; ++d) {
+      extent[d] = extents[d];
+      pitch[d] = pitches[d];
+      origin[d] = origins[d];
+      size[d] = sizes[d];
+    }
+  }
+
   /// A rows x cols window at (row0, col0) of a row-major matrix of `rows_total` x `cols_total`.
   CORTADO_FN static Box matrix(const T* base, i64 rows_total, i64 cols_total, i64 pitch, i64 row0, i64 col0, i64 rows,
                                i64 cols) {

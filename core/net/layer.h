@@ -7,6 +7,7 @@
 
 #include "core/data/batch_source.h"
 #include "core/net/replicas.h"
+#include "core/net/workspace.h"
 #include "core/tensor/blob.h"
 
 namespace caffe {
@@ -36,6 +37,7 @@ struct LayerContext {
   CoreGroup& group;
   RunState& run;
   const SourceOpener* sources;  ///< null where nothing can be read
+  Workspace& workspace;         ///< shared by the layers of a net
 };
 
 /// Which candidate each layer and direction uses ("conv1/forward" -> "implicit"). Rank 0 decides for all and
@@ -83,6 +85,8 @@ class Layer {
   /// Asks for these candidates from the next reshape on; unknown directions are ignored, candidates that refuse the
   /// shape throw PlanError.
   virtual void choose_plans(const PlanBook& /*wanted*/) {}
+  /// Why candidates were passed over in the last reshape, a line each, for `check`.
+  virtual std::vector<std::string> refusals() const { return {}; }
 
   /// Multiply-adds count as two; 0 where counting says nothing (copies, comparisons). Used by `time` and `check`.
   struct Cost {
@@ -101,6 +105,8 @@ class Layer {
   CoreGroup& group() const { return context_.group; }
   const RunState& run() const { return context_.run; }
   const LayerContext& context() const { return context_; }
+  /// Memory for the time of this call; see Workspace.
+  float* workspace(i64 floats) const { return context_.workspace.floats(floats); }
 
   /// Key of a stream of random numbers that is this layer's own: a function of seed, layer name and `purpose`, the
   /// same on every rank.

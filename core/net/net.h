@@ -131,6 +131,7 @@ class Net {
 
   std::string name_;
   RunState run_;
+  std::unique_ptr<Workspace> workspace_;
   std::unique_ptr<Replicas> alone_;
   std::unique_ptr<caffe::NetParameter> parameter_;
   std::vector<Entry> layers_;

@@ -49,7 +49,7 @@ PlanBook plans_of(const PlanBook& all, const std::string& layer) {
 }  // namespace
 
 Net::Net(const caffe::NetParameter& parameter, const NetOptions& options)
-    : name_(parameter.name()), group_(options.group) {
+    : name_(parameter.name()), workspace_(std::make_unique<Workspace>(*options.group)), group_(options.group) {
   run_.phase = parameter.state().phase() == caffe::TRAIN ? Phase::train : Phase::test;
   run_.seed = options.seed;
   run_.replicas = options.replicas;
@@ -83,7 +83,8 @@ void Net::Builder::add_layer(caffe::LayerParameter& parameter) {
   net_.layers_.emplace_back();
   Entry& entry = net_.layers_.back();
   entry.type = parameter.type();
-  entry.layer = options_.layers->make(parameter, LayerContext{*options_.group, net_.run_, options_.sources});
+  entry.layer =
+      options_.layers->make(parameter, LayerContext{*options_.group, net_.run_, options_.sources, *net_.workspace_});
   parameter.clear_blobs();  // the layer holds them now
   check_counts(entry, parameter);
   connect_bottoms(entry, parameter);

@@ -55,6 +55,7 @@ class LayerRig {
   CoreGroup& group_;
   RunState run_;
   Replicas alone_;
+  Workspace workspace_;
   std::vector<std::unique_ptr<Blob>> bottom_storage_, top_storage_;
   Layer::Blobs bottom_, top_;
   std::unique_ptr<Layer> layer_;

@@ -1,0 +1,25 @@
+#include "layers/convolution/candidates.h"
+
+namespace cortado {
+
+const char* to_string(ConvolutionDirection direction) {
+  switch (direction) {
+    case ConvolutionDirection::forward: return "forward";
+    case ConvolutionDirection::weight_gradient: return "weight_gradient";
+    case ConvolutionDirection::input_gradient: return "input_gradient";
+  }
+  return "";
+}
+
+const std::vector<std::unique_ptr<ConvolutionCandidate>>& convolution_candidates() {
+  static const auto all = [] {
+    std::vector<std::unique_ptr<ConvolutionCandidate>> list;
+    list.push_back(make_explicit_convolution());
+    list.push_back(make_explicit_tile_convolution());
+    list.push_back(make_implicit_convolution());
+    return list;
+  }();
+  return all;
+}
+
+}  // namespace cortado

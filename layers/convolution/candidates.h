@@ -1,0 +1,48 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/machine/core_group.h"
+#include "layers/convolution/shape.h"
+
+namespace cortado {
+
+/// The three products of a convolution layer, in oneDNN's sense of direction.
+enum class ConvolutionDirection { forward, weight_gradient, input_gradient };
+constexpr ConvolutionDirection convolution_directions[] = {
+    ConvolutionDirection::forward, ConvolutionDirection::weight_gradient, ConvolutionDirection::input_gradient};
+/// "forward", "weight_gradient", "input_gradient": as plan books name them.
+const char* to_string(ConvolutionDirection direction);
+
+/// Operands in cluster memory. forward writes y; the weight gradient adds to dw; the input gradient writes dx.
+struct ConvolutionArguments {
+  const float* x = nullptr;   ///< src; not read by the input gradient
+  const float* w = nullptr;   ///< weights; not read by the weight gradient
+  const float* dy = nullptr;  ///< diff_dst; not read by forward
+  float* out = nullptr;       ///< y, dw or dx
+};
+
+/// One way to convolve. Stateless but for its name; accepts a shape or says why not.
+class ConvolutionCandidate {
+ public:
+  virtual ~ConvolutionCandidate() = default;
+  virtual std::string name() const = 0;
+  /// Empty if this candidate can run the shape on the group; else the reason.
+  virtual std::string refuse(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const = 0;
+  /// Floats of workspace that `run` wants.
+  virtual i64 workspace(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const = 0;
+  /// Queues the work. Only for accepted shapes.
+  virtual void run(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction,
+                   const ConvolutionArguments& arguments, float* workspace) const = 0;
+};
+
+/// All candidates, best first: explicit (im2col and the library's product), explicit_tile (im2col and the tile
+/// program), implicit (tile program without columns). The first that accepts is the default choice.
+const std::vector<std::unique_ptr<ConvolutionCandidate>>& convolution_candidates();
+
+std::unique_ptr<ConvolutionCandidate> make_explicit_convolution();
+std::unique_ptr<ConvolutionCandidate> make_explicit_tile_convolution();
+std::unique_ptr<ConvolutionCandidate> make_implicit_convolution();
+
+}  // namespace cortado

@@ -1,0 +1,248 @@
+#include <algorithm>
+
+#include "layers/convolution/candidates.h"
+#include "layers/convolution/sizes.h"
+#include "layers/gemm/gemm.h"
+
+namespace cortado {
+namespace {
+constexpr i64 column_floats = i64{8} << 20;   // 32 MiB of columns at a time
+constexpr i64 partial_floats = i64{2} << 20;  // 8 MiB of partial weight gradients
+constexpr i64 most_partials = 16;
+
+/// swCaffe's explicit plan (section IV-B1): im2col, then a matrix product for each image and group; images in parallel.
+class ExplicitConvolution : public ConvolutionCandidate {
+ public:
+  ExplicitConvolution(std::string name, Multiplier multiplier) : name_(std::move(name)), multiplier_(multiplier) {}
+
+  std::string name() const override { return name_; }
+  std::string refuse(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const override;
+  i64 workspace(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const override;
+  void run(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction,
+           const ConvolutionArguments& arguments, float* workspace) const override;
+
+ private:
+  void forward(CoreGroup& group, const ConvolutionShape& s, const ConvolutionArguments& arg, float* columns) const;
+  void weight_gradient(CoreGroup& group, const ConvolutionShape& s, const ConvolutionArguments& arg,
+                       float* workspace) const;
+  void input_gradient(CoreGroup& group, const ConvolutionShape& s, const ConvolutionArguments& arg,
+                      float* columns) const;
+
+  std::string name_;
+  Multiplier multiplier_;
+};
+
+i64 column_image(const ConvolutionShape& s) { return s.g * s.terms() * s.pixels(); }
+
+/// Images whose columns are in memory together.
+i64 chunk_of(const ConvolutionShape& s) {
+  if (s.is_pointwise()) return s.mb;
+  return std::max<i64>(1, std::min(s.mb, column_floats / std::max<i64>(1, column_image(s))));
+}
+
+/// Weight gradients are summed over images in this many parallel partial sums; a number that only the shape decides, so
+/// that the result does not depend on threads.
+i64 partials_of(const ConvolutionShape& s) {
+  const i64 weights = s.oc * s.terms();
+  i64 partials = 1;
+  while (partials < most_partials && 2 * partials <= chunk_of(s) && 2 * partials * weights <= partial_floats)
+    partials *= 2;
+  return partials;
+}
+
+/// The most rows of output per line that fit, so that lines are long and rows under neighbouring bands come in twice
+/// as seldom as can be.
+template <class Program, class Book>
+i64 most_rows(const MachineSpec& spec, i64 rows, Program& program, Book book) {
+  for (; rows > 1; rows = (rows + 1) / 2) {
+    PlanBuilder builder(spec);
+    book(program, builder, rows);
+    if (builder.fits()) return rows;
+  }
+  return 1;
+}
+
+void book_im2col(Im2col& p, PlanBuilder& book, i64 rows) {
+  p.line_rows = rows;
+  p.x_buf = book.line("input rows", std::min(p.s.ih, p.s.rows_under(rows)) * p.s.iw * 4, p.depth);
+  p.column_buf = book.line("column", rows * p.s.ow * 4, 1);
+}
+
+void book_col2im(Col2im& p, PlanBuilder& book, i64 rows) {
+  p.line_rows = rows;
+  p.column_buf = book.line("column rows", std::min(p.s.oh, rows / p.s.sh + 2) * p.s.ow * 4, p.depth);
+  p.x_buf = book.line("input rows", rows * p.s.iw * 4, 1);
+}
+
+std::string refuse_im2col(const MachineSpec& spec, const ConvolutionShape& s) {
+  Im2col p{sizes_of(s, 1), nullptr, nullptr, 1, {}, {}, Depth::two};
+  PlanBuilder book(spec);
+  book_im2col(p, book, 1);
+  return book.fits() ? "" : "im2col of one row " + book.reason();
+}
+
+std::string refuse_col2im(const MachineSpec& spec, const ConvolutionShape& s) {
+  Col2im p{sizes_of(s, 1), nullptr, nullptr, 1, {}, {}, Depth::two};
+  PlanBuilder book(spec);
+  book_col2im(p, book, 1);
+  return book.fits() ? "" : "col2im of one row " + book.reason();
+}
+
+void run_im2col(CoreGroup& group, const ConvolutionShape& s, const float* x, i64 images, float* columns) {
+  Im2col p{sizes_of(s, images), x, columns, 1, {}, {}, Depth::two};
+  const i64 rows = most_rows(group.spec(), s.oh, p, book_im2col);
+  PlanBuilder book(group.spec());
+  book_im2col(p, book, rows);
+  group.launch(p, book.plan(images * s.ic * ((s.oh + rows - 1) / rows)));
+}
+
+void run_col2im(CoreGroup& group, const ConvolutionShape& s, const float* columns, i64 images, float* x) {
+  Col2im p{sizes_of(s, images), columns, x, 1, {}, {}, Depth::two};
+  const i64 rows = most_rows(group.spec(), s.ih, p, book_col2im);
+  PlanBuilder book(group.spec());
+  book_col2im(p, book, rows);
+  group.launch(p, book.plan(images * s.ic * ((s.ih + rows - 1) / rows)));
+}
+
+std::string ExplicitConvolution::refuse(CoreGroup& group, const ConvolutionShape& shape,
+                                        ConvolutionDirection direction) const {
+  const std::string reason = why_not(multiplier_, group);
+  if (!reason.empty() || shape.is_pointwise()) return reason;
+  return direction == ConvolutionDirection::input_gradient ? refuse_col2im(group.spec(), shape)
+                                                           : refuse_im2col(group.spec(), shape);
+}
+
+i64 ExplicitConvolution::workspace(CoreGroup&, const ConvolutionShape& s, ConvolutionDirection direction) const {
+  const i64 columns = s.is_pointwise() ? 0 : chunk_of(s) * column_image(s);
+  const i64 partials = partials_of(s);
+  const bool sums = direction == ConvolutionDirection::weight_gradient && partials > 1;
+  return columns + (sums ? partials * s.oc * s.terms() : 0);
+}
+
+void ExplicitConvolution::run(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction,
+                              const ConvolutionArguments& arguments, float* workspace) const {
+  switch (direction) {
+    case ConvolutionDirection::forward: return forward(group, shape, arguments, workspace);
+    case ConvolutionDirection::weight_gradient: return weight_gradient(group, shape, arguments, workspace);
+    case ConvolutionDirection::input_gradient: return input_gradient(group, shape, arguments, workspace);
+  }
+}
+
+/// y (oc x pixels) = w (oc x terms) columns (terms x pixels), per group.
+void ExplicitConvolution::forward(CoreGroup& group, const ConvolutionShape& s, const ConvolutionArguments& arg,
+                                  float* columns) const {
+  const i64 chunk = chunk_of(s);
+  for (i64 first = 0; first < s.mb; first += chunk) {
+    const i64 images = std::min(chunk, s.mb - first);
+    const float* matrix = arg.x + first * s.src_image();
+    if (!s.is_pointwise()) {
+      run_im2col(group, s, matrix, images, columns);
+      matrix = columns;
+    }
+    for (i64 g = 0; g < s.g; ++g) {
+      MatrixProduct p;
+      p.gemm = {false,
+                false,
+                s.group_oc(),
+                s.pixels(),
+                s.terms(),
+                1,
+                arg.w + g * s.group_oc() * s.terms(),
+                s.terms(),
+                matrix + g * s.terms() * s.pixels(),
+                s.pixels(),
+                0,
+                arg.out + first * s.dst_image() + g * s.group_oc() * s.pixels(),
+                s.pixels()};
+      p.count = images;
+      p.stride_b = column_image(s);
+      p.stride_y = s.dst_image();
+      multiply(group, multiplier_, p);
+    }
+  }
+}
+
+/// dw (oc x terms) += dy (oc x pixels) columns^T (pixels x terms), summed over images in an order of its own: image r
+/// of every partial sum in round r.
+void ExplicitConvolution::weight_gradient(CoreGroup& group, const ConvolutionShape& s, const ConvolutionArguments& arg,
+                                          float* workspace) const {
+  const i64 chunk = chunk_of(s), partials = partials_of(s), weights = s.oc * s.terms();
+  float* const sums = partials > 1 ? workspace : arg.out;
+  float* const columns = partials > 1 ? workspace + partials * weights : workspace;
+  if (partials > 1) group.zero(sums, static_cast<std::size_t>(partials * weights) * sizeof(float));
+  for (i64 first = 0; first < s.mb; first += chunk) {
+    const i64 images = std::min(chunk, s.mb - first);
+    const float* matrix = arg.x + first * s.src_image();
+    if (!s.is_pointwise()) {
+      run_im2col(group, s, matrix, images, columns);
+      matrix = columns;
+    }
+    for (i64 done = 0; done < images; done += partials)
+      for (i64 g = 0; g < s.g; ++g) {
+        MatrixProduct p;
+        p.gemm = {false,
+                  true,
+                  s.group_oc(),
+                  s.terms(),
+                  s.pixels(),
+                  1,
+                  arg.dy + (first + done) * s.dst_image() + g * s.group_oc() * s.pixels(),
+                  s.pixels(),
+                  matrix + done * column_image(s) + g * s.terms() * s.pixels(),
+                  s.pixels(),
+                  1,
+                  sums + g * s.group_oc() * s.terms(),
+                  s.terms()};
+        p.count = std::min(partials, images - done);
+        p.stride_a = s.dst_image();
+        p.stride_b = column_image(s);
+        p.stride_y = weights;
+        multiply(group, multiplier_, p);
+      }
+  }
+  if (partials > 1) sum_to_bias(group, sums, partials, weights, 1, arg.out);
+}
+
+/// columns (terms x pixels) = w^T (terms x oc) dy (oc x pixels), then col2im.
+void ExplicitConvolution::input_gradient(CoreGroup& group, const ConvolutionShape& s, const ConvolutionArguments& arg,
+                                         float* columns) const {
+  const i64 chunk = chunk_of(s);
+  for (i64 first = 0; first < s.mb; first += chunk) {
+    const i64 images = std::min(chunk, s.mb - first);
+    float* const dx = arg.out + first * s.src_image();
+    float* const matrix = s.is_pointwise() ? dx : columns;
+    for (i64 g = 0; g < s.g; ++g) {
+      MatrixProduct p;
+      p.gemm = {true,
+                false,
+                s.terms(),
+                s.pixels(),
+                s.group_oc(),
+                1,
+                arg.w + g * s.group_oc() * s.terms(),
+                s.terms(),
+                arg.dy + first * s.dst_image() + g * s.group_oc() * s.pixels(),
+                s.pixels(),
+                0,
+                matrix + g * s.terms() * s.pixels(),
+                s.pixels()};
+      p.count = images;
+      p.stride_b = s.dst_image();
+      p.stride_y = column_image(s);
+      multiply(group, multiplier_, p);
+    }
+    if (!s.is_pointwise()) run_col2im(group, s, columns, images, dx);
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<ConvolutionCandidate> make_explicit_convolution() {
+  return std::make_unique<ExplicitConvolution>("explicit", Multiplier::library);
+}
+
+std::unique_ptr<ConvolutionCandidate> make_explicit_tile_convolution() {
+  return std::make_unique<ExplicitConvolution>("explicit_tile", Multiplier::tile_program);
+}
+
+}  // namespace cortado

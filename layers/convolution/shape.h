@@ -1,0 +1,29 @@
+#pragma once
+#include <string>
+
+#include "core/base/types.h"
+
+namespace cortado {
+
+/// A two-dimensional convolution in oneDNN's words. Arrays are dense: src mb x ic x ih x iw, weights oc x (ic/g) x kh x
+/// kw, dst mb x oc x oh x ow. dst(n, o, y, x) sums src(n, i, y sh - ph + a dh, x sw - pw + b dw) weights(o, i, a, b);
+/// dilation 1 means dense.
+struct ConvolutionShape {
+  i64 mb = 1, ic = 1, ih = 1, iw = 1, oc = 1, oh = 1, ow = 1, g = 1;
+  i64 kh = 1, kw = 1, sh = 1, sw = 1, ph = 0, pw = 0, dh = 1, dw = 1;
+
+  i64 group_ic() const { return ic / g; }
+  i64 group_oc() const { return oc / g; }
+  i64 src_image() const { return ic * ih * iw; }
+  i64 dst_image() const { return oc * oh * ow; }
+  i64 terms() const { return group_ic() * kh * kw; }  ///< products summed for one output
+  i64 pixels() const { return oh * ow; }              ///< of one output channel
+  /// Whether src itself is the matrix that im2col would make.
+  bool is_pointwise() const { return kh == 1 && kw == 1 && sh == 1 && sw == 1 && ph == 0 && pw == 0; }
+  double flops() const { return 2.0 * static_cast<double>(mb * dst_image()) * static_cast<double>(terms()); }
+
+  /// "mb64ic20ih12iw12oc50oh8ow8kh5kw5sh1sw1ph0pw0dh1dw1g1": one line for tests, benchmarks, logs and tuning files.
+  std::string text() const;
+};
+
+}  // namespace cortado

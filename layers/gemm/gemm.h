@@ -1,0 +1,36 @@
+#pragma once
+#include <string>
+
+#include "core/machine/core_group.h"
+
+namespace cortado {
+
+/// A matrix product as the library states it, with `count` products that lie strides apart.
+struct MatrixProduct {
+  MatrixLibrary::Gemm gemm;
+  i64 count = 1, stride_a = 0, stride_b = 0, stride_y = 0;
+};
+
+/// Which way a product goes.
+enum class Multiplier { library, tile_program };
+
+/// The group's library where it has one, else the tile program.
+Multiplier preferred_multiplier(CoreGroup& group);
+
+/// Why the group cannot multiply that way; empty if it can.
+std::string why_not(Multiplier multiplier, CoreGroup& group);
+
+/// Queues the product(s). Throws PlanError where why_not says why.
+void multiply(CoreGroup& group, Multiplier multiplier, const MatrixProduct& product);
+inline void multiply(CoreGroup& group, Multiplier multiplier, const MatrixLibrary::Gemm& gemm) {
+  multiply(group, multiplier, MatrixProduct{gemm});
+}
+
+/// y (rows x width) += bias: one value per row, repeating after `bias_count` rows; or one value per column.
+void add_to_rows(CoreGroup& group, const float* bias, i64 bias_count, float* y, i64 rows, i64 width);
+void add_to_columns(CoreGroup& group, const float* bias, float* y, i64 rows, i64 width);
+
+/// sums[j] += sum over image i and element e of x[i][j][e], x being outer x count x inner.
+void sum_to_bias(CoreGroup& group, const float* x, i64 outer, i64 count, i64 inner, float* sums);
+
+}  // namespace cortado

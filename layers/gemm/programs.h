@@ -1,0 +1,204 @@
+#pragma once
+#include "core/machine/math.h"
+#include "core/machine/program.h"
+
+namespace cortado {
+
+/// A matrix by its strides: element (i, j) is p[i row + j col]. One of the strides is 1.
+template <class T>
+struct Strided {
+  const T* p = nullptr;
+  i64 row = 0, col = 0;
+};
+
+/// y = alpha a b + beta y by register communication (swCaffe section IV-A): each mesh computes blocks of
+/// (mesh_rows tile_m) x (mesh_cols tile_n); CPE (r, c) stages the tiles A(r, c) and B(r, c) of a slab of
+/// mesh_cols tile_k terms, and in step t multiplies what CPE (r, t) shares along its row with what CPE (t, c) shares
+/// along its column. a is m x k, b is k x n; `count` products, whose operands and results lie strides apart.
+template <class T>
+struct Gemm {
+  static constexpr const char* label = "gemm";
+  Strided<T> a, b;
+  T* y = nullptr;
+  i64 ldy = 0;
+  i64 m = 0, n = 0, k = 0;
+  i64 count = 1, stride_a = 0, stride_b = 0, stride_y = 0;
+  T alpha = 1, beta = 0;
+  i64 tile_m = 0, tile_n = 0, tile_k = 0;
+  Buf a_buf, b_buf, acc_buf;
+  Depth depth = Depth::two;
+
+  template <class C>
+  CORTADO_FN void operator()(C& c) const {
+    const Gemm g = *this;
+    const i64 block_m = C::mesh_rows * g.tile_m, block_n = C::mesh_cols * g.tile_n, slab = C::mesh_cols * g.tile_k;
+    const i64 blocks_m = (g.m + block_m - 1) / block_m, blocks_n = (g.n + block_n - 1) / block_n;
+    c.tiles(g.count * blocks_m * blocks_n, [&](i64 block) {
+      const i64 product = block / (blocks_m * blocks_n);
+      const i64 row0 = block / blocks_n % blocks_m * block_m + c.row() * g.tile_m;
+      const i64 col0 = block % blocks_n * block_n + c.col() * g.tile_n;
+      auto acc = c.template acc<T>(g.acc_buf, g.shape());
+      c.pipeline((g.k + slab - 1) / slab, g.depth,
+                 [&](i64 s) {
+                   return both(g.left(c, product, row0, s * slab + c.col() * g.tile_k),
+                               g.right(c, product, s * slab + c.row() * g.tile_k, col0));
+                 },
+                 [&](i64, auto& tiles) {
+                   for (int t = 0; t < C::mesh_cols; ++t)
+                     c.fma(acc, c.row_share(tiles.first, t), c.col_share(tiles.second, t), Taps{});
+                 });
+      const T alpha = g.alpha, beta = g.beta;
+      // beta = 0 must not read y: it may hold NaN.
+      c.store(acc, g.destination(product, row0, col0),
+              [alpha, beta](T value, T old, i64) { return beta == T(0) ? alpha * value : alpha * value + beta * old; });
+    });
+  }
+
+ private:
+  CORTADO_FN TileShape shape() const {
+    TileShape s;
+    s.m = tile_m;
+    s.n0 = tile_n;
+    s.k = tile_k;
+    return s;
+  }
+
+  /// Staged in the order it is stored, so that transfers stay long.
+  template <class C>
+  CORTADO_FN auto left(C& c, i64 product, i64 row0, i64 k0) const {
+    const T* const base = a.p + product * stride_a;
+    return a.col == 1
+               ? c.stage_a(a_buf, Box<T>::matrix(base, m, k, a.row, row0, k0, tile_m, tile_k), LeftView{tile_k, 1})
+               : c.stage_a(a_buf, Box<T>::matrix(base, k, m, a.col, k0, row0, tile_k, tile_m), LeftView{1, tile_m});
+  }
+
+  /// Staged with columns next to each other, which vector multiplies want.
+  template <class C>
+  CORTADO_FN auto right(C& c, i64 product, i64 k0, i64 col0) const {
+    Box<T> box = Box<T>::matrix(b.p + product * stride_b, k, n, b.row, k0, col0, tile_k, tile_n);
+    box.pitch[3] = b.col;
+    RightView view;
+    view.k_stride = tile_n;
+    return c.stage_b(b_buf, box, view);
+  }
+
+  CORTADO_FN OutBox<T> destination(i64 product, i64 row0, i64 col0) const {
+    OutBox<T> box;
+    box.base = y + product * stride_y + row0 * ldy + col0;
+    box.rows = m - row0;
+    box.limit0 = n - col0;
+    box.pitch_m = ldy;
+    return box;
+  }
+};
+
+/// Adds bias[r mod bias_count] to every element of line r of y; lines of `width`, `block` elements at a time. The bias
+/// of convolution, one value per channel plane.
+struct AddToRows {
+  static constexpr const char* label = "add_to_rows";
+  const float* bias;
+  float* y;
+  i64 rows, width, bias_count, block;
+  Buf bias_buf, y_buf;
+
+  template <class C>
+  CORTADO_FN void operator()(C& c) const {
+    const AddToRows p = *this;
+    const i64 blocks = (p.width + p.block - 1) / p.block;
+    c.lines(
+        p.rows * blocks, Depth::two, [&](i64 i) { return c.get(p.bias_buf, p.bias + i / blocks % p.bias_count, 1); },
+        [&](i64 i, auto& bias) {
+          const i64 first = i % blocks * p.block;
+          auto y = c.update(p.y_buf, p.y + i / blocks * p.width + first, math::min(p.block, p.width - first));
+          c.each(y.n, [&](i64 j) { y.set(j, y.at(j) + bias[0]); });
+          c.put(y);
+        });
+  }
+};
+
+/// Adds bias[j] to element j of every line of y: the bias of inner products, one value per output.
+struct AddToColumns {
+  static constexpr const char* label = "add_to_columns";
+  const float* bias;
+  float* y;
+  i64 rows, width, block;
+  Buf bias_buf, y_buf;
+
+  template <class C>
+  CORTADO_FN void operator()(C& c) const {
+    const AddToColumns p = *this;
+    const i64 blocks = (p.width + p.block - 1) / p.block;
+    c.lines(
+        p.rows * blocks, Depth::two,
+        [&](i64 i) {
+          const i64 first = i % blocks * p.block;
+          return c.get(p.bias_buf, p.bias + first, math::min(p.block, p.width - first));
+        },
+        [&](i64 i, auto& bias) {
+          auto y = c.update(p.y_buf, p.y + i / blocks * p.width + i % blocks * p.block, bias.n);
+          c.each(y.n, [&](i64 j) { y.set(j, y.at(j) + bias[j]); });
+          c.put(y);
+        });
+  }
+};
+
+/// sums[j] += sum of x[(i outer_stride) + j inner_stride + e] over i < outer and e < inner: the gradient of a bias,
+/// whose element j stands in `outer` places of `inner` consecutive values. Lines are elements j, summed in one order.
+struct SumToBias {
+  static constexpr const char* label = "sum_to_bias";
+  const float* x;
+  float* sums;
+  i64 count, outer, inner, block;
+  Buf x_buf, sum_buf;
+
+  template <class C>
+  CORTADO_FN void operator()(C& c) const {
+    const SumToBias p = *this;
+    const i64 blocks = (p.inner + p.block - 1) / p.block;
+    c.lines(
+        p.count, Depth::one, [&](i64 j) { return j; },
+        [&](i64 j, i64&) {
+          double sum = 0;
+          c.pipeline(
+              p.outer * blocks, Depth::two,
+              [&](i64 i) {
+                const i64 first = i % blocks * p.block;
+                return c.get(p.x_buf, p.x + (i / blocks * p.count + j) * p.inner + first,
+                             math::min(p.block, p.inner - first));
+              },
+              [&](i64, auto& x) {
+                sum += c.fold(
+                    x.n, 0.0f, [](float a, float b) { return a + b; }, [&](i64 e) { return x[e]; });
+              });
+          auto total = c.update(p.sum_buf, p.sums + j, 1);
+          c.once([&] { total.set(0, total.at(0) + static_cast<float>(sum)); });
+          c.put(total);
+        });
+  }
+};
+
+/// sums[j] += sum over i of x[i][j] for a rows x width matrix: the bias gradient of inner products. A line is a block
+/// of columns, so that rows are read along.
+struct SumColumns {
+  static constexpr const char* label = "sum_columns";
+  const float* x;
+  float* sums;
+  i64 rows, width, block;
+  Buf x_buf, sum_buf;
+
+  template <class C>
+  CORTADO_FN void operator()(C& c) const {
+    const SumColumns p = *this;
+    c.lines((p.width + p.block - 1) / p.block, Depth::one, [&](i64 i) { return i; },
+            [&](i64 line, i64&) {
+              const i64 first = line * p.block, n = math::min(p.block, p.width - first);
+              auto total = c.update(p.sum_buf, p.sums + first, n);
+              c.pipeline(
+                  p.rows, Depth::two, [&](i64 r) { return c.get(p.x_buf, p.x + r * p.width + first, n); },
+                  [&](i64, auto& x) { c.each(n, [&](i64 j) { total.set(j, total.at(j) + x[j]); }); });
+              c.put(total);
+            });
+  }
+};
+
+}  // namespace cortado

@@ -1,0 +1,173 @@
+#include "layers/convolution/convolution.h"
+
+#include "core/base/error.h"
+#include "layers/convolution/oracle.h"
+#include "tests/support/layer_rig.h"
+
+namespace cortado::test {
+namespace {
+
+struct Case {
+  std::string name;
+  Shape bottom;
+  std::string parameter;
+};
+
+// Widths around vectors and tiles, one channel, one image, odd strides, dilation, groups, rectangles, padding that is
+// wider than the kernel's reach.
+const std::vector<Case>& cases() {
+  static const std::vector<Case> all = {
+      {"plain3x3", {2, 3, 7, 9}, "num_output: 5 kernel_size: 3 pad: 1"},
+      {"one_by_one", {2, 17, 5, 7}, "num_output: 33 kernel_size: 1"},
+      {"one_by_one_stride2", {1, 5, 8, 7}, "num_output: 3 kernel_size: 1 stride: 2"},
+      {"one_channel_one_image", {1, 1, 28, 28}, "num_output: 1 kernel_size: 5"},
+      {"eleven_stride4", {1, 3, 27, 31}, "num_output: 7 kernel_size: 11 stride: 4"},
+      {"seven_stride2_pad3", {2, 3, 14, 15}, "num_output: 9 kernel_size: 7 stride: 2 pad: 3 bias_term: false"},
+      {"stride3_odd", {1, 4, 13, 11}, "num_output: 6 kernel_size: 2 stride: 3 pad: 1"},
+      {"groups", {2, 6, 9, 8}, "num_output: 4 kernel_size: 5 pad: 2 group: 2"},
+      {"depthwise", {1, 17, 7, 7}, "num_output: 17 kernel_size: 3 pad: 1 group: 17"},
+      {"dilated", {1, 3, 11, 12}, "num_output: 4 kernel_size: 3 dilation: 2 pad: 2"},
+      {"rectangle", {1, 2, 9, 12}, "num_output: 3 kernel_h: 3 kernel_w: 5 stride_h: 2 stride_w: 1 pad_h: 0 pad_w: 2"},
+      {"wide_padding", {1, 2, 3, 3}, "num_output: 2 kernel_size: 2 pad: 3"},
+      {"wide_row", {1, 2, 4, 67}, "num_output: 3 kernel_size: 3"},
+      {"channels_65", {1, 65, 4, 5}, "num_output: 35 kernel_size: 3 pad: 1"},
+      {"seventeen_images", {17, 2, 5, 5}, "num_output: 3 kernel_size: 3"},
+      {"image_is_kernel", {2, 3, 4, 4}, "num_output: 5 kernel_size: 4"},
+  };
+  return all;
+}
+
+std::string text_of(const Case& c) {
+  return "name: \"c\" type: \"Convolution\" convolution_param { " + c.parameter +
+         " weight_filler { type: \"uniform\" min: -1 max: 1 } bias_filler { type: \"uniform\" min: -1 max: 1 } }";
+}
+
+/// The shape that the layer made of a case, read back from what it shaped.
+ConvolutionShape shape_in(LayerRig& rig) {
+  const auto& p = rig.layer().parameter().convolution_param();
+  ConvolutionShape s;
+  s.mb = rig.bottom(0).dim(0), s.ic = rig.bottom(0).dim(1), s.ih = rig.bottom(0).dim(2), s.iw = rig.bottom(0).dim(3);
+  s.oc = rig.top(0).dim(1), s.oh = rig.top(0).dim(2), s.ow = rig.top(0).dim(3);
+  s.g = p.group(), s.kh = rig.blob(0).dim(2), s.kw = rig.blob(0).dim(3);
+  s.sh = p.has_stride_h() ? p.stride_h() : (p.stride_size() ? p.stride(0) : 1);
+  s.sw = p.has_stride_w() ? p.stride_w() : (p.stride_size() ? p.stride(0) : 1);
+  s.ph = p.has_pad_h() ? p.pad_h() : (p.pad_size() ? p.pad(0) : 0);
+  s.pw = p.has_pad_w() ? p.pad_w() : (p.pad_size() ? p.pad(0) : 0);
+  s.dh = s.dw = p.dilation_size() ? p.dilation(0) : 1;
+  return s;
+}
+
+void expect_says(const std::string& message, const std::string& part) {
+  EXPECT_NE(message.find(part), std::string::npos) << message;
+}
+
+class ConvolutionTest : public ::testing::TestWithParam<std::string> {
+ protected:
+  void expect_oracle(LayerRig& rig, const std::string& what) {
+    SCOPED_TRACE(what);
+    const ConvolutionShape s = shape_in(rig);
+    const auto x = rig.bottom(0).data_vector(), w = rig.blob(0).data_vector();
+    const bool biased = rig.layer().blobs().size() == 2;
+    const auto bias = biased ? rig.blob(1).data_vector() : std::vector<float>{};
+    rig.forward();
+    expect_near(rig.top(0).data_vector(), oracle::convolution_forward(s, x, w, bias), 1e-5f, 1e-4f);
+    rig.fill_top_diff(0, [](i64 i) { return noise(7, i); });
+    rig.backward();
+    const auto expected = oracle::convolution_backward(s, x, w, rig.top(0).diff_vector());
+    expect_near(rig.bottom(0).diff_vector(), expected.x, 2e-5f, 1e-4f);
+    expect_near(rig.blob(0).diff_vector(), expected.w, 2e-5f, 1e-4f);
+    if (biased) expect_near(rig.blob(1).diff_vector(), expected.bias, 2e-5f, 1e-4f);
+  }
+};
+
+TEST_P(ConvolutionTest, EveryCandidateOfEveryDirectionIsTheOracle) {
+  for (const auto& c : cases()) {
+    LayerRig rig(GetParam(), text_of(c), {c.bottom});
+    const ConvolutionShape shape = shape_in(rig);
+    for (const auto& candidate : convolution_candidates()) {
+      PlanBook wanted;
+      for (const auto direction : convolution_directions)
+        if (candidate->refuse(rig.bottom(0).group(), shape, direction).empty())
+          wanted[to_string(direction)] = candidate->name();
+      if (wanted.empty()) continue;
+      rig.layer().choose_plans(wanted);
+      expect_oracle(rig, c.name + " by " + candidate->name());
+      for (const auto& [direction, name] : wanted) EXPECT_EQ(rig.layer().plans().at(direction), name);
+    }
+  }
+}
+
+TEST_P(ConvolutionTest, TileProgramsRunEveryCase) {
+  for (const auto& c : cases()) {
+    LayerRig rig(GetParam(), text_of(c), {c.bottom});
+    const ConvolutionShape shape = shape_in(rig);
+    for (const auto& candidate : convolution_candidates()) {
+      if (candidate->name() == "explicit") continue;
+      for (const auto direction : convolution_directions) {
+        const bool strided_back = candidate->name() == "implicit" &&
+                                  direction == ConvolutionDirection::input_gradient && (shape.sh > 1 || shape.sw > 1);
+        const std::string reason = candidate->refuse(rig.bottom(0).group(), shape, direction);
+        EXPECT_EQ(reason.empty(), !strided_back) << c.name << " " << candidate->name() << ": " << reason;
+      }
+    }
+  }
+}
+
+TEST_P(ConvolutionTest, GradientsAreSlopes) {
+  LayerRig rig(GetParam(), text_of({"", {}, "num_output: 2 kernel_size: 3 stride: 2 pad: 1 group: 2"}), {{2, 2, 4, 5}});
+  rig.check_gradients();
+}
+
+TEST_P(ConvolutionTest, SeveralBottomsShareTheWeightsAndAddTheirGradients) {
+  const std::string text = text_of({"", {}, "num_output: 3 kernel_size: 3"});
+  LayerRig both(GetParam(), text, {{1, 2, 5, 5}, {1, 2, 5, 5}}, 2);
+  both.forward();
+  for (std::size_t i = 0; i < 2; ++i) both.fill_top_diff(i, [](i64 e) { return noise(9, e); });
+  both.backward();
+  std::vector<float> sum(both.blob(0).diff_vector().size());
+  for (std::size_t i = 0; i < 2; ++i) {
+    LayerRig one(GetParam(), text, {{1, 2, 5, 5}});
+    one.fill_bottom(0, [i](i64 e) { return noise(i, e); });
+    one.blob(0).write_data(both.blob(0).data_vector().data());
+    one.blob(1).write_data(both.blob(1).data_vector().data());
+    one.forward();
+    expect_near(both.top(i).data_vector(), one.top(0).data_vector(), 1e-6f, 1e-5f);
+    one.fill_top_diff(0, [](i64 e) { return noise(9, e); });
+    one.backward();
+    const auto gradient = one.blob(0).diff_vector();
+    for (std::size_t e = 0; e < sum.size(); ++e) sum[e] += gradient[e];
+  }
+  expect_near(both.blob(0).diff_vector(), sum, 1e-5f, 1e-5f);
+}
+
+TEST_P(ConvolutionTest, ParameterGradientsAreAddedAndZerosGiveZeros) {
+  LayerRig rig(GetParam(), text_of(cases()[0]), {cases()[0].bottom});
+  rig.fill_bottom(0, [](i64) { return 0.0f; });
+  rig.forward();
+  rig.fill_top_diff(0, [](i64) { return 1.0f; });
+  rig.backward();
+  for (const float v : rig.blob(0).diff_vector()) EXPECT_EQ(v, 0.0f);
+  const auto once = rig.blob(1).diff_vector();
+  rig.layer().backward({&rig.top(0)}, {false}, {&rig.bottom(0)});
+  const auto twice = rig.blob(1).diff_vector();
+  for (std::size_t i = 0; i < once.size(); ++i) EXPECT_FLOAT_EQ(twice[i], 2 * once[i]);
+}
+
+TEST_P(ConvolutionTest, WhatCannotBeIsRefusedByName) {
+  const auto message = [&](const std::string& parameter, const Shape& bottom) -> std::string {
+    try {
+      LayerRig rig(GetParam(), text_of({"", {}, parameter}), {bottom});
+    } catch (const Error& error) { return error.what(); }
+    return "accepted";
+  };
+  expect_says(message("num_output: 4 kernel_size: 9", {1, 1, 5, 5}), "does not fit");
+  expect_says(message("num_output: 4 kernel_size: 3 group: 3", {1, 3, 5, 5}), "group 3");
+  expect_says(message("num_output: 4", {1, 3, 5, 5}), "kernel_size is missing");
+  expect_says(message("num_output: 4 kernel_size: 3", {3, 5}), "N x C x H x W");
+  expect_says(message("kernel_size: 3", {1, 3, 5, 5}), "num_output");
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, ConvolutionTest, all_backends(), backend_name);
+
+}  // namespace
+}  // namespace cortado::test
