@@ -104,7 +104,7 @@ class Splitter {
 
   [[noreturn]] void unknown_bottom(int i, int j) const {
     const std::string& name = net_.layer(i).bottom(j);
-    std::string advice = "check the name, and the phase of the layer that makes it";
+    std::string advice = "check the name, and the phase and stage rules of the layer that makes it";
     for (int later = i; later < net_.layer_size(); ++later)
       for (const auto& top : net_.layer(later).top())
         if (top == name) advice = "layer '" + net_.layer(later).name() + "' makes it, and must stand before";
