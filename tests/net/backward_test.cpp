@@ -1,4 +1,4 @@
-#include "tests/net/toy_net.h"
+#include "tests/net/small_net.h"
 
 namespace cortado::test {
 namespace {
@@ -19,8 +19,8 @@ bool propagates(const Net& net, const std::string& layer, std::size_t i) {
 const std::string frozen = "param { lr_mult: 0 }";
 
 TEST(NetBackward, RunsFromTheLossDownToTheFirstLayerThatLearns) {
-  const auto net = toy_net(data_layer() + scale_layer("a", "data", "x", frozen) + scale_layer("b", "x", "y") +
-                           scale_layer("c", "y", "z", frozen) + loss_layer("z"));
+  const auto net = small_net(data_layer() + scale_layer("a", "data", "x", frozen) + scale_layer("b", "x", "y") +
+                             scale_layer("c", "y", "z", frozen) + loss_layer("z"));
   EXPECT_EQ(running(*net), "b c loss ");
   EXPECT_FALSE(propagates(*net, "b", 0));
   EXPECT_TRUE(propagates(*net, "c", 0));
@@ -28,25 +28,27 @@ TEST(NetBackward, RunsFromTheLossDownToTheFirstLayerThatLearns) {
 }
 
 TEST(NetBackward, LeavesOutWhatDoesNotReachALoss) {
-  const auto net = toy_net(data_layer() + scale_layer("a", "data", "x") + loss_layer("x") + scale_layer("b", "x", "y"));
+  const auto net =
+      small_net(data_layer() + scale_layer("a", "data", "x") + loss_layer("x") + scale_layer("b", "x", "y"));
   EXPECT_EQ(running(*net), "a x_a_0_split loss ");
-  EXPECT_EQ(running(*toy_net(data_layer() + scale_layer("a", "data", "x"))), "");
+  EXPECT_EQ(running(*small_net(data_layer() + scale_layer("a", "data", "x"))), "");
 }
 
 TEST(NetBackward, LossWeightZeroIsNoLoss) {
-  EXPECT_EQ(running(*toy_net(data_layer() + scale_layer("a", "data", "x") + loss_layer("x", "loss_weight: 0"))), "");
+  EXPECT_EQ(running(*small_net(data_layer() + scale_layer("a", "data", "x") + loss_layer("x", "loss_weight: 0"))), "");
 }
 
 TEST(NetBackward, PropagateDownFalseCutsTheGraph) {
-  const auto net = toy_net(data_layer() + scale_layer("a", "data", "x") +
-                           scale_layer("b", "x", "y", "propagate_down: false") + loss_layer("y"));
+  const auto net = small_net(data_layer() + scale_layer("a", "data", "x") +
+                             scale_layer("b", "x", "y", "propagate_down: false") + loss_layer("y"));
   EXPECT_EQ(running(*net), "b loss ");
   EXPECT_FALSE(propagates(*net, "b", 0));
 }
 
 TEST(NetBackward, ForceBackwardReachesTheInputs) {
-  const auto net = toy_net("force_backward: true " + data_layer() + scale_layer("a", "data", "x", frozen, 3) +
-                           "layer { name: 'loss' type: 'Loss' bottom: 'x' bottom: 'data' top: 'loss' loss_weight: 2 }");
+  const auto net =
+      small_net("force_backward: true " + data_layer() + scale_layer("a", "data", "x", frozen, 3) +
+                "layer { name: 'loss' type: 'Loss' bottom: 'x' bottom: 'data' top: 'loss' loss_weight: 2 }");
   EXPECT_TRUE(propagates(*net, "a", 0));
   EXPECT_FALSE(propagates(*net, "loss", 1));
   EXPECT_TRUE(net->layer("a")->param_propagate_down(0));
@@ -54,9 +56,9 @@ TEST(NetBackward, ForceBackwardReachesTheInputs) {
 
 TEST(NetBackward, GradientsFollowTheChainRule) {
   // loss = sum(c (a x)) + 0.5 sum(b (a x)), a = 2, b = 3, c = 5.
-  const auto net = toy_net("force_backward: true " + data_layer() + scale_layer("a", "data", "x", "", 2) +
-                           scale_layer("b", "x", "y", "", 3) + scale_layer("c", "x", "z", "", 5) + loss_layer("z") +
-                           "layer { name: 'half' type: 'Loss' bottom: 'y' top: 'half' loss_weight: 0.5 }");
+  const auto net = small_net("force_backward: true " + data_layer() + scale_layer("a", "data", "x", "", 2) +
+                             scale_layer("b", "x", "y", "", 3) + scale_layer("c", "x", "z", "", 5) + loss_layer("z") +
+                             "layer { name: 'half' type: 'Loss' bottom: 'y' top: 'half' loss_weight: 0.5 }");
   net->blob("data")->write_data(std::vector<float>{1, 2, 3, 4, 5, 6}.data());
   net->clear_gradients();
   net->forward();
@@ -74,7 +76,7 @@ TEST(NetBackward, GradientsFollowTheChainRule) {
 }
 
 TEST(NetBackward, TheCallersGradientReplacesTheLossWeight) {
-  const auto net = toy_net(data_layer() + scale_layer("a", "data", "x", "", 2) + loss_layer("x", "loss_weight: 0.3"));
+  const auto net = small_net(data_layer() + scale_layer("a", "data", "x", "", 2) + loss_layer("x", "loss_weight: 0.3"));
   net->blob("data")->write_data(std::vector<float>(6, 1).data());
   const float given = 7;
   net->blob("loss")->write_diff(&given);
@@ -84,7 +86,8 @@ TEST(NetBackward, TheCallersGradientReplacesTheLossWeight) {
 }
 
 TEST(NetBackward, TellsWhenEachLayerIsFinishedLastFirst) {
-  const auto net = toy_net(data_layer() + scale_layer("a", "data", "x") + scale_layer("b", "x", "y") + loss_layer("y"));
+  const auto net =
+      small_net(data_layer() + scale_layer("a", "data", "x") + scale_layer("b", "x", "y") + loss_layer("y"));
   net->forward();
   std::vector<std::size_t> order;
   net->backward(0, net->layers().size(), [&](std::size_t i) { order.push_back(i); });
@@ -92,15 +95,16 @@ TEST(NetBackward, TellsWhenEachLayerIsFinishedLastFirst) {
 }
 
 TEST(NetBackward, PartsOfTheNetRunAlone) {
-  const auto net = toy_net(data_layer() + scale_layer("a", "data", "x") + scale_layer("b", "x", "y") + loss_layer("y"));
+  const auto net =
+      small_net(data_layer() + scale_layer("a", "data", "x") + scale_layer("b", "x", "y") + loss_layer("y"));
   net->blob("data")->write_data(std::vector<float>(6, 1).data());
   net->forward(0, 2);
   net->blob("x")->write_data(std::vector<float>(6, 5).data());
   net->forward(2, 4);
   EXPECT_EQ(net->loss(), 60);
   net->backward(2, 4);
-  EXPECT_EQ(dynamic_cast<ToyScale&>(*net->layer("b")).backward_calls, 1);
-  EXPECT_EQ(dynamic_cast<ToyScale&>(*net->layer("a")).backward_calls, 0);
+  EXPECT_EQ(dynamic_cast<SmallScale&>(*net->layer("b")).backward_calls, 1);
+  EXPECT_EQ(dynamic_cast<SmallScale&>(*net->layer("a")).backward_calls, 0);
 }
 
 }  // namespace

@@ -1,13 +1,13 @@
 #include <limits>
 
-#include "tests/net/toy_net.h"
+#include "tests/net/small_net.h"
 
 namespace cortado::test {
 namespace {
 /// What building the net complains about; empty if nothing.
 std::string complaint(const std::string& text, const PlanBook& plans = {}) {
   try {
-    toy_net(net_parameter(text), plans);
+    small_net(net_parameter(text), plans);
   } catch (const Error& error) { return error.what(); }
   return "";
 }
@@ -56,8 +56,8 @@ TEST(NetMistakes, AFailingPlanNamesItsLayer) {
 }
 
 TEST(NetBuild, WiresLayersAndFindsOutputsByName) {
-  const auto net = toy_net("name: 'n' " + data_layer() + scale_layer("z", "data", "z") + scale_layer("b", "data", "b") +
-                           scale_layer("in_place", "b", "b"));
+  const auto net = small_net("name: 'n' " + data_layer() + scale_layer("z", "data", "z") +
+                             scale_layer("b", "data", "b") + scale_layer("in_place", "b", "b"));
   EXPECT_EQ(net->name(), "n");
   ASSERT_EQ(net->layers().size(), 5u);  // with the split of data
   EXPECT_EQ(net->layers()[1].type, "Split");
@@ -74,8 +74,8 @@ TEST(NetBuild, WiresLayersAndFindsOutputsByName) {
 }
 
 TEST(NetBuild, ForwardRunsInPlaceLayersAndSplits) {
-  const auto net = toy_net(data_layer() + scale_layer("a", "data", "x", "", 2) + scale_layer("b", "x", "x", "", 3) +
-                           scale_layer("c", "x", "y", "", 5) + loss_layer("x"));
+  const auto net = small_net(data_layer() + scale_layer("a", "data", "x", "", 2) + scale_layer("b", "x", "x", "", 3) +
+                             scale_layer("c", "x", "y", "", 5) + loss_layer("x"));
   net->blob("data")->write_data(std::vector<float>{1, 2, 3, 4, 5, 6}.data());
   net->forward();
   EXPECT_EQ(net->blob("x")->data_vector(), (std::vector<float>{6, 12, 18, 24, 30, 36}));
@@ -84,10 +84,10 @@ TEST(NetBuild, ForwardRunsInPlaceLayersAndSplits) {
 }
 
 TEST(NetBuild, LegacyInputsAndPhasesAreRead) {
-  const auto net = toy_net(net_parameter("input: 'data' input_dim: 1 input_dim: 1 input_dim: 2 input_dim: 2 " +
-                                             scale_layer("a", "data", "y", "include { phase: TRAIN }") +
-                                             scale_layer("b", "data", "y", "include { phase: TEST }"),
-                                         caffe::TEST));
+  const auto net = small_net(net_parameter("input: 'data' input_dim: 1 input_dim: 1 input_dim: 2 input_dim: 2 " +
+                                               scale_layer("a", "data", "y", "include { phase: TRAIN }") +
+                                               scale_layer("b", "data", "y", "include { phase: TEST }"),
+                                           caffe::TEST));
   EXPECT_EQ(net->blob("data")->shape(), (Shape{1, 1, 2, 2}));
   EXPECT_EQ(net->layer("a"), nullptr);
   EXPECT_NE(net->layer("b"), nullptr);
@@ -98,12 +98,12 @@ TEST(NetBuild, PlansAreAskedForAndReported) {
   const std::string text = data_layer() +
                            "layer { name: 'block/a' type: 'Choice' bottom: 'data' top: 'y' } "
                            "layer { name: 'b' type: 'Choice' bottom: 'y' top: 'z' }";
-  const auto net = toy_net(net_parameter(text), {{"block/a/forward", "fast"}, {"other/forward", "x"}});
+  const auto net = small_net(net_parameter(text), {{"block/a/forward", "fast"}, {"other/forward", "x"}});
   EXPECT_EQ(net->plans(), (PlanBook{{"block/a/forward", "fast"}, {"b/forward", "plain"}}));
 }
 
 TEST(NetBuild, ReshapeFollowsTheInputs) {
-  const auto net = toy_net(data_layer() + scale_layer("a", "data", "y") + loss_layer("y", "loss_weight: 0.5"));
+  const auto net = small_net(data_layer() + scale_layer("a", "data", "y") + loss_layer("y", "loss_weight: 0.5"));
   net->blob("data")->reshape({4, 3});
   net->blob("loss")->zero_diff();
   net->reshape();
@@ -113,7 +113,7 @@ TEST(NetBuild, ReshapeFollowsTheInputs) {
 
 TEST(NetBuild, MemoryIsSummedWithoutRunning) {
   const auto net =
-      toy_net(data_layer() + scale_layer("a", "data", "y", "", 1, 7) + scale_layer("b", "y", "y") + loss_layer("y"));
+      small_net(data_layer() + scale_layer("a", "data", "y", "", 1, 7) + scale_layer("b", "y", "y") + loss_layer("y"));
   const auto memory = net->memory();
   EXPECT_EQ(memory.activations, 4 * (6 + 6 + 1));
   EXPECT_EQ(memory.activation_gradients, 4 * (6 + 1));
@@ -123,7 +123,8 @@ TEST(NetBuild, MemoryIsSummedWithoutRunning) {
 }
 
 TEST(NetBuild, FirstNotFiniteIsTheFirstInForwardOrder) {
-  const auto net = toy_net(data_layer() + scale_layer("a", "data", "x") + scale_layer("b", "x", "y") + loss_layer("y"));
+  const auto net =
+      small_net(data_layer() + scale_layer("a", "data", "x") + scale_layer("b", "x", "y") + loss_layer("y"));
   net->blob("data")->write_data(std::vector<float>(6, 1).data());
   net->forward();
   EXPECT_EQ(net->first_not_finite(), "");

@@ -4,7 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/formats/prototxt.h"
-#include "tests/net/toy_layers.h"
+#include "tests/net/small_layers.h"
 #include "tests/support/backends.h"
 
 namespace cortado::test {

@@ -1,4 +1,4 @@
-#include "tests/net/toy_net.h"
+#include "tests/net/small_net.h"
 
 namespace cortado::test {
 namespace {
@@ -8,7 +8,7 @@ std::string chain(const std::string& a, const std::string& b, int factors_b = 33
 }
 
 TEST(NetArena, LastLayerFirstAlignedAndFilled) {
-  const auto net = toy_net(chain("", "", 5));
+  const auto net = small_net(chain("", "", 5));
   ASSERT_EQ(net->learnable().size(), 2u);
   const auto &a = net->learnable()[0], &b = net->learnable()[1];
   EXPECT_EQ(a.layer, "a");
@@ -23,7 +23,7 @@ TEST(NetArena, LastLayerFirstAlignedAndFilled) {
 }
 
 TEST(NetArena, GapsStayZero) {
-  const auto net = toy_net(chain("", "", 5));
+  const auto net = small_net(chain("", "", 5));
   net->blob("data")->write_data(std::vector<float>(6, 1).data());
   net->forward();
   net->backward();
@@ -39,8 +39,8 @@ TEST(NetArena, GapsStayZero) {
 }
 
 TEST(NetArena, MultipliersComeFromParam) {
-  const auto net = toy_net(chain("param { lr_mult: 2 decay_mult: 0 }", "") +
-                           "layer { name: 's' type: 'Statistic' bottom: 'data' top: 'd' param { lr_mult: 1 } }");
+  const auto net = small_net(chain("param { lr_mult: 2 decay_mult: 0 }", "") +
+                             "layer { name: 's' type: 'Statistic' bottom: 'data' top: 'd' param { lr_mult: 1 } }");
   ASSERT_EQ(net->learnable().size(), 3u);
   EXPECT_EQ(net->learnable()[0].lr_mult, 2);
   EXPECT_EQ(net->learnable()[0].decay_mult, 0);
@@ -52,7 +52,7 @@ TEST(NetArena, MultipliersComeFromParam) {
 }
 
 TEST(NetSharing, SharersUseTheOwnersValuesAndGradients) {
-  const auto net = toy_net(chain("param { name: 'w' }", "param { name: 'w' lr_mult: 3 decay_mult: 0 }"));
+  const auto net = small_net(chain("param { name: 'w' }", "param { name: 'w' lr_mult: 3 decay_mult: 0 }"));
   ASSERT_EQ(net->learnable().size(), 1u);
   EXPECT_EQ(net->learnable()[0].lr_mult, 3);  // the first to say something decides
   EXPECT_EQ(net->learnable()[0].decay_mult, 0);
@@ -68,11 +68,11 @@ TEST(NetSharing, SharersUseTheOwnersValuesAndGradients) {
 }
 
 TEST(NetSharing, ShapesAndMultipliersMustAgree) {
-  EXPECT_THROW(toy_net(chain("param { name: 'w' }", "param { name: 'w' }", 5)), ShapeError);
-  EXPECT_THROW(toy_net(chain("param { name: 'w' }", "param { name: 'w' share_mode: PERMISSIVE }", 5)), ShapeError);
-  EXPECT_THROW(toy_net(chain("param { name: 'w' lr_mult: 1 }", "param { name: 'w' lr_mult: 2 }")), ConfigError);
-  EXPECT_THROW(toy_net(chain("param { name: 'w' decay_mult: 1 }", "param { name: 'w' decay_mult: 0 }")), ConfigError);
-  EXPECT_NO_THROW(toy_net(chain("param { name: 'w' lr_mult: 2 }", "param { name: 'w' lr_mult: 2 }")));
+  EXPECT_THROW(small_net(chain("param { name: 'w' }", "param { name: 'w' }", 5)), ShapeError);
+  EXPECT_THROW(small_net(chain("param { name: 'w' }", "param { name: 'w' share_mode: PERMISSIVE }", 5)), ShapeError);
+  EXPECT_THROW(small_net(chain("param { name: 'w' lr_mult: 1 }", "param { name: 'w' lr_mult: 2 }")), ConfigError);
+  EXPECT_THROW(small_net(chain("param { name: 'w' decay_mult: 1 }", "param { name: 'w' decay_mult: 0 }")), ConfigError);
+  EXPECT_NO_THROW(small_net(chain("param { name: 'w' lr_mult: 2 }", "param { name: 'w' lr_mult: 2 }")));
 }
 
 TEST(NetSharing, PermissiveAsksForCountsOnly) {
@@ -80,14 +80,14 @@ TEST(NetSharing, PermissiveAsksForCountsOnly) {
       "layer { name: 'r' type: 'Scale' bottom: 'x' top: 'y' inner_product_param { num_output: 33 "
       "transpose: true } param { name: 'w' ";
   const std::string net = data_layer() + scale_layer("a", "data", "x", "param { name: 'w' }", 2, 33) + row;
-  EXPECT_THROW(toy_net(net + "} }"), ShapeError);
-  const auto shared = toy_net(net + "share_mode: PERMISSIVE } }");
+  EXPECT_THROW(small_net(net + "} }"), ShapeError);
+  const auto shared = small_net(net + "share_mode: PERMISSIVE } }");
   EXPECT_EQ(shared->layer("r")->blobs()[0]->shape(), (Shape{1, 33}));
   EXPECT_EQ(shared->layer("r")->blobs()[0]->data_vector(), std::vector<float>(33, 2));
 }
 
 TEST(NetWeights, RoundTripThroughTheProto) {
-  const auto from = toy_net("name: 'from' " + chain("", ""));
+  const auto from = small_net("name: 'from' " + chain("", ""));
   std::vector<float> values(33);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = 0.1f * static_cast<float>(i);
   from->layer("a")->blobs()[0]->write_data(values.data());
@@ -96,25 +96,25 @@ TEST(NetWeights, RoundTripThroughTheProto) {
   EXPECT_EQ(stored.name(), "from");
   ASSERT_EQ(stored.layer_size(), 4);
   EXPECT_EQ(stored.layer(1).blobs(0).diff_size(), 0);
-  const auto to = toy_net(chain("", ""));
+  const auto to = small_net(chain("", ""));
   to->copy_trained(stored);
   EXPECT_EQ(to->layer("a")->blobs()[0]->data_vector(), values);
   EXPECT_EQ(to->layer("a")->blobs()[0]->data(), to->parameter_arena()->data + to->learnable()[0].arena_offset);
   from->to_proto(stored, true);
   EXPECT_EQ(stored.layer(1).blobs(0).diff_size(), 33);
-  EXPECT_NO_THROW(toy_net(stored));  // layers take the blobs that their parameter brings
-  EXPECT_EQ(toy_net(stored)->layer("a")->blobs()[0]->data_vector(), values);
+  EXPECT_NO_THROW(small_net(stored));  // layers take the blobs that their parameter brings
+  EXPECT_EQ(small_net(stored)->layer("a")->blobs()[0]->data_vector(), values);
 }
 
 TEST(NetWeights, OtherLayersAreLeftAndOtherShapesRefused) {
   caffe::NetParameter stored;
-  toy_net(data_layer() + scale_layer("b", "data", "y", "", 9, 5) + scale_layer("c", "y", "z"))->to_proto(stored);
-  const auto fitting = toy_net(chain("", "", 5));
+  small_net(data_layer() + scale_layer("b", "data", "y", "", 9, 5) + scale_layer("c", "y", "z"))->to_proto(stored);
+  const auto fitting = small_net(chain("", "", 5));
   fitting->copy_trained(stored);
   EXPECT_EQ(fitting->layer("a")->blobs()[0]->data_vector(), std::vector<float>(33, 2));
   EXPECT_EQ(fitting->layer("b")->blobs()[0]->data_vector(), std::vector<float>(5, 9));
   try {
-    toy_net(chain("", "", 6))->copy_trained(stored);
+    small_net(chain("", "", 6))->copy_trained(stored);
     FAIL() << "another shape was accepted";
   } catch (const ShapeError& error) {
     EXPECT_NE(std::string(error.what()).find("layer 'b': blob 0 of the weights has shape 5 (5), the net's has 6 (6)"),
@@ -127,21 +127,21 @@ TEST(NetWeights, OtherLayersAreLeftAndOtherShapesRefused) {
 
 TEST(NetWeights, LegacyShapesFit) {
   caffe::NetParameter stored;
-  toy_net(data_layer() + scale_layer("b", "data", "y", "", 9, 5))->to_proto(stored);
+  small_net(data_layer() + scale_layer("b", "data", "y", "", 9, 5))->to_proto(stored);
   auto& blob = *stored.mutable_layer(1)->mutable_blobs(0);
   blob.clear_shape();
   blob.set_num(1);
   blob.set_channels(1);
   blob.set_height(1);
   blob.set_width(5);
-  const auto net = toy_net(chain("", "", 5));
+  const auto net = small_net(chain("", "", 5));
   net->copy_trained(stored);
   EXPECT_EQ(net->layer("b")->blobs()[0]->data_vector(), std::vector<float>(5, 9));
 }
 
 TEST(NetWeights, ATestNetSharesTheTrainingNets) {
-  const auto train = toy_net(chain("", ""));
-  const auto test = toy_net(chain("", "") + scale_layer("only_here", "data", "u", "", 4), caffe::TEST);
+  const auto train = small_net(chain("", ""));
+  const auto test = small_net(chain("", "") + scale_layer("only_here", "data", "u", "", 4), caffe::TEST);
   test->share_trained(*train);
   EXPECT_EQ(test->layer("a")->blobs()[0]->data(), train->layer("a")->blobs()[0]->data());
   const std::vector<float> changed(33, 7);
@@ -149,13 +149,13 @@ TEST(NetWeights, ATestNetSharesTheTrainingNets) {
   EXPECT_EQ(test->layer("b")->blobs()[0]->data_vector(), changed);
   EXPECT_EQ(test->layer("only_here")->blobs()[0]->data_vector()[0], 4);
   EXPECT_EQ(test->parameter_arena(), nullptr);
-  EXPECT_THROW(toy_net(chain("", "", 6))->share_trained(*train), ShapeError);
+  EXPECT_THROW(small_net(chain("", "", 6))->share_trained(*train), ShapeError);
 }
 
 TEST(NetWeights, SharersFollowAnOwnerThatIsShared) {
-  const auto train = toy_net(data_layer() + scale_layer("a", "data", "x", "param { name: 'w' }", 5));
-  const auto test = toy_net(data_layer() + scale_layer("a", "data", "x", "param { name: 'w' }") +
-                            scale_layer("user", "x", "y", "param { name: 'w' }"));
+  const auto train = small_net(data_layer() + scale_layer("a", "data", "x", "param { name: 'w' }", 5));
+  const auto test = small_net(data_layer() + scale_layer("a", "data", "x", "param { name: 'w' }") +
+                              scale_layer("user", "x", "y", "param { name: 'w' }"));
   test->share_trained(*train);
   EXPECT_EQ(test->layer("user")->blobs()[0]->data(), train->layer("a")->blobs()[0]->data());
 }
@@ -173,7 +173,7 @@ TEST(NetStatistics, AreAveragedOverReplicas) {
   const TwoReplicas replicas;
   const std::string text = data_layer() + "layer { name: 's' type: 'Statistic' bottom: 'data' top: 'd' } " +
                            scale_layer("a", "d", "x") + loss_layer("x");
-  const auto net = toy_net(net_parameter(text), {}, &replicas);
+  const auto net = small_net(net_parameter(text), {}, &replicas);
   EXPECT_EQ(net->run().ranks, 2);
   net->layer("s")->blobs()[0]->write_data(std::vector<float>{2, 4, 6}.data());
   net->average_statistics();

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "core/formats/prototxt.h"
-#include "tests/net/toy_layers.h"
+#include "tests/net/small_layers.h"
 #include "tests/support/backends.h"
 
 namespace cortado::test {
@@ -14,10 +14,10 @@ inline caffe::NetParameter net_parameter(const std::string& text, caffe::Phase p
   return parameter;
 }
 
-/// A net of toy layers on the reference backend.
-inline std::unique_ptr<Net> toy_net(const caffe::NetParameter& parameter, const PlanBook& plans = {},
-                                    const Replicas* replicas = nullptr) {
-  static const LayerTable layers = toy_layers();
+/// A net of small layers on the reference backend.
+inline std::unique_ptr<Net> small_net(const caffe::NetParameter& parameter, const PlanBook& plans = {},
+                                      const Replicas* replicas = nullptr) {
+  static const LayerTable layers = small_layers();
   NetOptions options;
   options.group = &group_of("reference");
   options.layers = &layers;
@@ -25,8 +25,8 @@ inline std::unique_ptr<Net> toy_net(const caffe::NetParameter& parameter, const 
   options.replicas = replicas;
   return std::make_unique<Net>(parameter, options);
 }
-inline std::unique_ptr<Net> toy_net(const std::string& text, caffe::Phase phase = caffe::TRAIN) {
-  return toy_net(net_parameter(text, phase));
+inline std::unique_ptr<Net> small_net(const std::string& text, caffe::Phase phase = caffe::TRAIN) {
+  return small_net(net_parameter(text, phase));
 }
 
 /// Layers as text: `data` is an Input of shape 2 x 3.

@@ -8,7 +8,7 @@
 namespace cortado::test {
 
 /// Shapes its tops by input_param; the caller fills them.
-class ToyInput : public Layer {
+class SmallInput : public Layer {
  public:
   using Layer::Layer;
   Arity bottoms() const override { return {0, 0}; }
@@ -24,7 +24,7 @@ class ToyInput : public Layer {
 
 /// top = factor * bottom, with a learnable blob of inner_product_param.num_output factors of which the sum counts. May
 /// run in place.
-class ToyScale : public Layer {
+class SmallScale : public Layer {
  public:
   using Layer::Layer;
   bool can_run_in_place() const override { return true; }
@@ -63,7 +63,7 @@ class ToyScale : public Layer {
 };
 
 /// top = bottom; not in place.
-class ToyCopy : public Layer {
+class SmallCopy : public Layer {
  public:
   using Layer::Layer;
   void reshape(const Blobs& bottom, const Blobs& top) override { top[0]->reshape(bottom[0]->shape()); }
@@ -73,7 +73,7 @@ class ToyCopy : public Layer {
   }
 };
 
-class ToySplit : public Layer {
+class SmallSplit : public Layer {
  public:
   using Layer::Layer;
   Arity tops() const override { return {1, -1}; }
@@ -94,7 +94,7 @@ class ToySplit : public Layer {
 };
 
 /// The sum of bottom 0; bottom 1, if any, is a label that nothing depends on.
-class ToyLoss : public Layer {
+class SmallLoss : public Layer {
  public:
   using Layer::Layer;
   Arity bottoms() const override { return {1, 2}; }
@@ -113,17 +113,17 @@ class ToyLoss : public Layer {
 };
 
 /// Passes on and keeps one running statistic of 3 values.
-class ToyStatistic : public ToyCopy {
+class SmallStatistic : public SmallCopy {
  public:
-  using ToyCopy::ToyCopy;
+  using SmallCopy::SmallCopy;
   bool is_statistic(std::size_t) const override { return true; }
   void setup(const Blobs&, const Blobs&) override { add_parameter({3}, caffe::FillerParameter()); }
 };
 
 /// Has a choice of candidates, and reports it.
-class ToyChoice : public ToyCopy {
+class SmallChoice : public SmallCopy {
  public:
-  using ToyCopy::ToyCopy;
+  using SmallCopy::SmallCopy;
   PlanBook plans() const override { return {{"forward", chosen_}}; }
   void choose_plans(const PlanBook& wanted) override {
     const auto found = wanted.find("forward");
@@ -136,15 +136,15 @@ class ToyChoice : public ToyCopy {
   std::string chosen_ = "plain";
 };
 
-inline LayerTable toy_layers() {
+inline LayerTable small_layers() {
   LayerTable table;
-  table.add<ToyInput>("Input");
-  table.add<ToySplit>("Split");
-  table.add<ToyScale>("Scale");
-  table.add<ToyCopy>("Copy");
-  table.add<ToyLoss>("Loss");
-  table.add<ToyStatistic>("Statistic");
-  table.add<ToyChoice>("Choice");
+  table.add<SmallInput>("Input");
+  table.add<SmallSplit>("Split");
+  table.add<SmallScale>("Scale");
+  table.add<SmallCopy>("Copy");
+  table.add<SmallLoss>("Loss");
+  table.add<SmallStatistic>("Statistic");
+  table.add<SmallChoice>("Choice");
   return table;
 }
 
