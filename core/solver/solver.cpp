@@ -350,7 +350,9 @@ void Solver::State::restore(const std::string& state_file) {
   restore_plans(header.cortado());
   on_root(replicas, [&] {
     caffe::NetParameter trained;
-    read_net(weights_of(state, state_file), trained);
+    const std::string weights = weights_of(state, state_file);
+    read_net(weights, trained);
+    check_complete(trained, *net, weights);
     net->copy_trained(trained);
     sgd->read_history(state, state_file);
   });

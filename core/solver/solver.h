@@ -65,7 +65,8 @@ class Solver {
   const std::vector<std::vector<Score>>& scores() const;
 
   /// Goes on from a .solverstate and the .caffemodel that it names (or that lies beside it). Rank 0 reads. Throws
-  /// FileError. Bit for bit what an uninterrupted run would do, on the same build, ranks and threads.
+  /// FileError, and ShapeError for the weights of another net. Bit for bit what an uninterrupted run would do, on the
+  /// same build, ranks and threads.
   void restore(const std::string& state_file);
   /// Starts from weights of .caffemodel files (a list with commas, as in Caffe), matched by layer name. Rank 0 reads.
   void load_weights(const std::string& model_files);

@@ -1,6 +1,7 @@
 #include "core/solver/state_file.h"
 
 #include <filesystem>
+#include <set>
 
 #include "core/base/error.h"
 
@@ -29,6 +30,15 @@ std::string weights_of(const caffe::SolverState& state, const std::string& state
     if (fs::exists(candidate)) return candidate.string();
   throw FileError(state_file, "its weights, " + named.string() + ", are neither there nor beside it",
                   "keep a .solverstate and its .caffemodel together");
+}
+
+void check_complete(const caffe::NetParameter& weights, const Net& net, const std::string& file) {
+  std::set<std::string> present;
+  for (const auto& layer : weights.layer()) present.insert(layer.name());
+  for (const Net::Learnable& learnable : net.learnable())
+    if (present.count(learnable.layer) == 0)
+      throw FileError(file, "holds no weights of layer '" + learnable.layer + "'",
+                      "it is truncated, or of another net");
 }
 
 }  // namespace cortado

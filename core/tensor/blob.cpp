@@ -3,6 +3,14 @@
 #include "core/base/error.h"
 
 namespace cortado {
+namespace {
+/// Empty blobs have no memory, and null pointers are no arguments for a copy.
+void copy_and_wait(CoreGroup& group, float* to, const float* from, i64 count) {
+  if (count == 0) return;
+  group.copy(to, from, static_cast<std::size_t>(count) * sizeof(float));
+  group.wait();
+}
+}  // namespace
 
 i64 count_of(const Shape& shape) {
   i64 n = 1;
@@ -81,25 +89,13 @@ void Blob::share_diff(const Blob& other) {
   diff_ = other.ensure(other.diff_);
 }
 
-void Blob::read_data(float* host) const {
-  group_->copy(host, data(), static_cast<std::size_t>(count_) * sizeof(float));
-  group_->wait();
-}
+void Blob::read_data(float* host) const { copy_and_wait(*group_, host, data(), count_); }
 
-void Blob::read_diff(float* host) const {
-  group_->copy(host, diff(), static_cast<std::size_t>(count_) * sizeof(float));
-  group_->wait();
-}
+void Blob::read_diff(float* host) const { copy_and_wait(*group_, host, diff(), count_); }
 
-void Blob::write_data(const float* host) {
-  group_->copy(mutable_data(), host, static_cast<std::size_t>(count_) * sizeof(float));
-  group_->wait();
-}
+void Blob::write_data(const float* host) { copy_and_wait(*group_, mutable_data(), host, count_); }
 
-void Blob::write_diff(const float* host) {
-  group_->copy(mutable_diff(), host, static_cast<std::size_t>(count_) * sizeof(float));
-  group_->wait();
-}
+void Blob::write_diff(const float* host) { copy_and_wait(*group_, mutable_diff(), host, count_); }
 
 std::vector<float> Blob::data_vector() const {
   std::vector<float> host(static_cast<std::size_t>(count_));
@@ -113,6 +109,8 @@ std::vector<float> Blob::diff_vector() const {
   return host;
 }
 
-void Blob::zero_diff() { group_->zero(mutable_diff(), static_cast<std::size_t>(count_) * sizeof(float)); }
+void Blob::zero_diff() {
+  if (count_ > 0) group_->zero(mutable_diff(), static_cast<std::size_t>(count_) * sizeof(float));
+}
 
 }  // namespace cortado

@@ -1,0 +1,76 @@
+#pragma once
+#include "core/machine/math.h"
+#include "core/machine/program.h"
+
+namespace cortado {
+
+/// Multiply-adds and nothing else: every lane keeps twelve independent chains of `rounds` of them, which is enough to
+/// hide the latency of any processor's unit, and does so `repeats` times. Element i of y gets the sum of its chains,
+/// so that none can be left out.
+struct MultiplyAdds {
+  static constexpr const char* label = "multiply_adds";
+  static constexpr i64 chains = 12, rounds = 256;  // known to the compiler, or it would not make vectors of the lanes
+  float* y;
+  i64 lines, length, repeats;
+  float factor, term;
+  Buf out;
+
+  template <class C>
+  CORTADO_FN void operator()(C& c) const {
+    const float a = factor, b = term;
+    c.lines(
+        lines, Depth::one, [&](i64 i) { return c.out(out, y + i * length, length); },
+        [&](i64, auto& line) {
+          for (i64 repeat = 0; repeat < repeats; ++repeat)
+            c.each(line.n, [&](i64 j) {
+              auto v0 = static_cast<float>(j);
+              auto v1 = v0 + 1, v2 = v0 + 2, v3 = v0 + 3, v4 = v0 + 4, v5 = v0 + 5, v6 = v0 + 6, v7 = v0 + 7,
+                   v8 = v0 + 8, v9 = v0 + 9, v10 = v0 + 10, v11 = v0 + 11;
+              for (i64 r = 0; r < rounds; ++r) {
+                v0 = v0 * a + b;
+                v1 = v1 * a + b;
+                v2 = v2 * a + b;
+                v3 = v3 * a + b;
+                v4 = v4 * a + b;
+                v5 = v5 * a + b;
+                v6 = v6 * a + b;
+                v7 = v7 * a + b;
+                v8 = v8 * a + b;
+                v9 = v9 * a + b;
+                v10 = v10 * a + b;
+                v11 = v11 * a + b;
+              }
+              line.set(j, v0 + v1 + v2 + v3 + v4 + v5 + v6 + v7 + v8 + v9 + v10 + v11);
+            });
+          c.put(line);
+        });
+  }
+};
+
+/// y = a + factor b, McCalpin's STREAM triad.
+struct Triad {
+  static constexpr const char* label = "triad";
+  const float *a, *b;
+  float* y;
+  i64 n, length;
+  float factor;
+  Buf in_a, in_b, out;
+
+  template <class C>
+  CORTADO_FN void operator()(C& c) const {
+    const i64 count = n, block = length;
+    const float s = factor;
+    c.lines((count + block - 1) / block, Depth::two,
+            [&](i64 i) {
+              const i64 here = math::min(block, count - i * block);
+              return both(c.get(in_a, a + i * block, here), c.get(in_b, b + i * block, here));
+            },
+            [&](i64 i, auto& in) {
+              auto q = c.out(out, y + i * block, in.first.n);
+              c.each(in.first.n, [&](i64 j) { q.set(j, in.first[j] + s * in.second[j]); });
+              c.put(q);
+            });
+  }
+};
+
+}  // namespace cortado

@@ -1,0 +1,69 @@
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "comm/exchange/packed_allreduce.h"
+#include "tests/support/layer_rig.h"
+#include "tests/support/mpi_main.h"
+#include "tests/support/toy_solver.h"
+
+namespace cortado::test {
+namespace {
+TEST(MpiReplicas, Sums) {
+  const MpiReplicas& replicas = job().replicas();
+  const int n = replicas.size();
+  for (const int count : {0, 1, 2, 1025}) {
+    std::vector<double> values;
+    for (int i = 0; i < count; ++i) values.push_back(i * 0.5 + replicas.rank());
+    replicas.sum(values.data(), count);
+    for (int i = 0; i < count; ++i) ASSERT_EQ(values[static_cast<std::size_t>(i)], n * i * 0.5 + n * (n - 1) / 2.0);
+  }
+}
+
+TEST(MpiReplicas, TakesTheMaximum) {
+  const MpiReplicas& replicas = job().replicas();
+  std::vector<i64> values = {replicas.rank(), -replicas.rank(), (i64{1} << 40) * replicas.rank()};
+  replicas.maximum(values.data(), 3);
+  EXPECT_EQ(values, (std::vector<i64>{replicas.size() - 1, 0, (i64{1} << 40) * (replicas.size() - 1)}));
+}
+
+TEST(MpiReplicas, SpreadsTheRootsTextAndValues) {
+  const MpiReplicas& replicas = job().replicas();
+  const bool root = replicas.rank() == 0;
+  EXPECT_EQ(replicas.from_root(root ? std::string("a\0b", 3) : "something longer"), std::string("a\0b", 3));
+  EXPECT_EQ(replicas.from_root(root ? "" : "x"), "");
+  std::vector<float> values(1000, static_cast<float>(replicas.rank()));
+  values[7] += 0.5f;
+  replicas.from_root(values.data(), 1000);
+  EXPECT_EQ(values[7], 0.5f);
+  EXPECT_EQ(values[999], 0);
+}
+
+TEST(MpiJob, KnowsTheNode) {
+  EXPECT_EQ(job().local_size(), job().size()) << "tests run on one node";
+  EXPECT_EQ(job().local_rank(), job().rank());
+}
+
+TEST(PackedAllreduce, AveragesTheArena) {
+  const MpiReplicas& replicas = job().replicas();
+  PackedAllreduce exchange(replicas, group_of("reference"));
+  auto options = toy_options();
+  NetOptions net_options;
+  net_options.group = options.group;
+  net_options.layers = options.layers;
+  net_options.replicas = &replicas;
+  Net net(net_of(toy_net(77, 2)), net_options);
+  std::vector<float> expected(77);
+  for (int rank = 0; rank < replicas.size(); ++rank) {
+    const auto values = noise_vector(static_cast<std::uint64_t>(rank), 77);
+    for (std::size_t i = 0; i < 77; ++i) expected[i] += values[i] / static_cast<float>(replicas.size());
+  }
+  net.clear_gradients();
+  net.learnable()[0].blob->write_diff(noise_vector(static_cast<std::uint64_t>(replicas.rank()), 77).data());
+  const float factor = exchange.finish(net);
+  auto actual = net.learnable()[0].blob->diff_vector();
+  for (float& value : actual) value *= factor;
+  expect_near(actual, expected, 1e-6f, 1e-5f);
+}
+}  // namespace
+}  // namespace cortado::test

@@ -1,0 +1,72 @@
+#include "core/solver/rate.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+
+#include "core/base/error.h"
+#include "core/formats/caffe.pb.h"
+#include "core/formats/prototxt.h"
+
+namespace cortado {
+namespace {
+caffe::SolverParameter parameter_of(const std::string& text) {
+  caffe::SolverParameter parameter;
+  parse_text(text, "solver", parameter);
+  return parameter;
+}
+
+struct Case {
+  std::string text;
+  std::function<double(double)> formula;
+};
+
+TEST(Rate, FollowsTheFormulas) {
+  const Case cases[] = {
+      {"lr_policy: 'fixed'", [](double) { return 0.01; }},
+      {"lr_policy: 'step' gamma: 0.5 stepsize: 7", [](double i) { return 0.01 * std::pow(0.5, std::floor(i / 7)); }},
+      {"lr_policy: 'exp' gamma: 0.99", [](double i) { return 0.01 * std::pow(0.99, i); }},
+      {"lr_policy: 'inv' gamma: 0.0001 power: 0.75", [](double i) { return 0.01 * std::pow(1 + 1e-4 * i, -0.75); }},
+      {"lr_policy: 'multistep' gamma: 0.1 stepvalue: 3 stepvalue: 10 stepvalue: 1000",
+       [](double i) { return 0.01 * std::pow(0.1, (i >= 3) + (i >= 10) + (i >= 1000)); }},
+      {"lr_policy: 'multistep' gamma: 0.1", [](double) { return 0.01; }},
+      {"lr_policy: 'poly' power: 2 max_iter: 2000", [](double i) { return 0.01 * std::pow(1 - i / 2000, 2); }},
+      {"lr_policy: 'sigmoid' gamma: 0.02 stepsize: 500",
+       [](double i) { return 0.01 / (1 + std::exp(-0.02 * (i - 500))); }},
+  };
+  for (const Case& c : cases) {
+    const auto parameter = parameter_of("base_lr: 0.01 " + c.text);
+    check_rate(parameter);
+    for (const i64 i : {0, 1, 2, 3, 6, 7, 8, 10, 13, 14, 499, 500, 999, 1000, 1999, 2000})
+      EXPECT_NEAR(learning_rate(parameter, i), c.formula(static_cast<double>(i)), 1e-8) << c.text << " at " << i;
+  }
+}
+
+TEST(Rate, PolyStaysZeroBeyondTheEnd) {
+  const auto parameter = parameter_of("base_lr: 1 lr_policy: 'poly' power: 0.5 max_iter: 10");
+  EXPECT_EQ(learning_rate(parameter, 11), 0);
+}
+
+TEST(Rate, CountsSteps) {
+  const auto step = parameter_of("base_lr: 1 lr_policy: 'step' gamma: 0.1 stepsize: 5");
+  EXPECT_EQ(rate_step(step, 4), 0);
+  EXPECT_EQ(rate_step(step, 10), 2);
+  const auto multistep = parameter_of("base_lr: 1 lr_policy: 'multistep' gamma: 0.1 stepvalue: 5 stepvalue: 6");
+  EXPECT_EQ(rate_step(multistep, 4), 0);
+  EXPECT_EQ(rate_step(multistep, 5), 1);
+  EXPECT_EQ(rate_step(multistep, 100), 2);
+}
+
+TEST(Rate, RefusesWhatCannotBe) {
+  const char* wrong[] = {"",
+                         "lr_policy: 'stairs'",
+                         "lr_policy: 'step' gamma: 0.1",
+                         "lr_policy: 'step' stepsize: 3 gamma: -1",
+                         "lr_policy: 'sigmoid' gamma: 1",
+                         "lr_policy: 'exp' gamma: -0.1",
+                         "lr_policy: 'poly' power: 1"};
+  for (const char* text : wrong) EXPECT_THROW(check_rate(parameter_of(text)), ConfigError) << text;
+}
+}  // namespace
+}  // namespace cortado

@@ -1,0 +1,158 @@
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "core/base/error.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/support/toy_solver.h"
+
+namespace cortado::test {
+namespace {
+constexpr const char* rates =
+    "base_lr: 0.05 lr_policy: 'inv' gamma: 0.1 power: 0.5 momentum: 0.9 weight_decay: 0.01 iter_size: 2 ";
+
+class SnapshotTest : public ::testing::Test {
+ protected:
+  std::string prefix() const { return folder_.file("toy"); }
+  caffe::SolverParameter parameter(int n = 129, const std::string& more = "") const {
+    return solver_of(rates + ("snapshot_prefix: '" + prefix() + "' ") + more, toy_net(n, 4));
+  }
+  void truncate(const std::string& file, double share) const {
+    std::filesystem::resize_file(
+        file, static_cast<std::uintmax_t>(share * static_cast<double>(std::filesystem::file_size(file))));
+  }
+  void expect_file_error(const std::string& state_file, int n = 129) {
+    Solver solver(parameter(n), toy_options());
+    EXPECT_THROW(solver.restore(state_file), FileError);
+  }
+  TemporaryFolder folder_;
+};
+
+TEST_F(SnapshotTest, ResumesBitForBit) {
+  for (const std::string& backend : backend_names()) {
+    Solver straight(parameter(), toy_options(backend));
+    straight.step(7);
+    const std::string state = straight.snapshot();
+    EXPECT_EQ(state, prefix() + "_iter_7.solverstate");
+    straight.step(6);
+
+    Solver resumed(parameter(), toy_options(backend));
+    resumed.restore(state);
+    EXPECT_EQ(resumed.iteration(), 7);
+    resumed.step(6);
+    EXPECT_EQ(parameters_of(resumed.net()), parameters_of(straight.net())) << backend;
+    EXPECT_EQ(resumed.last_loss(), straight.last_loss()) << backend;
+    EXPECT_EQ(resumed.learning_rate(), straight.learning_rate());
+  }
+}
+
+TEST_F(SnapshotTest, WritesWhenDueAndAtTheEndOnce) {
+  Solver solver(parameter(5, "max_iter: 7 snapshot: 3"), toy_options());
+  solver.solve();
+  for (const int iteration : {3, 6, 7})
+    for (const char* extension : {".caffemodel", ".solverstate"})
+      EXPECT_TRUE(std::filesystem::exists(prefix() + "_iter_" + std::to_string(iteration) + extension));
+  int files = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(folder_.path())) ++files;
+  EXPECT_EQ(files, 6) << "nothing else is left behind";
+}
+
+TEST_F(SnapshotTest, NoneAfterTrainingIfSo) {
+  Solver solver(parameter(5, "max_iter: 2 snapshot_after_train: false"), toy_options());
+  solver.solve();
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
+}
+
+TEST_F(SnapshotTest, HoldsGradientsIfAsked) {
+  for (const bool wanted : {false, true}) {
+    Solver solver(parameter(5, wanted ? "snapshot_diff: true" : ""), toy_options());
+    solver.step(1);
+    solver.snapshot();
+    caffe::NetParameter model;
+    read_binary(prefix() + "_iter_1.caffemodel", model);
+    EXPECT_EQ(model.layer(0).blobs(0).data_size(), 5);
+    EXPECT_EQ(model.layer(0).blobs(0).diff_size(), wanted ? 5 : 0);
+  }
+}
+
+TEST_F(SnapshotTest, StateIsCaffes) {
+  Solver solver(parameter(5), toy_options());
+  solver.step(4);
+  caffe::SolverState state;
+  read_binary(solver.snapshot(), state);
+  EXPECT_EQ(state.iter(), 4);
+  EXPECT_EQ(state.learned_net(), prefix() + "_iter_4.caffemodel");
+  ASSERT_EQ(state.history_size(), 3);
+  EXPECT_EQ(state.history(0).shape().dim(0), 5);
+  EXPECT_EQ(state.history(0).data_size(), 5);
+  EXPECT_EQ(state.history(2).data(0), 0) << "statistics have no momentum";
+  EXPECT_EQ(state.cortado().ranks(), 1);
+  EXPECT_GT(state.cortado().threads(), 0);
+}
+
+TEST_F(SnapshotTest, FindsWeightsThatMovedAlong) {
+  Solver solver(parameter(5), toy_options());
+  solver.step(2);
+  const std::string state = solver.snapshot(), model = prefix() + "_iter_2.caffemodel";
+  const auto before = parameters_of(solver.net());
+  const std::string folder = folder_.file("elsewhere");
+  std::filesystem::create_directory(folder);
+  std::filesystem::rename(state, folder + "/best.solverstate");
+  std::filesystem::rename(model, folder + "/best.caffemodel");
+  Solver other(parameter(5), toy_options());
+  other.restore(folder + "/best.solverstate");
+  EXPECT_EQ(parameters_of(other.net()), before);
+
+  std::filesystem::remove(folder + "/best.caffemodel");
+  expect_file_error(folder + "/best.solverstate", 5);
+}
+
+TEST_F(SnapshotTest, RefusesBrokenFiles) {
+  Solver solver(parameter(), toy_options());
+  solver.step(1);
+  const std::string state = solver.snapshot(), model = prefix() + "_iter_1.caffemodel";
+  expect_file_error(folder_.file("absent.solverstate"));
+  expect_file_error(folder_.write("foreign.solverstate", "This is no state.\n"));
+  expect_file_error(folder_.write("empty.solverstate", ""));
+  for (const double share : {0.97, 0.5, 0.01}) {
+    solver.snapshot();
+    SCOPED_TRACE(share);
+    truncate(state, share);
+    expect_file_error(state);
+    solver.snapshot();
+    truncate(model, share);
+    expect_file_error(state);
+  }
+  solver.snapshot();
+  Solver wider(parameter(130), toy_options());
+  EXPECT_THROW(wider.restore(state), ShapeError);
+}
+
+TEST_F(SnapshotTest, RefusesWhatItCannotWrite) {
+  auto elsewhere = parameter(5, "max_iter: 3 snapshot: 1");
+  elsewhere.set_snapshot_prefix(folder_.file("no/such/folder/toy"));
+  Solver solver(elsewhere, toy_options());
+  EXPECT_THROW(solver.solve(), FileError);
+  EXPECT_EQ(solver.iteration(), 0) << "said before training, not after";
+  EXPECT_THROW(solver.snapshot(), FileError);
+
+  Solver nameless(solver_of(std::string(rates) + "max_iter: 3", toy_net(5, 4)), toy_options());
+  EXPECT_THROW(nameless.solve(), ConfigError);
+}
+
+TEST_F(SnapshotTest, StartsFromListsOfWeights) {
+  Solver source(parameter(5), toy_options());
+  source.step(3);
+  source.snapshot();
+  const std::string model = prefix() + "_iter_3.caffemodel";
+  auto with_weights = parameter(5);
+  with_weights.add_weights(model + " , " + model);
+  Solver target(with_weights, toy_options());
+  EXPECT_EQ(parameters_of(target.net()), parameters_of(source.net()));
+  EXPECT_EQ(target.iteration(), 0);
+  with_weights.set_weights(0, folder_.file("absent.caffemodel"));
+  EXPECT_THROW(Solver(with_weights, toy_options()), FileError);
+}
+}  // namespace
+}  // namespace cortado::test
