@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "backends/kokkos/binding.h"
 #include "backends/kokkos/blas.h"
 #include "backends/kokkos/group_common.h"
 #include "backends/kokkos/launch.h"
@@ -58,7 +59,8 @@ MachineSpec openmp_spec(int core_groups, int threads) {
   MachineSpec spec;
   spec.name = "openmp";
   spec.description = processor_model() + ", " + std::to_string(core_groups) + " x " + std::to_string(threads) +
-                     " OpenMP thread" + (core_groups * threads == 1 ? "" : "s");
+                     " OpenMP thread" + (core_groups * threads == 1 ? " " : "s ") +
+                     describe_binding(core_groups * threads);
   spec.core_groups = core_groups;
   spec.cpes = threads;
   spec.scratch_bytes = scratch_of_cache();
