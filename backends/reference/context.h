@@ -1,237 +1,321 @@
 #pragma once
-#include <vector>
+#include <optional>
 
-#include "backends/reference/launch_state.h"
-#include "core/machine/program.h"
+#include "backends/reference/tiles.h"
 
 namespace cortado::reference {
 
-template <class T>
-struct Span {
-  const T* p;
-  i64 n;
-  T operator[](i64 i) const { return p[i]; }
-};
-template <class T>
-struct Block {
-  const T* p;
-  i64 rows, cols, pitch;
-  T operator()(i64 r, i64 c) const { return p[r * pitch + c]; }
-};
-template <class T>
-struct Out {
-  T* p;
-  i64 n;
-  void set(i64 i, T v) const { p[i] = v; }
-  T at(i64 i) const { return p[i]; }
-};
-template <class T>
-struct OutBlock {
-  T* p;
-  i64 rows, cols, pitch;
-  void set(i64 r, i64 c, T v) const { p[r * pitch + c] = v; }
-  T at(i64 r, i64 c) const { return p[r * pitch + c]; }
-};
-template <class T>
-struct LeftOperand {
-  const T* p;
-  LeftView view;
-};
-template <class T>
-struct RightOperand {
-  const T* p;
-  RightView view;
-};
-template <class T>
-struct Acc {
-  T* p;
-  TileShape shape;
-};
-
-/// The context of core/machine/program.h, serial.
+/// The context of core/machine/program.h, serial and checking; one object per lane. Operations on data are done by
+/// lane 0 when all lanes have come to them, and the others take what it made. Lines and tiles go to CPEs in turn.
 class Context {
  public:
   static constexpr int mesh_rows = 1, mesh_cols = 1;
 
-  explicit Context(Launch& launch) : launch_(launch), turn_(64) {}
+  explicit Context(Cpe& cpe) : cpe_(cpe) {}
 
   int row() const { return 0; }
   int col() const { return 0; }
-  i64 worker() const { return launch_.worker; }
-  i64 workers() const { return launch_.workers; }
+  i64 worker() const { return cpe_.launch().worker; }
+  i64 workers() const { return cpe_.launch().workers; }
 
   template <class Fetch, class Work>
   void lines(i64 n, Depth depth, Fetch fetch, Work work) {
-    in_order(worker(), n, workers(), depth, fetch, work);
-  }
-  template <class Fetch, class Work>
-  void pipeline(i64 n, Depth depth, Fetch fetch, Work work) {
-    in_order(0, n, 1, depth, fetch, work);
-  }
-  template <class Work>
-  void tiles(i64 n, Work work) {
-    for (i64 i = worker(); i < n; i += workers()) work(i);
+    check_top("lines", n);
+    Item* const outside = &cpe_.item();
+    Item* alive[2] = {};
+    const auto fetch_line = [&](i64 turn) {
+      alive[turn % 2] = begin("line", worker() + turn * workers(), static_cast<int>(turn % 2));
+      return fetch(worker() + turn * workers());
+    };
+    const auto work_line = [&](i64 turn, auto& in) {
+      cpe_.resume(alive[turn % 2]);
+      work(worker() + turn * workers(), in);
+      end(*alive[turn % 2]);
+    };
+    in_order(my_share(n), depth, fetch_line, work_line);
+    cpe_.resume(outside);
   }
 
+  template <class Fetch, class Work>
+  void pipeline(i64 n, Depth depth, Fetch fetch, Work work) {
+    cpe_.meet({"pipeline", n, static_cast<i64>(depth)});
+    in_order(n, depth, fetch, work);
+  }
+
+  template <class Work>
+  void tiles(i64 n, Work work) {
+    check_top("tiles", n);
+    Item* const outside = &cpe_.item();
+    for (i64 tile = worker(); tile < n; tile += workers()) {
+      Item* const item = begin("tile", tile, 0);
+      work(tile);
+      end(*item);
+    }
+    cpe_.resume(outside);
+  }
+
+  // ---- data
+
   template <class T>
-  Span<T> get(Buf, const T* p, i64 n) {
-    return {p, n};
+  Span<T> get(Buf buf, const T* p, i64 n) {
+    return together<Span<T>>({"get", n, 0, p}, [&] { return Span<T>(input(buf, p, 1, n, n, "get"), n); });
   }
   template <class T>
-  Block<T> get2d(Buf, const T* p, i64 rows, i64 cols, i64 pitch) {
-    return {p, rows, cols, pitch};
+  Block<T> get2d(Buf buf, const T* p, i64 rows, i64 cols, i64 pitch) {
+    return together<Block<T>>({"get2d", rows, cols, p},
+                              [&] { return Block<T>(input(buf, p, rows, cols, pitch, "get2d"), rows, cols); });
   }
   template <class T>
-  Span<T> keep(Buf, const T* p, i64 n) {
-    return {p, n};
+  Span<T> keep(Buf buf, const T* p, i64 n) {
+    return together<Span<T>>({"keep", n, 0, p}, [&] {
+      if (!cpe_.outside_items()) cpe_.violation("keep inside of lines or tiles: it belongs before them");
+      Slot& slot = input(buf, p, 1, n, n, "keep");
+      slot.kept = true;
+      return Span<T>(slot, n);
+    });
   }
   template <class T>
-  Out<T> out(Buf, T* p, i64 n) {
-    return {p, n};
+  Out<T> out(Buf buf, T* p, i64 n) {
+    return together<Out<T>>({"out", n, 0, p}, [&] { return Out<T>(output(buf, p, 1, n, n, "out"), n); });
   }
   template <class T>
-  Out<T> update(Buf, T* p, i64 n) {
-    return {p, n};
+  Out<T> update(Buf buf, T* p, i64 n) {
+    return together<Out<T>>({"update", n, 0, p}, [&] { return Out<T>(output(buf, p, 1, n, n, "update", true), n); });
   }
   template <class T>
-  OutBlock<T> out2d(Buf, T* p, i64 rows, i64 cols, i64 pitch) {
-    return {p, rows, cols, pitch};
+  OutBlock<T> out2d(Buf buf, T* p, i64 rows, i64 cols, i64 pitch) {
+    return together<OutBlock<T>>({"out2d", rows, cols, p},
+                                 [&] { return OutBlock<T>(output(buf, p, rows, cols, pitch, "out2d"), rows, cols); });
   }
   template <class Handle>
-  void put(Handle&) {}
+  void put(Handle& out) {
+    cpe_.meet({"put", 0, 0, out.slot});
+    if (cpe_.lane() == 0) cpe_.put(*out.slot, out.generation);
+  }
+
+  // ---- lanes
 
   template <class F>
   void each(i64 n, F f) {
-    for (i64 i = 0; i < n; ++i) f(i);
+    cpe_.enter({"each", n}, Loop::Sets::element);
+    for (i64 i = cpe_.lane(); i < n; i += cpe_.lanes()) {
+      cpe_.loop().col = i;
+      f(i);
+    }
+    cpe_.leave();
   }
   template <class F>
   void each2d(i64 rows, i64 cols, F f) {
-    for (i64 r = 0; r < rows; ++r)
-      for (i64 c = 0; c < cols; ++c) f(r, c);
+    each2d(Range{0, rows}, Range{0, cols}, f);
   }
   template <class F>
   void each2d(Range rows, Range cols, F f) {
-    for (i64 r = rows.first; r < rows.end; ++r)
-      for (i64 c = cols.first; c < cols.end; ++c) f(r, c);
+    cpe_.enter({"each2d", rows.count(), cols.count()}, Loop::Sets::cell);
+    const i64 width = cols.count();
+    for (i64 e = cpe_.lane(); e < rows.count() * width; e += cpe_.lanes()) {
+      cpe_.loop().row = rows.first + e / width;
+      cpe_.loop().col = cols.first + e % width;
+      f(rows.first + e / width, cols.first + e % width);
+    }
+    cpe_.leave();
   }
+
+  /// From left to right.
   template <class T, class Op, class F>
   T fold(i64 n, T init, Op op, F f) {
-    for (i64 i = 0; i < n; ++i) init = op(init, f(i));
-    return init;
+    static_assert(std::is_trivially_copyable<T>::value, "lanes exchange plain data");
+    cpe_.enter({"fold", n}, Loop::Sets::nothing);
+    char* const terms = cpe_.exchange(n * static_cast<i64>(sizeof(T)));
+    for (i64 i = cpe_.lane(); i < n; i += cpe_.lanes()) {
+      const T term = f(i);
+      std::memcpy(terms + i * static_cast<i64>(sizeof(T)), &term, sizeof(T));
+    }
+    cpe_.leave();
+    if (cpe_.lane() == 0) {
+      for (i64 i = 0; i < n; ++i) {
+        T term = init;
+        std::memcpy(static_cast<void*>(&term), terms + i * static_cast<i64>(sizeof(T)), sizeof(T));
+        init = op(init, term);
+      }
+      cpe_.share(init);
+    }
+    return cpe_.shared<T>(init);
   }
+
   template <class F>
   void once(F f) {
-    f();
+    cpe_.enter({"once"}, Loop::Sets::anything);
+    if (cpe_.lane() == 0) f();
+    cpe_.leave();
   }
+
   template <class Predicate, class Words>
   void bits(i64 n, Predicate holds, Words& out) {
-    for (i64 w = 0; w * 32 < n; ++w) {
+    const char* const answers = ask("bits", n, holds);
+    cpe_.enter({"bits", n}, Loop::Sets::element);
+    for (i64 w = cpe_.lane(); w < (n + 31) / 32; w += cpe_.lanes()) {
       std::uint32_t word = 0;
-      for (i64 b = 0; b < 32 && w * 32 + b < n; ++b) word |= std::uint32_t{holds(w * 32 + b)} << b;
+      for (i64 b = 0; b < 32 && w * 32 + b < n; ++b) word |= static_cast<std::uint32_t>(answers[w * 32 + b]) << b;
+      cpe_.loop().col = w;
       out.set(w, word);
     }
+    cpe_.leave();
   }
+
   template <class Predicate, class Emit>
   i64 compact(i64 n, Predicate holds, Emit emit) {
+    const char* const answers = ask("compact", n, holds);
+    cpe_.enter({"compact", n}, Loop::Sets::element);
     i64 slot = 0;
-    for (i64 i = 0; i < n; ++i)
-      if (holds(i)) emit(slot++, i);
+    for (i64 i = 0; i < n; ++i) {
+      if (answers[i] == 0) continue;
+      cpe_.loop().col = slot;
+      if (i % cpe_.lanes() == cpe_.lane()) emit(slot, i);
+      ++slot;
+    }
+    cpe_.leave();
     return slot;
   }
-  void fail(int code, i64 index) { launch_.fail(code, index); }
+
+  void fail(int code, i64 index) {
+    Launch& launch = cpe_.launch();
+    if (launch.failed) return;
+    launch.failed = true;
+    launch.code = code;
+    launch.index = index;
+  }
+
+  // ---- tiles
 
   template <class T>
   LeftOperand<T> stage_a(Buf buf, const Box<T>& box, LeftView view) {
-    return {stage(buf, box), view};
+    return together<LeftOperand<T>>({"stage_a", box.count(), 0, box.base},
+                                    [&] { return LeftOperand<T>(staged(buf, box, "stage_a"), view); });
   }
   template <class T>
   RightOperand<T> stage_b(Buf buf, const Box<T>& box, RightView view) {
-    return {stage(buf, box), view};
+    return together<RightOperand<T>>({"stage_b", box.count(), 0, box.base},
+                                     [&] { return RightOperand<T>(staged(buf, box, "stage_b"), view); });
   }
   template <class T>
   Acc<T> acc(Buf buf, TileShape shape) {
-    T* const p = place<T>(buf);
-    for (i64 i = 0; i < shape.m * shape.n(); ++i) p[i] = T(0);
-    return {p, shape};
+    const i64 count = shape.m * shape.n();
+    return together<Acc<T>>({"acc", count, shape.k}, [&] {
+      Slot& slot = cpe_.take(buf, Use::tile, count * static_cast<i64>(sizeof(T)), "acc");
+      std::fill_n(reinterpret_cast<T*>(slot.data), count, T(0));
+      return Acc<T>(slot, shape);
+    });
   }
   template <class T>
-  LeftOperand<T> row_share(const LeftOperand<T>& a, int) {
+  LeftOperand<T> row_share(const LeftOperand<T>& a, int t) {
+    check_share("row_share", t, mesh_cols);
     return a;
   }
   template <class T>
-  RightOperand<T> col_share(const RightOperand<T>& b, int) {
+  RightOperand<T> col_share(const RightOperand<T>& b, int t) {
+    check_share("col_share", t, mesh_rows);
     return b;
   }
   template <class T>
-  void fma(Acc<T>& acc, const LeftOperand<T>& a, const RightOperand<T>& b, const Taps& taps) {
-    const TileShape& s = acc.shape;
-    T* y = acc.p;
-    for (i64 m = 0; m < s.m; ++m)
-      for (i64 n2 = 0; n2 < s.n2; ++n2)
-        for (i64 n1 = 0; n1 < s.n1; ++n1)
-          for (i64 n0 = 0; n0 < s.n0; ++n0, ++y)
-            for (i64 t1 = 0; t1 < taps.count1; ++t1)
-              for (i64 t0 = 0; t0 < taps.count0; ++t0) {
-                const T* pa = a.p + m * a.view.m_stride + taps.a1 * t1 + taps.a0 * t0;
-                const T* pb = b.p + n2 * b.view.n2_stride + n1 * b.view.n1_stride + n0 * b.view.n0_stride +
-                              taps.b1 * t1 + taps.b0 * t0;
-                for (i64 k = 0; k < s.k; ++k) *y += pa[k * a.view.k_stride] * pb[k * b.view.k_stride];
-              }
+  void fma(const Acc<T>& acc, const LeftOperand<T>& a, const RightOperand<T>& b, const Taps& taps) {
+    cpe_.meet({"fma", taps.count1, taps.count0, acc.slot});
+    if (cpe_.lane() != 0) return;
+    check_product(cpe_, acc, a, b, taps);
+    multiply(acc, a, b, taps);
   }
   template <class T, class F>
   void store(const Acc<T>& acc, const OutBox<T>& box, F f) {
-    const TileShape& s = acc.shape;
-    for (i64 m = 0; m < s.m && m < box.rows; ++m)
-      for (i64 n2 = 0; n2 < s.n2 && n2 < box.limit2; ++n2)
-        for (i64 n1 = 0; n1 < s.n1 && n1 < box.limit1; ++n1)
-          for (i64 n0 = 0; n0 < s.n0 && n0 < box.limit0; ++n0) {
-            T& y = box.base[m * box.pitch_m + n2 * box.pitch2 + n1 * box.pitch1 + n0 * box.pitch0];
-            y = f(acc.p[((m * s.n2 + n2) * s.n1 + n1) * s.n0 + n0], y, m);
-          }
+    cpe_.enter({"store", box.rows, box.limit0, box.base}, Loop::Sets::nothing);
+    acc.check_live();
+    const TileShape &s = acc.shape, part = inside(s, box);
+    if (cpe_.lane() == 0) check_store(cpe_, *acc.slot, part, box);
+    const T* const sums = reinterpret_cast<const T*>(acc.slot->data);
+    for (i64 e = cpe_.lane(); e < part.m * part.n(); e += cpe_.lanes()) {
+      const i64 n0 = e % part.n0, n1 = e / part.n0 % part.n1, n2 = e / part.n0 / part.n1 % part.n2, m = e / part.n();
+      T& y = box.base[m * box.pitch_m + n2 * box.pitch2 + n1 * box.pitch1 + n0 * box.pitch0];
+      y = f(sums[((m * s.n2 + n2) * s.n1 + n1) * s.n0 + n0], y, m);
+    }
+    cpe_.leave();
   }
 
  private:
+  /// Fetches and works on 0..n-1; with Depth::two every fetch runs before the work on the one before it.
   template <class Fetch, class Work>
-  void in_order(i64 first, i64 n, i64 step, Depth depth, Fetch& fetch, Work& work) {
-    if (first >= n) return;
-    auto in = fetch(first);
-    for (i64 i = first; i < n; i += step) {
-      if (depth == Depth::two && i + step < n) {
-        auto next = fetch(i + step);
-        work(i, in);
-        in = next;
-      } else {
-        work(i, in);
-        if (i + step < n) in = fetch(i + step);
-      }
+  static void in_order(i64 n, Depth depth, Fetch& fetch, Work& work) {
+    using In = decltype(fetch(i64{0}));
+    std::optional<In> in[2];  // emplaced, since what a program fetches need not be assignable
+    const i64 ahead = depth == Depth::two ? 1 : 0;
+    for (i64 step = 0; step < n + ahead; ++step) {
+      if (step < n) in[step % 2].emplace(fetch(step));
+      if (step >= ahead) work(step - ahead, *in[(step - ahead) % 2]);
     }
   }
 
-  template <class T>
-  const T* stage(Buf buf, const Box<T>& box) {
-    T* const to = place<T>(buf);
-    for (i64 e = 0; e < box.count(); ++e) {
-      i64 flat = e, offset = 0;
-      bool inside = true;
-      for (int d = 3; d >= 0; --d) {
-        const i64 x = box.origin[d] + box.step[d] * (flat % box.size[d]);
-        flat /= box.size[d];
-        inside = inside && x >= 0 && x < box.extent[d];
-        offset += x * box.pitch[d];
-      }
-      to[e] = inside ? box.base[offset] : T(0);
-    }
-    return to;
+  /// What lane 0 makes when all lanes have come here.
+  template <class Result, class Make>
+  Result together(const Operation& operation, Make make) {
+    cpe_.meet(operation);
+    if (cpe_.lane() == 0) cpe_.share(make());
+    return cpe_.shared<Result>();
+  }
+
+  /// Byte i of the result tells whether the predicate holds for i; all lanes see all bytes.
+  template <class Predicate>
+  const char* ask(const char* name, i64 n, Predicate& holds) {
+    cpe_.enter({name, n}, Loop::Sets::nothing);
+    char* const answers = cpe_.exchange(n);
+    for (i64 i = cpe_.lane(); i < n; i += cpe_.lanes()) answers[i] = holds(i) ? 1 : 0;
+    cpe_.leave();
+    return answers;
+  }
+
+  i64 my_share(i64 n) const { return worker() < n ? (n - worker() - 1) / workers() + 1 : 0; }
+
+  void check_top(const char* name, i64 n) {
+    cpe_.meet({name, n});
+    if (!cpe_.outside_items()) cpe_.violation(std::string(name) + " inside of lines or tiles");
+  }
+  void check_share(const char* name, int t, int steps) {
+    cpe_.meet({name, t});
+    if (t < 0 || t >= steps) cpe_.violation(std::string(name) + " of step " + std::to_string(t));
+  }
+
+  Item* begin(const char* kind, i64 index, int parity) {
+    Item* const item = together<Item*>({kind, index}, [&] { return cpe_.begin_item(kind, index, parity); });
+    cpe_.resume(item);
+    return item;
+  }
+  void end(const Item& item) {
+    cpe_.meet({"end of line", 0, 0, &item});
+    if (cpe_.lane() == 0) cpe_.end_item(item);
   }
 
   template <class T>
-  T* place(Buf buf) {
-    const int slot = turn_[static_cast<std::size_t>(buf.id)]++ % buf.slots;
-    return reinterpret_cast<T*>(launch_.scratch + buf.offset + i64{buf.bytes} * slot);
+  Slot& input(Buf buf, const T* p, i64 rows, i64 cols, i64 pitch, const char* name) {
+    Slot& slot = take<T>(buf, Use::line, rows, cols, name);
+    cpe_.input(slot, p, rows, cols, pitch, sizeof(T));
+    return slot;
+  }
+  template <class T>
+  Slot& output(Buf buf, T* p, i64 rows, i64 cols, i64 pitch, const char* name, bool update = false) {
+    Slot& slot = take<T>(buf, Use::line, rows, cols, name);
+    cpe_.output(slot, p, rows, cols, pitch, sizeof(T), update);
+    return slot;
+  }
+  template <class T>
+  Slot& staged(Buf buf, const Box<T>& box, const char* name) {
+    Slot& slot = take<T>(buf, Use::tile, 1, box.count(), name);
+    stage(cpe_, slot, box);
+    return slot;
+  }
+  template <class T>
+  Slot& take(Buf buf, Use use, i64 rows, i64 cols, const char* name) {
+    static_assert(std::is_trivially_copyable<T>::value && sizeof(T) % 4 == 0, "elements are numbers of whole words");
+    if (rows < 0 || cols < 0) cpe_.violation(std::string(name) + " of a negative size");
+    return cpe_.take(buf, use, rows * cols * static_cast<i64>(sizeof(T)), name);
   }
 
-  Launch& launch_;
-  std::vector<int> turn_;
+  Cpe& cpe_;
 };
 
 }  // namespace cortado::reference

@@ -1,38 +1,56 @@
 #include "backends/reference/processor.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <exception>
-#include <new>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "backends/reference/launch_state.h"
+#include "backends/reference/cpe.h"
 #include "core/base/error.h"
 #include "core/machine/group_barrier.h"
 
 namespace cortado::reference {
 namespace {
 
-constexpr std::align_val_t kAlignment{128};
+constexpr std::size_t alignment = 128;
+
+/// Plans come from a PlanBuilder, but are plain data that anybody can make.
+void check_plan(const Plan& plan, const char* label, const MachineSpec& spec) {
+  const std::string where = std::string("program ") + label;
+  if (plan.scratch_bytes > spec.scratch_bytes)
+    throw PlanError(where, "needs " + std::to_string(plan.scratch_bytes) + " bytes of scratchpad, a CPE has " +
+                               std::to_string(spec.scratch_bytes));
+  i64 used = 0;
+  for (const auto& booking : plan.bookings) {
+    if (booking.place.slots < 1) throw PlanError(where, "books no slot for '" + booking.name + "'");
+    if (booking.place.offset % 8 != 0 || i64{booking.place.offset} < used)
+      throw PlanError(where, "books '" + booking.name + "' over another buffer");
+    used = booking.place.offset + i64{booking.place.bytes} * booking.place.slots;
+  }
+  if (used > plan.scratch_bytes) throw PlanError(where, "books more than the scratchpad it asks for");
+}
 
 class Group : public CoreGroup {
  public:
-  Group(const MachineSpec& spec, int index, const Programs& programs)
-      : spec_(spec), index_(index), programs_(programs) {}
+  Group(const MachineSpec& spec, int index, int lanes, const Programs& programs, Memory& memory)
+      : spec_(spec), index_(index), lanes_(lanes), programs_(programs), memory_(memory) {}
 
   const MachineSpec& spec() const override { return spec_; }
   int index() const override { return index_; }
-  void* allocate(std::size_t bytes) override { return ::operator new(bytes, kAlignment); }
-  void release(void* memory) noexcept override { ::operator delete(memory, kAlignment); }
+  void* allocate(std::size_t bytes) override { return memory_.allocate(bytes); }
+  void release(void* memory) noexcept override { memory_.release(memory); }
+
+  // Everything happens at once, so streams are in order as they are.
   Stream make_stream() override { return Stream{++streams_}; }
+  void order(Stream, Stream) override {}
   void copy(void* to, const void* from, std::size_t bytes, Stream) override { std::memmove(to, from, bytes); }
   void zero(void* memory, std::size_t bytes, Stream) override { std::memset(memory, 0, bytes); }
-  void order(Stream, Stream) override {}
 
   void wait() override {
-    if (pending_) std::rethrow_exception(std::exchange(pending_, nullptr));
+    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
   }
 
   Event record(Stream) override {
@@ -45,43 +63,77 @@ class Group : public CoreGroup {
   void run_program(ProgramKey key, const char* label, const void* program, const Plan& plan, Stream) override {
     const Entry entry = programs_.find(key);
     if (entry == nullptr)
-      throw BugError(std::string("program ") + label, "is not compiled for backend reference",
+      throw BugError(std::string("program ") + label, "is not built for this backend",
                      "list it with cortado_programs in its folder's CMakeLists.txt");
-    Launch launch;
-    launch.workers = spec_.cpes;
-    void* const scratch = ::operator new(static_cast<std::size_t>(plan.scratch_bytes) + 128, kAlignment);
-    launch.scratch = static_cast<char*>(scratch);
-    for (launch.worker = 0; launch.worker < launch.workers; ++launch.worker) entry(launch, program);
-    ::operator delete(scratch, kAlignment);
-    if (launch.failed && !pending_)
-      pending_ = std::make_exception_ptr(
-          ClusterError(std::string("program ") + label + ", line " + std::to_string(launch.index),
-                       "failed with code " + std::to_string(launch.code)));
+    check_plan(plan, label, spec_);
+    try {
+      run(entry, label, program, plan);
+    } catch (...) {
+      if (!failure_) failure_ = std::current_exception();
+    }
   }
 
  private:
+  void run(Entry entry, const char* label, const void* program, const Plan& plan) {
+    const i64 workers = plan.work_items > 0 ? std::min<i64>(plan.work_items, spec_.cpes) : spec_.cpes;
+    std::vector<char> scratch(static_cast<std::size_t>(plan.scratch_bytes) + alignment);
+    void* place = scratch.data();
+    std::size_t space = scratch.size();
+    std::align(alignment, static_cast<std::size_t>(plan.scratch_bytes), place, space);
+    Launch launch{label, plan, memory_, lanes_, static_cast<char*>(place), index_, 0, workers, first_item()};
+    for (; launch.worker < workers; ++launch.worker) {
+      entry(launch, program);
+      next_item_ = launch.first_item + static_cast<std::uint32_t>(launch.items.size());
+    }
+    if (launch.failed)
+      throw ClusterError(std::string("program ") + label, "failed at line " + std::to_string(launch.index) +
+                                                              " with code " + std::to_string(launch.code));
+  }
+
+  /// Item numbers go on from launch to launch, so that old records need no clearing until the numbers run out.
+  std::uint32_t first_item() {
+    constexpr std::uint32_t enough = 1u << 31;
+    if (next_item_ >= enough) {
+      memory_.forget(index_);
+      next_item_ = 1;
+    }
+    return next_item_;
+  }
+
   const MachineSpec& spec_;
   const int index_;
+  Lanes lanes_;
   const Programs& programs_;
+  Memory& memory_;
   int streams_ = 0;
-  std::exception_ptr pending_;
+  std::uint32_t next_item_ = 1;
+  std::exception_ptr failure_;
 };
+
+MachineSpec spec_of(const Options& options) {
+  MachineSpec spec;
+  spec.name = "reference";
+  spec.description = options.lanes > 1 ? "serial, checking, " + std::to_string(options.lanes) + " lanes per CPE"
+                                       : std::string("serial, checking");
+  spec.core_groups = std::max(1, options.core_groups);
+  spec.cpes = options.cpes;
+  spec.scratch_bytes = options.scratch_bytes;
+  spec.lines_in_scratch = true;
+  spec.simd_bytes = 16;
+  return spec;
+}
 
 class ReferenceProcessor : public Processor {
  public:
-  ReferenceProcessor(const Options& options, Programs programs) : programs_(std::move(programs)) {
-    spec_.name = "reference";
-    spec_.description = "serial checking context";
-    spec_.core_groups = options.core_groups > 0 ? options.core_groups : 1;
-    spec_.cpes = options.cpes;
-    spec_.scratch_bytes = options.scratch_bytes;
-    spec_.lines_in_scratch = true;
-    spec_.simd_bytes = 16;
-    for (int i = 0; i < spec_.core_groups; ++i) groups_.push_back(std::make_unique<Group>(spec_, i, programs_));
+  ReferenceProcessor(const Options& options, Programs programs)
+      : programs_(std::move(programs)), spec_(spec_of(options)), memory_(spec_.core_groups) {
+    for (int i = 0; i < spec_.core_groups; ++i)
+      groups_.push_back(std::make_unique<Group>(spec_, i, std::max(1, options.lanes), programs_, memory_));
   }
 
   int core_groups() const override { return spec_.core_groups; }
   CoreGroup& group(int index) override { return *groups_.at(static_cast<std::size_t>(index)); }
+
   void run(const std::function<void(CoreGroup&, GroupBarrier&)>& work) override {
     GroupRun run(core_groups());
     const auto member = [&](int index) { run.member([&](GroupBarrier& barrier) { work(group(index), barrier); }); };
@@ -94,7 +146,8 @@ class ReferenceProcessor : public Processor {
 
  private:
   const Programs programs_;
-  MachineSpec spec_;
+  const MachineSpec spec_;
+  Memory memory_;
   std::vector<std::unique_ptr<Group>> groups_;
 };
 

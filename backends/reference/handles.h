@@ -1,0 +1,113 @@
+#pragma once
+#include "backends/reference/cpe.h"
+
+namespace cortado::reference {
+
+/// What all handles have: the slot they were made for, and when.
+struct Handle {
+  Slot* slot = nullptr;
+  std::uint32_t generation = 0;
+
+  Handle() = default;
+  explicit Handle(Slot& made_for) : slot(&made_for), generation(made_for.generation) {}
+  void check_live() const { slot->cpe->check_live(*slot, generation); }
+
+ protected:
+  template <class T>
+  T& element(i64 i) const {
+    return reinterpret_cast<T*>(slot->data)[i];
+  }
+  void check(i64 i, i64 n) const {
+    check_live();
+    if (i < 0 || i >= n) slot->cpe->out_of_range(*slot, i, n);
+  }
+};
+
+/// Read-only line.
+template <class T>
+struct Span : Handle {
+  i64 n = 0;
+  Span() = default;
+  Span(Slot& made_for, i64 length) : Handle(made_for), n(length) {}
+  T operator[](i64 i) const {
+    check(i, n);
+    if (slot->tracks) slot->cpe->read(*slot, i, false);
+    return element<T>(i);
+  }
+};
+
+/// Read-only block.
+template <class T>
+struct Block : Handle {
+  i64 rows = 0, cols = 0;
+  Block() = default;
+  Block(Slot& made_for, i64 r, i64 c) : Handle(made_for), rows(r), cols(c) {}
+  T operator()(i64 r, i64 c) const {
+    check(r, rows);
+    check(c, cols);
+    if (slot->tracks) slot->cpe->read(*slot, r * cols + c, false);
+    return element<T>(r * cols + c);
+  }
+};
+
+/// Line to be written.
+template <class T>
+struct Out : Handle {
+  i64 n = 0;
+  Out() = default;
+  Out(Slot& made_for, i64 length) : Handle(made_for), n(length) {}
+  void set(i64 i, T value) const {
+    check(i, n);
+    slot->cpe->write(*slot, 0, i, false);
+    element<T>(i) = value;
+  }
+  T at(i64 i) const {
+    check(i, n);
+    slot->cpe->read(*slot, i, true);
+    return element<T>(i);
+  }
+};
+
+/// Block to be written.
+template <class T>
+struct OutBlock : Handle {
+  i64 rows = 0, cols = 0;
+  OutBlock() = default;
+  OutBlock(Slot& made_for, i64 r, i64 c) : Handle(made_for), rows(r), cols(c) {}
+  void set(i64 r, i64 c, T value) const {
+    check(r, rows);
+    check(c, cols);
+    slot->cpe->write(*slot, r, c, true);
+    element<T>(r * cols + c) = value;
+  }
+  T at(i64 r, i64 c) const {
+    check(r, rows);
+    check(c, cols);
+    slot->cpe->read(*slot, r * cols + c, true);
+    return element<T>(r * cols + c);
+  }
+};
+
+/// A staged box and how it is read.
+template <class T>
+struct LeftOperand : Handle {
+  LeftView view;
+  LeftOperand() = default;
+  LeftOperand(Slot& made_for, const LeftView& v) : Handle(made_for), view(v) {}
+};
+template <class T>
+struct RightOperand : Handle {
+  RightView view;
+  RightOperand() = default;
+  RightOperand(Slot& made_for, const RightView& v) : Handle(made_for), view(v) {}
+};
+
+/// An accumulator, dense row-major m x n2 x n1 x n0.
+template <class T>
+struct Acc : Handle {
+  TileShape shape;
+  Acc() = default;
+  Acc(Slot& made_for, const TileShape& s) : Handle(made_for), shape(s) {}
+};
+
+}  // namespace cortado::reference

@@ -1,0 +1,97 @@
+#include "backends/reference/memory.h"
+
+#include <cstring>
+#include <new>
+#include <string>
+
+#include "core/base/error.h"
+
+namespace cortado::reference {
+namespace {
+constexpr std::align_val_t alignment{128};
+}  // namespace
+
+Touch read_words(Word* words, i64 count, std::uint32_t item, std::uint32_t first_item) {
+  Touch touch;
+  for (i64 i = 0; i < count; ++i) {
+    Word& w = words[i];
+    if (w.writer == item) {
+      touch.again = true;
+    } else if (w.writer >= first_item && touch.conflict == 0) {
+      touch.conflict = w.writer;
+      touch.word = i;
+    }
+    if (w.reader < first_item) {
+      w.reader = item;
+      w.other_reader = 0;
+    } else if (w.reader != item && w.other_reader < first_item) {
+      w.other_reader = item;
+    }
+  }
+  return touch;
+}
+
+Touch write_words(Word* words, i64 count, std::uint32_t item, std::uint32_t first_item) {
+  Touch touch;
+  for (i64 i = 0; i < count; ++i) {
+    Word& w = words[i];
+    for (const std::uint32_t other : {w.writer, w.reader, w.other_reader}) {
+      if (other == item) {
+        touch.again = true;
+      } else if (other >= first_item && touch.conflict == 0) {
+        touch.conflict = other;
+        touch.word = i;
+      }
+    }
+    w.writer = item;
+  }
+  return touch;
+}
+
+Word* Area::words_of(int group) {
+  auto& mine = words[static_cast<std::size_t>(group)];
+  if (!mine) mine = std::make_unique<Word[]>((bytes + 3) / 4);
+  return mine.get();
+}
+
+Memory::~Memory() {
+  for (auto& entry : areas_) ::operator delete(entry.second.first, alignment);
+}
+
+void* Memory::allocate(std::size_t bytes) {
+  Area area;
+  area.first = static_cast<char*>(::operator new(bytes, alignment, std::nothrow));
+  if (area.first == nullptr)
+    throw Error("reference processor", "cannot allocate " + std::to_string(bytes) + " bytes", "use a smaller batch");
+  area.bytes = bytes;
+  area.words.resize(static_cast<std::size_t>(core_groups_));
+  std::memset(area.first, 0xFF, bytes);
+  char* const first = area.first;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  areas_[first] = std::move(area);
+  return first;
+}
+
+void Memory::release(void* memory) noexcept {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    areas_.erase(static_cast<const char*>(memory));
+  }
+  ::operator delete(memory, alignment);
+}
+
+Area* Memory::find(const void* p) {
+  const auto* const at = static_cast<const char*>(p);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  auto above = areas_.upper_bound(at);
+  if (above == areas_.begin()) return nullptr;
+  Area& area = std::prev(above)->second;
+  return at < area.first + area.bytes ? &area : nullptr;
+}
+
+void Memory::forget(int group) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (auto& entry : areas_) entry.second.words[static_cast<std::size_t>(group)].reset();
+}
+
+}  // namespace cortado::reference

@@ -1,0 +1,64 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "core/base/types.h"
+
+namespace cortado::reference {
+
+/// Who touched a 4-byte word of memory, as item numbers (see Cpe): who wrote it last and two different ones of those
+/// that read it. Numbers below the first of a launch belong to earlier launches and count as nobody. Two readers are
+/// enough to know whether anyone but a given item has read the word.
+struct Word {
+  std::uint32_t writer = 0, reader = 0, other_reader = 0;
+};
+
+/// What touching words found: an item that must not touch the same ones (0: none), and whether the item itself had
+/// touched one of them the other way (read what it now writes, written what it now reads or writes).
+struct Touch {
+  std::uint32_t conflict = 0;
+  i64 word = 0;  ///< the first in conflict
+  bool again = false;
+};
+
+Touch read_words(Word* words, i64 count, std::uint32_t item, std::uint32_t first_item);
+Touch write_words(Word* words, i64 count, std::uint32_t item, std::uint32_t first_item);
+
+/// One allocation. Core groups run at the same time, so each has its own record of the words.
+struct Area {
+  char* first = nullptr;
+  std::size_t bytes = 0;
+  std::vector<std::unique_ptr<Word[]>> words;  ///< by core group; made by its first launch that touches the area
+
+  bool holds(const char* begin, const char* end) const { return begin >= first && end <= first + bytes; }
+  Word* words_of(int group);
+};
+
+/// The memory of a reference processor. Pointers of programs must lie inside of it.
+class Memory {
+ public:
+  explicit Memory(int core_groups) : core_groups_(core_groups) {}
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  ~Memory();
+
+  /// Filled with ones: floats that nobody wrote are NaN.
+  void* allocate(std::size_t bytes);
+  void release(void* memory) noexcept;
+
+  /// The area that `p` points into, or null. Stays valid until it is released.
+  Area* find(const void* p);
+  /// Drops a core group's records, so that its item numbers can start again.
+  void forget(int group);
+
+ private:
+  const int core_groups_;
+  std::mutex mutex_;
+  std::map<const char*, Area> areas_;
+};
+
+}  // namespace cortado::reference
