@@ -1,5 +1,7 @@
 #include "app/backend.h"
 
+#include <cstdlib>
+
 #include "backends/reference/processor.h"
 #include "programs/reference_all_programs.h"
 #ifdef CORTADO_WITH_KOKKOS
@@ -9,10 +11,11 @@
 
 namespace cortado {
 
-std::unique_ptr<Processor> make_processor(int core_groups) {
+std::unique_ptr<Processor> make_processor(int core_groups, [[maybe_unused]] int cpus) {
 #ifdef CORTADO_WITH_KOKKOS
   kokkos::Options options;
   options.core_groups = core_groups;
+  if (std::getenv("OMP_NUM_THREADS") == nullptr) options.threads = cpus;
   return kokkos::make_processor(options, kokkos::all_programs());
 #else
   reference::Options options;

@@ -1,10 +1,13 @@
 #include "comm/job.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <chrono>
 #include <exception>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "core/base/error.h"
 #include "core/base/log.h"
@@ -22,6 +25,18 @@ bool completes(MPI_Request& request, double seconds) {
     if (std::chrono::steady_clock::now() > end) return false;
     std::this_thread::sleep_for(5ms);
   }
+}
+
+/// See MpiJob::own_cpus. A launcher that binds ranks gives each a set of its own; one that does not gives all the same.
+int count_own_cpus(MPI_Comm node, int ranks) {
+  cpu_set_t mine;
+  CPU_ZERO(&mine);
+  if (sched_getaffinity(0, sizeof mine, &mine) != 0) return 1;
+  std::vector<cpu_set_t> all(static_cast<std::size_t>(ranks));
+  MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, node);
+  const auto sharers =
+      std::count_if(all.begin(), all.end(), [&](const cpu_set_t& set) { return CPU_EQUAL(&set, &mine); });
+  return std::max(1, CPU_COUNT(&mine) / static_cast<int>(sharers));
 }
 }  // namespace
 
@@ -44,6 +59,7 @@ MpiJob::MpiJob(int* argc, char*** argv) : library_(argc, argv), replicas_(MPI_CO
   MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank(), MPI_INFO_NULL, &node);
   MPI_Comm_rank(node, &local_rank_);
   MPI_Comm_size(node, &local_size_);
+  own_cpus_ = count_own_cpus(node, local_size_);
   MPI_Comm_free(&node);
 }
 

@@ -19,6 +19,9 @@ class MpiJob {
   int size() const { return replicas_.size(); }
   int local_rank() const { return local_rank_; }  ///< number among the ranks that share this node's memory
   int local_size() const { return local_size_; }
+  /// CPUs that this rank has to itself: those that it may run on, divided among the ranks of the node that may run on
+  /// just the same ones; at least 1.
+  int own_cpus() const { return own_cpus_; }
 
   /// Runs `work` on this rank and returns the exit code of the process: what `work` returns, or 1 when it throws. A
   /// mistake that every rank finds within `grace_seconds` is printed once, by the lowest rank that has more to say than
@@ -36,7 +39,7 @@ class MpiJob {
   } library_;
   MpiReplicas replicas_;
   MPI_Comm errors_ = MPI_COMM_NULL;  // failures are counted apart from the work's messages
-  int local_rank_ = 0, local_size_ = 1;
+  int local_rank_ = 0, local_size_ = 1, own_cpus_ = 1;
 };
 
 }  // namespace cortado

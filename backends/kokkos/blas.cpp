@@ -7,6 +7,9 @@
 
 #include "core/base/error.h"
 
+// OpenBLAS only; null with any other library.
+extern "C" char* openblas_get_corename() __attribute__((weak));
+
 namespace cortado::kokkos {
 namespace {
 
@@ -29,7 +32,11 @@ class Blas : public MatrixLibrary {
  public:
   Blas(const Space& space, int threads) : space_(space), threads_(threads) {}
 
-  std::string name() const override { return CORTADO_BLAS_NAME; }
+  /// With the kernels that OpenBLAS chose: an old one may not know a new processor and choose slow ones.
+  std::string name() const override {
+    if (openblas_get_corename == nullptr) return CORTADO_BLAS_NAME;
+    return std::string(CORTADO_BLAS_NAME) + " (" + openblas_get_corename() + " kernels)";
+  }
 
   void gemm(const Gemm& g) override {
     omp_set_num_threads(threads_);  // of the calling thread: core groups have threads of their own

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <thread>
 #include <vector>
 
 #include "comm/exchange/packed_allreduce.h"
@@ -42,6 +44,12 @@ TEST(MpiReplicas, SpreadsTheRootsTextAndValues) {
 TEST(MpiJob, KnowsTheNode) {
   EXPECT_EQ(job().local_size(), job().size()) << "tests run on one node";
   EXPECT_EQ(job().local_rank(), job().rank());
+}
+
+TEST(MpiJob, SharesTheCpusOut) {
+  EXPECT_GE(job().own_cpus(), 1);
+  const int cpus = static_cast<int>(std::thread::hardware_concurrency());
+  EXPECT_LE(job().own_cpus() * job().size(), std::max(cpus, job().size()));
 }
 
 TEST(PackedAllreduce, AveragesTheArena) {
