@@ -66,28 +66,26 @@ class Group : public CoreGroup {
       throw BugError(std::string("program ") + label, "is not built for this backend",
                      "list it with cortado_programs in its folder's CMakeLists.txt");
     check_plan(plan, label, spec_);
-    try {
-      run(entry, label, program, plan);
-    } catch (...) {
-      if (!failure_) failure_ = std::current_exception();
-    }
-  }
-
- private:
-  void run(Entry entry, const char* label, const void* program, const Plan& plan) {
     const i64 workers = plan.work_items > 0 ? std::min<i64>(plan.work_items, spec_.cpes) : spec_.cpes;
     std::vector<char> scratch(static_cast<std::size_t>(plan.scratch_bytes) + alignment);
     void* place = scratch.data();
     std::size_t space = scratch.size();
     std::align(alignment, static_cast<std::size_t>(plan.scratch_bytes), place, space);
     Launch launch{label, plan, memory_, lanes_, static_cast<char*>(place), index_, 0, workers, first_item()};
-    for (; launch.worker < workers; ++launch.worker) {
-      entry(launch, program);
-      next_item_ = launch.first_item + static_cast<std::uint32_t>(launch.items.size());
+    try {
+      run(entry, launch, program);
+    } catch (...) {
+      if (!failure_) failure_ = std::current_exception();
     }
-    if (launch.failed)
-      throw ClusterError(std::string("program ") + label, "failed at line " + std::to_string(launch.index) +
-                                                              " with code " + std::to_string(launch.code));
+    next_item_ = launch.first_item + static_cast<std::uint32_t>(launch.items.size());
+  }
+
+ private:
+  static void run(Entry entry, Launch& launch, const void* program) {
+    for (; launch.worker < launch.workers; ++launch.worker) entry(launch, program);
+    if (!launch.failed) return;
+    throw ClusterError(std::string("program ") + launch.label,
+                       "failed at line " + std::to_string(launch.index) + " with code " + std::to_string(launch.code));
   }
 
   /// Item numbers go on from launch to launch, so that old records need no clearing until the numbers run out.
