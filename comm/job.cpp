@@ -31,12 +31,12 @@ bool completes(MPI_Request& request, double seconds) {
 int count_own_cpus(MPI_Comm node, int ranks) {
   cpu_set_t mine;
   CPU_ZERO(&mine);
-  if (sched_getaffinity(0, sizeof mine, &mine) != 0) return 1;
+  sched_getaffinity(0, sizeof mine, &mine);  // where it fails, the set stays empty and counts as one CPU
   std::vector<cpu_set_t> all(static_cast<std::size_t>(ranks));
   MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, node);
-  const auto sharers =
-      std::count_if(all.begin(), all.end(), [&](const cpu_set_t& set) { return CPU_EQUAL(&set, &mine); });
-  return std::max(1, CPU_COUNT(&mine) / static_cast<int>(sharers));
+  int sharers = 0;
+  for (const cpu_set_t& set : all) sharers += CPU_EQUAL(&set, &mine) ? 1 : 0;
+  return std::max(1, CPU_COUNT(&mine) / std::max(1, sharers));
 }
 }  // namespace
 
