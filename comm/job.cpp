@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
-#include <string>
 #include <thread>
 #include <vector>
 
@@ -64,6 +63,28 @@ MpiJob::MpiJob(int* argc, char*** argv) : library_(argc, argv), replicas_(MPI_CO
 }
 
 MpiJob::~MpiJob() { MPI_Comm_free(&errors_); }
+
+std::string MpiJob::host() const {
+  char name[MPI_MAX_PROCESSOR_NAME] = {};
+  int length = 0;
+  MPI_Get_processor_name(name, &length);
+  return {name, static_cast<std::size_t>(length)};
+}
+
+std::vector<std::string> MpiJob::gather(const std::string& text) const {
+  const auto ranks = static_cast<std::size_t>(size());
+  const int length = static_cast<int>(text.size());
+  std::vector<int> lengths(ranks), starts(ranks + 1);
+  MPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, 0, MPI_COMM_WORLD);
+  for (std::size_t r = 0; r < ranks; ++r) starts[r + 1] = starts[r] + lengths[r];
+  std::string all(static_cast<std::size_t>(starts[ranks]), ' ');
+  MPI_Gatherv(text.data(), length, MPI_CHAR, all.data(), lengths.data(), starts.data(), MPI_CHAR, 0, MPI_COMM_WORLD);
+  std::vector<std::string> texts;
+  if (rank() != 0) return texts;
+  for (std::size_t r = 0; r < ranks; ++r)
+    texts.push_back(all.substr(static_cast<std::size_t>(starts[r]), static_cast<std::size_t>(lengths[r])));
+  return texts;
+}
 
 int MpiJob::run(const std::function<int()>& work, double grace_seconds) {
   try {

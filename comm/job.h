@@ -1,5 +1,7 @@
 #pragma once
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "comm/mpi_replicas.h"
 
@@ -19,6 +21,10 @@ class MpiJob {
   int size() const { return replicas_.size(); }
   int local_rank() const { return local_rank_; }  ///< number among the ranks that share this node's memory
   int local_size() const { return local_size_; }
+  std::string host() const;  ///< name of this node
+
+  /// Every rank's text, in order of ranks, on rank 0; empty elsewhere. Collective.
+  std::vector<std::string> gather(const std::string& text) const;
   /// CPUs that this rank has to itself: those that it may run on, divided among the ranks of the node that may run on
   /// just the same ones; at least 1.
   int own_cpus() const { return own_cpus_; }

@@ -1,16 +1,26 @@
 #include "layers/all_layers.h"
 
+#include "layers/accuracy/accuracy.h"
 #include "layers/convolution/convolution.h"
+#include "layers/dropout/dropout.h"
 #include "layers/inner_product/inner_product.h"
 #include "layers/pooling/pooling.h"
+#include "layers/relu/relu.h"
+#include "layers/softmax/softmax.h"
+#include "layers/softmax_loss/softmax_loss.h"
 
 namespace cortado {
 
 LayerTable all_layers() {
   LayerTable table;
+  table.add<AccuracyLayer>("Accuracy");
   table.add<ConvolutionLayer>("Convolution");
+  table.add<DropoutLayer>("Dropout");
   table.add<InnerProductLayer>("InnerProduct");
   table.add<PoolingLayer>("Pooling");
+  table.add<ReluLayer>("ReLU");
+  table.add<SoftmaxLayer>("Softmax");
+  table.add<SoftmaxLossLayer>("SoftmaxWithLoss");
   return table;
 }
 

@@ -52,6 +52,14 @@ TEST(MpiJob, SharesTheCpusOut) {
   EXPECT_LE(job().own_cpus() * job().size(), std::max(cpus, job().size()));
 }
 
+TEST(MpiJob, GathersTexts) {
+  std::string mine(static_cast<std::size_t>(job().rank()), 'x');  // rank 0's is empty
+  const auto all = job().gather(mine);
+  ASSERT_EQ(all.size(), job().rank() == 0 ? static_cast<std::size_t>(job().size()) : 0u);
+  for (std::size_t rank = 0; rank < all.size(); ++rank) EXPECT_EQ(all[rank], std::string(rank, 'x'));
+  EXPECT_FALSE(job().host().empty());
+}
+
 TEST(PackedAllreduce, AveragesTheArena) {
   const MpiReplicas& replicas = job().replicas();
   PackedAllreduce exchange(replicas, group_of("reference"));

@@ -1,0 +1,55 @@
+#include "layers/accuracy/accuracy.h"
+
+#include <algorithm>
+
+#include "core/formats/caffe.pb.h"
+#include "layers/accuracy/programs.h"
+
+namespace cortado {
+
+void AccuracyLayer::reshape(const Blobs& bottom, const Blobs& top) {
+  const auto& p = parameter().accuracy_param();
+  const int axis = bottom[0]->canonical_axis(p.axis());
+  outer_ = bottom[0]->count(0, axis), classes_ = bottom[0]->dim(axis), inner_ = bottom[0]->count(axis + 1);
+  if (p.top_k() < 1 || p.top_k() > classes_)
+    bad_config("top_k is " + std::to_string(p.top_k()) + ", there are " + std::to_string(classes_) + " classes");
+  if (bottom[1]->count() != outer_ * inner_)
+    bad_shape("scores of shape " + to_string(bottom[0]->shape()) + " need " + std::to_string(outer_ * inner_) +
+              " labels, the second bottom has shape " + to_string(bottom[1]->shape()));
+  top[0]->reshape({});
+  if (top.size() > 1) top[1]->reshape({classes_});
+}
+
+void AccuracyLayer::forward(const Blobs& bottom, const Blobs& top) {
+  const auto& p = parameter().accuracy_param();
+  const auto& spec = group().spec();
+  const i64 positions = outer_ * inner_;
+  float* const hit = workspace(positions);
+
+  const i64 fit = spec.scratch_bytes / ((2 * classes_ + 4) * 4) / 32 * 32;
+  const i64 block = std::max<i64>(1, std::min(inner_, fit)), lines = outer_ * ((inner_ + block - 1) / block);
+  PlanBuilder book(spec);
+  const Buf scores = book.line("scores", classes_ * block * 4, Depth::two);
+  const Buf labels = book.line("labels", block * 4, Depth::two), hits = book.line("hits", block * 4, 1);
+  group().launch(
+      AccuracyHits{bottom[0]->data(), bottom[1]->data(), hit, outer_, classes_, inner_, block,
+                   static_cast<int>(p.top_k()), p.has_ignore_label(), p.ignore_label(), scores, labels, hits},
+      book.plan(lines));
+
+  const i64 part = line_elements(spec, positions, 5), means = top.size() > 1 ? 1 + classes_ : 1;
+  PlanBuilder total(spec);
+  const Buf hit_part = total.line("hits", part * 4, Depth::two),
+            label_part = total.line("labels", part * 4, Depth::two);
+  const Buf mean = total.line("mean", 4, 1);
+  group().launch(
+      AccuracyMeans{hit, bottom[1]->data(), top[0]->mutable_data(), top.size() > 1 ? top[1]->mutable_data() : nullptr,
+                    positions, part, means, hit_part, label_part, mean},
+      total.plan(means));
+}
+
+void AccuracyLayer::backward(const Blobs&, const std::vector<bool>& propagate_down, const Blobs&) {
+  if (std::find(propagate_down.begin(), propagate_down.end(), true) != propagate_down.end())
+    bad_config("accuracy has no gradient", "do not put it between learning layers and a loss");
+}
+
+}  // namespace cortado

@@ -1,0 +1,43 @@
+#include "layers/dropout/dropout.h"
+
+#include "core/formats/caffe.pb.h"
+#include "layers/dropout/programs.h"
+
+namespace cortado {
+
+void DropoutLayer::setup(const Blobs&, const Blobs&) {
+  const float ratio = parameter().dropout_param().dropout_ratio();
+  if (!(ratio > 0 && ratio < 1)) bad_config("dropout_ratio must lie between 0 and 1, it is " + std::to_string(ratio));
+}
+
+void DropoutLayer::reshape(const Blobs& bottom, const Blobs& top) { top[0]->reshape(bottom[0]->shape()); }
+
+void DropoutLayer::forward(const Blobs& bottom, const Blobs& top) {
+  apply(bottom[0]->data(), top[0]->mutable_data(), *bottom[0]);
+}
+
+void DropoutLayer::backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
+  if (propagate_down[0]) apply(top[0]->diff(), bottom[0]->mutable_diff(), *bottom[0]);
+}
+
+void DropoutLayer::apply(const float* from, float* to, const Blob& shape) {
+  const i64 n = shape.count();
+  if (run().phase == Phase::test) {
+    if (from != to) group().copy(to, from, static_cast<std::size_t>(n) * sizeof(float));
+    return;
+  }
+  const float ratio = parameter().dropout_param().dropout_ratio();
+  const i64 batch = shape.axes() > 0 ? shape.dim(0) : 1, block = line_elements(group().spec(), n, 3);
+  const i64 first = batch > 0 ? run().first_sample(batch) * (n / batch) : 0;
+  PlanBuilder book(group().spec());
+  const Buf x = book.line("x", block * 4, Depth::two), y = book.line("y", block * 4, 1);
+  group().launch(Dropout{from, to, random_key(0), first, ratio, 1 / (1 - ratio), n, block, x, y},
+                 book.plan((n + block - 1) / block));
+}
+
+Layer::Cost DropoutLayer::cost(const Blobs& bottom, const Blobs&) const {
+  const auto n = static_cast<double>(bottom[0]->count());
+  return {n, n, 8 * n, 8 * n};
+}
+
+}  // namespace cortado

@@ -1,0 +1,20 @@
+#pragma once
+#include "core/net/layer.h"
+
+namespace cortado {
+
+/// Caffe's ReLU: y = x for x > 0, negative_slope x elsewhere. May run in place.
+class ReluLayer : public Layer {
+ public:
+  using Layer::Layer;
+  bool can_run_in_place() const override { return true; }
+  void reshape(const Blobs& bottom, const Blobs& top) override;
+  void forward(const Blobs& bottom, const Blobs& top) override;
+  void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) override;
+  Cost cost(const Blobs& bottom, const Blobs& top) const override;
+
+ private:
+  float slope() const;
+};
+
+}  // namespace cortado

@@ -1,0 +1,104 @@
+#include "layers/softmax_loss/softmax_loss.h"
+
+#include <algorithm>
+
+#include "core/formats/caffe.pb.h"
+#include "layers/softmax_loss/programs.h"
+
+namespace cortado {
+namespace {
+/// How the mean is taken; `normalize` is the older way to say it.
+caffe::LossParameter::NormalizationMode mode_of(const caffe::LossParameter& p) {
+  if (!p.has_normalization() && p.has_normalize())
+    return p.normalize() ? caffe::LossParameter::VALID : caffe::LossParameter::BATCH_SIZE;
+  return p.normalization();
+}
+
+/// Positions per line, so that `planes` blocks of all classes fit beside a line of labels.
+LabelledPlanes planes_of(const MachineSpec& spec, const SoftmaxKernel& k, const caffe::LossParameter& p, int planes) {
+  const i64 fit = spec.scratch_bytes / ((planes * k.classes + 4) * 4) / 32 * 32;
+  return {k.outer,         k.classes, k.inner, std::max<i64>(1, std::min(k.inner, fit)), p.has_ignore_label(),
+          p.ignore_label()};
+}
+}  // namespace
+
+void SoftmaxLossLayer::setup(const Blobs&, const Blobs&) { probability_ = std::make_unique<Blob>(group()); }
+
+void SoftmaxLossLayer::reshape(const Blobs& bottom, const Blobs& top) {
+  const int axis = bottom[0]->canonical_axis(parameter().softmax_param().axis());
+  kernel_ = {bottom[0]->count(0, axis), bottom[0]->dim(axis), bottom[0]->count(axis + 1)};
+  if (bottom[1]->count() != kernel_.positions())
+    bad_shape("scores of shape " + to_string(bottom[0]->shape()) + " need " + std::to_string(kernel_.positions()) +
+              " labels, the second bottom has shape " + to_string(bottom[1]->shape()));
+  top[0]->reshape({});
+  probability_->reshape(bottom[0]->shape());
+  if (top.size() > 1) {
+    top[1]->reshape(bottom[0]->shape());
+    top[1]->share_data(*probability_);
+  }
+}
+
+float SoftmaxLossLayer::normaliser(double counted) const {
+  switch (mode_of(parameter().loss_param())) {
+    case caffe::LossParameter::FULL: return static_cast<float>(std::max<i64>(1, kernel_.positions()));
+    case caffe::LossParameter::BATCH_SIZE: return static_cast<float>(std::max<i64>(1, kernel_.outer));
+    case caffe::LossParameter::NONE: return 1;
+    case caffe::LossParameter::VALID: break;
+  }
+  if (parameter().loss_param().has_ignore_label() && run().ranks > 1) {
+    run().replicas->sum(&counted, 1);
+    return static_cast<float>(std::max(counted, 1.0) / run().ranks);
+  }
+  return static_cast<float>(std::max(counted, 1.0));
+}
+
+void SoftmaxLossLayer::forward(const Blobs& bottom, const Blobs& top) {
+  const auto& spec = group().spec();
+  const LabelledPlanes s = planes_of(spec, kernel_, parameter().loss_param(), 2);
+  kernel_.forward(group(), bottom[0]->data(), probability_->mutable_data(), workspace(kernel_.workspace()));
+
+  float* const partial = workspace(loss_sums * (s.lines() + 1));
+  float* const sums = partial + loss_sums * s.lines();
+  PlanBuilder book(spec);
+  const Buf probability = book.line("probabilities", s.classes * s.block * 4, Depth::two);
+  const Buf labels = book.line("labels", s.block * 4, Depth::two), part = book.line("sums", loss_sums * 4, 1);
+  group().launch(LossPartials{s, probability_->data(), bottom[1]->data(), partial, probability, labels, part},
+                 book.plan(s.lines()));
+  PlanBuilder total(spec);
+  const i64 block = line_elements(spec, s.lines(), 3, loss_sums * 4);
+  const Buf parts = total.line("partial sums", block * loss_sums * 4, Depth::two), sum = total.line("sum", 4, 1);
+  group().launch(LossTotals{partial, sums, s.lines(), block, parts, sum}, total.plan(loss_sums));
+
+  // The mean's divisor may need the other ranks, and labels that are no class must not go unnoticed.
+  float host[loss_sums];
+  group().copy(host, sums, sizeof host);
+  group().wait();
+  if (host[2] > 0)
+    bad_config(std::to_string(static_cast<i64>(host[2])) + " labels of this batch are not in 0.." +
+                   std::to_string(kernel_.classes - 1),
+               "check the data set's labels, or the number of outputs below");
+  normaliser_ = normaliser(host[1]);
+  const float loss = host[0] / normaliser_;
+  top[0]->write_data(&loss);
+}
+
+void SoftmaxLossLayer::backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
+  if (propagate_down.size() > 1 && propagate_down[1])
+    bad_config("labels have no gradient", "set propagate_down to false for the labels");
+  if (!propagate_down[0]) return;
+  const LabelledPlanes s = planes_of(group().spec(), kernel_, parameter().loss_param(), 3);
+  PlanBuilder book(group().spec());
+  const Buf probability = book.line("probabilities", s.classes * s.block * 4, Depth::two);
+  const Buf labels = book.line("labels", s.block * 4, Depth::two), weight = book.line("weight", 4, 1);
+  const Buf dx = book.line("dx", s.classes * s.block * 4, 1);
+  group().launch(LossGradient{s, probability_->data(), bottom[1]->data(), top[0]->diff(), bottom[0]->mutable_diff(),
+                              normaliser_, probability, labels, weight, dx},
+                 book.plan(s.lines()));
+}
+
+Layer::Cost SoftmaxLossLayer::cost(const Blobs& bottom, const Blobs&) const {
+  const auto n = static_cast<double>(bottom[0]->count());
+  return {20 * n, 3 * n, 8 * n, 8 * n};
+}
+
+}  // namespace cortado
