@@ -28,20 +28,18 @@ bool due(i64 iteration, int period) { return period > 0 && iteration % period ==
 
 bool is_hdf5(const std::string& file) { return std::filesystem::path(file).extension() == ".h5"; }
 
-/// Adds the values of all outputs, element by element, to sums; starts them if there are none yet.
-void add_outputs(const Net& net, std::vector<double>& sums) {
-  std::size_t at = 0;
-  for (const Net::Output& output : net.outputs())
-    for (const float value : output.blob->data_vector()) {
-      if (at == sums.size()) sums.push_back(0);
-      sums[at++] += double{value};
-    }
-}
-
-i64 output_elements(const Net& net) {
+/// One zero per element of every output.
+std::vector<double> no_sums(const Net& net) {
   i64 count = 0;
   for (const Net::Output& output : net.outputs()) count += output.blob->count();
-  return count;
+  return std::vector<double>(static_cast<std::size_t>(count));
+}
+
+/// Adds the values of all outputs, element by element, to such sums.
+void add_outputs(const Net& net, std::vector<double>& sums) {
+  auto sum = sums.begin();
+  for (const Net::Output& output : net.outputs())
+    for (const float value : output.blob->data_vector()) *sum++ += double{value};
 }
 
 std::vector<Solver::Score> scores_of(const Net& net, const double* sums, i64 terms) {
@@ -243,7 +241,7 @@ void Solver::State::log_training(Clock::time_point shown, i64 shown_at) {
   const float per_second = static_cast<float>(iteration - shown_at) / (lapse > 0 ? lapse : 1);
   CORTADO_LOG(info) << "Iteration " << iteration << " (" << per_second << " iter/s, " << lapse << "s/"
                     << parameter.display() << " iters), loss = " << smoothed.value();
-  std::vector<double> sums;
+  auto sums = no_sums(*net);
   add_outputs(*net, sums);
   replicas.sum(sums.data(), static_cast<i64>(sums.size()));
   const auto outputs = scores_of(*net, sums.data(), replicas.size());
@@ -282,7 +280,7 @@ void Solver::State::test(std::size_t index) {
   Net& tested = *test_nets[index];
   const int passes = parameter.test_iter(static_cast<int>(index));
   double loss = 0;
-  std::vector<double> sums(static_cast<std::size_t>(output_elements(tested)));
+  auto sums = no_sums(tested);
   for (int first = 0; first < passes; first += replicas.size()) {
     const Merged merged = merge(0, false);
     if (merged.snapshot) snapshot();
