@@ -42,7 +42,7 @@ float SoftmaxLossLayer::normaliser(double counted) const {
   switch (mode_of(parameter().loss_param())) {
     case caffe::LossParameter::FULL: return static_cast<float>(std::max<i64>(1, kernel_.positions()));
     case caffe::LossParameter::BATCH_SIZE: return static_cast<float>(std::max<i64>(1, kernel_.outer));
-    case caffe::LossParameter::NONE: return 1;
+    case caffe::LossParameter::NONE: return 1.0f / static_cast<float>(run().ranks);
     case caffe::LossParameter::VALID: break;
   }
   if (parameter().loss_param().has_ignore_label() && run().ranks > 1) {

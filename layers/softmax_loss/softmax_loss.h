@@ -7,8 +7,8 @@ namespace cortado {
 /// Caffe's SoftmaxWithLoss: bottoms are scores (classes along softmax_param.axis) and labels (one per position), the
 /// top is the mean of -log softmax(scores)[label]; an optional second top is the softmax. loss_param says which label
 /// is ignored and what the mean divides by (VALID labels, FULL positions, BATCH_SIZE, NONE); with several ranks VALID
-/// means the labels of all ranks, so that the mean over ranks of losses and gradients is that of one rank with all
-/// samples.
+/// means the labels of all ranks, and NONE multiplies by their number, so that the mean over ranks of losses and
+/// gradients is that of one rank with all samples.
 class SoftmaxLossLayer : public Layer {
  public:
   using Layer::Layer;

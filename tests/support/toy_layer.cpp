@@ -75,9 +75,27 @@ void ToyLayer::backward(const Blobs& top, const std::vector<bool>& /*propagate_d
   blobs()[1]->write_diff(db.data());
 }
 
-LayerTable toy_layers() {
-  LayerTable table;
+void ToyDataLayer::reshape(const Blobs& /*bottom*/, const Blobs& top) {
+  const auto& shape = parameter().dummy_data_param().shape(0);
+  top[0]->reshape({shape.dim().begin(), shape.dim().end()});
+  top[1]->reshape({shape.dim(0)});
+}
+
+void ToyDataLayer::forward(const Blobs& /*bottom*/, const Blobs& top) {
+  const i64 batch = top[0]->dim(0), each = top[0]->count(1), first = run().first_sample(batch);
+  std::vector<float> data, labels;
+  for (i64 s = first; s < first + batch; ++s) {
+    for (i64 i = 0; i < each; ++i) data.push_back(noise(8, s * each + i));
+    labels.push_back(static_cast<float>(random_bits(9, static_cast<std::uint64_t>(s)) %
+                                        parameter().inner_product_param().num_output()));
+  }
+  top[0]->write_data(data.data());
+  top[1]->write_data(labels.data());
+}
+
+LayerTable with_toys(LayerTable table) {
   table.add<ToyLayer>("Toy");
+  table.add<ToyDataLayer>("ToyData");
   return table;
 }
 

@@ -34,8 +34,20 @@ class ToyLayer : public Layer {
   float error(const std::vector<float>& w, float b, i64 sample, i64 j) const;
 };
 
-/// A table with the layer type "Toy".
-LayerTable toy_layers();
+/// Samples for real layers that are functions of the global sample number: top 0 is noise in the shape of
+/// dummy_data_param.shape (batch first), top 1 the labels 0 .. inner_product_param.num_output - 1.
+class ToyDataLayer : public Layer {
+ public:
+  using Layer::Layer;
+  Arity bottoms() const override { return {0, 0}; }
+  Arity tops() const override { return {2, 2}; }
+  void reshape(const Blobs& bottom, const Blobs& top) override;
+  void forward(const Blobs& bottom, const Blobs& top) override;
+  void backward(const Blobs& /*top*/, const std::vector<bool>& /*down*/, const Blobs& /*bottom*/) override {}
+};
+
+/// `table` with the layer types "Toy" and "ToyData" added.
+LayerTable with_toys(LayerTable table);
 
 /// A net "toy" of one such layer, with tops "loss" and "score"; `more` goes into the layer, say `param { ... }`.
 std::string toy_net(int n, int batch, const std::string& more = "");

@@ -26,7 +26,7 @@ inline caffe::SolverParameter solver_of(const std::string& text, const std::stri
 
 /// What a solver needs on that backend, with the toy layer.
 inline SolverOptions toy_options(const std::string& backend = "reference") {
-  static const LayerTable layers = toy_layers();
+  static const LayerTable layers = with_toys(LayerTable());
   SolverOptions options;
   options.group = &group_of(backend);
   options.layers = &layers;
