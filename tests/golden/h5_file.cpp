@@ -89,7 +89,7 @@ std::vector<double> H5File::numbers(const std::string& path, const std::string& 
   const Handle attribute(checked(H5Aopen_by_name(id_, path.c_str(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT), what));
   const Shape extent = extent_of(Handle(H5Aget_space(attribute)));
   std::vector<double> values(static_cast<std::size_t>(count_of(extent)));
-  checked(H5Aread(attribute, H5T_NATIVE_DOUBLE, values.data()), what);
+  if (!values.empty()) checked(H5Aread(attribute, H5T_NATIVE_DOUBLE, values.data()), what);
   return values;
 }
 
