@@ -182,6 +182,8 @@ class Cpe {
   [[noreturn]] void stale(const Slot& slot, std::uint32_t generation) const;
   void agree(const Operation& operation);
   void check_sets(const Slot& slot, i64 row, i64 col, bool block);
+  /// The allocation around a byte that check_inside has found to be in one.
+  Area& area_of(const char* p);
   bool touch(const Region& region, bool write, const Slot& slot);
   void claim(Slot& slot, const void* p, i64 rows, i64 cols, i64 pitch, i64 element);
   void share_tracks(Slot& slot, Slot& with);
@@ -194,6 +196,7 @@ class Cpe {
   std::vector<int> turn_;                 // by booking: the next slot
   Operation expected_;                    // what lane 0 does
   std::vector<char> shared_, exchange_;
+  Area* area_ = nullptr;  // touched last; nothing is released during a launch of its own group
 };
 
 }  // namespace cortado::reference

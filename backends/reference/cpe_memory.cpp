@@ -29,12 +29,17 @@ void Cpe::check_inside(const char* low, const char* high, i64 element, const cha
                         " bytes behind the end of its memory of " + std::to_string(area->bytes) + " bytes");
 }
 
+Area& Cpe::area_of(const char* p) {
+  if (area_ == nullptr || !area_->holds(p, p + 1)) area_ = launch_.memory.find(p);
+  return *area_;
+}
+
 bool Cpe::touch(const Region& region, bool write, const Slot& slot) {
   bool again = false;
   for (i64 r = 0; r < region.rows && region.row_bytes > 0; ++r) {
     const char* const row = region.first + r * region.pitch;
-    Area* const area = launch_.memory.find(row);
-    Word* const words = area->words_of(launch_.group) + (row - area->first) / 4;
+    Area& area = area_of(row);
+    Word* const words = area.words_of(launch_.group) + (row - area.first) / 4;
     const Touch found =
         (write ? write_words : read_words)(words, region.row_bytes / 4, item().number, launch_.first_item);
     again = again || found.again;

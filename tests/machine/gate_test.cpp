@@ -1,0 +1,161 @@
+// The gate of the abstract machine: programs as different as a library of layers needs, on every backend of the build,
+// against plain loops. Each layer's own tests go deeper; this file is where a new backend starts.
+#include "core/tensor/blob.h"
+#include "layers/convolution/candidates.h"
+#include "layers/convolution/oracle.h"
+#include "layers/convolution/sizes.h"
+#include "layers/gemm/programs.h"
+#include "layers/pooling/oracle.h"
+#include "layers/pooling/plan.h"
+#include "tests/support/layer_rig.h"
+
+namespace cortado::test {
+namespace {
+
+constexpr i64 sw26010_scratch = 64 * 1024;
+
+class GateTest : public ::testing::TestWithParam<std::string> {
+ protected:
+  CoreGroup& group() { return group_of(GetParam()); }
+
+  /// Plans are made for SW26010's scratchpad even where the backend has more.
+  MachineSpec small_spec() {
+    MachineSpec spec = group().spec();
+    spec.scratch_bytes = sw26010_scratch;
+    spec.lines_in_scratch = true;
+    return spec;
+  }
+};
+
+/// A blob with noise as data and other noise as gradient.
+std::unique_ptr<Blob> noisy(CoreGroup& group, const Shape& shape, std::uint64_t stream) {
+  auto blob = std::make_unique<Blob>(group, shape);
+  blob->write_data(noise_vector(stream, blob->count()).data());
+  blob->write_diff(noise_vector(stream + 100, blob->count()).data());
+  return blob;
+}
+
+ConvolutionShape three_by_three() {
+  ConvolutionShape s;
+  s.mb = 2, s.ic = 5, s.oc = 19, s.ih = s.oh = 9, s.iw = s.ow = 17;
+  s.kh = s.kw = 3, s.ph = s.pw = 1;
+  return s;
+}
+
+TEST_P(GateTest, Im2col) {
+  ConvolutionShape s = three_by_three();
+  s.sw = 2, s.ow = 9;
+  const auto x = noisy(group(), {s.mb, s.ic, s.ih, s.iw}, 1);
+  Blob columns(group(), {s.mb, s.ic * s.kh * s.kw, s.oh * s.ow});
+  const MachineSpec spec = small_spec();
+  PlanBuilder book(spec);
+  Im2col program{};
+  program.s = sizes_of(s, s.mb);
+  program.x = x->data();
+  program.columns = columns.mutable_data();
+  program.line_rows = 4;  // does not divide oh
+  program.x_buf = book.line("x", program.s.rows_under(4) * s.iw * 4, Depth::two);
+  program.column_buf = book.line("columns", 4 * s.ow * 4, 1);
+  program.depth = Depth::two;
+  group().launch(program, book.plan(0));
+  group().wait();
+
+  const auto image = x->data_vector();
+  std::vector<float> expected(static_cast<std::size_t>(columns.count()));
+  std::size_t at = 0;
+  for (i64 plane = 0; plane < s.mb * s.ic; ++plane)
+    for (i64 k = 0; k < s.kh * s.kw; ++k)
+      for (i64 o = 0; o < s.oh * s.ow; ++o, ++at) {
+        const i64 iy = o / s.ow * s.sh - s.ph + k / s.kw, ix = o % s.ow * s.sw - s.pw + k % s.kw;
+        if (iy >= 0 && iy < s.ih && ix >= 0 && ix < s.iw)
+          expected[at] = image[static_cast<std::size_t>((plane * s.ih + iy) * s.iw + ix)];
+      }
+  EXPECT_EQ(columns.data_vector(), expected);
+}
+
+TEST_P(GateTest, RegisterCommunicationGemmDoubleBuffered) {
+  const i64 m = 35, n = 70, k = 129;  // none divided by the tiles
+  const auto a = noisy(group(), {m, k}, 2), b = noisy(group(), {k, n}, 3), y = noisy(group(), {m, n}, 4);
+  const auto left = a->data_vector(), right = b->data_vector(), old = y->data_vector();
+  for (const Depth depth : {Depth::one, Depth::two}) {
+    const MachineSpec spec = small_spec();
+    PlanBuilder book(spec);
+    Gemm<float> program;
+    program.a = {a->data(), k, 1};
+    program.b = {b->data(), n, 1};
+    program.y = y->mutable_data();
+    program.ldy = n;
+    program.m = m, program.n = n, program.k = k;
+    program.alpha = 2, program.beta = depth == Depth::one ? 0.0f : 1.0f;
+    program.tile_m = 16, program.tile_n = 32, program.tile_k = 40;
+    program.a_buf = book.tile("a", 4 * 16 * 40, depth);
+    program.b_buf = book.tile("b", 4 * 40 * 32, depth);
+    program.acc_buf = book.tile("acc", 4 * 16 * 32, 1);
+    program.depth = depth;
+    y->write_data(old.data());
+    group().launch(program, book.plan(0));
+    group().wait();
+    std::vector<float> expected = old;
+    for (i64 i = 0; i < m; ++i)
+      for (i64 j = 0; j < n; ++j) {
+        double sum = 0;
+        for (i64 t = 0; t < k; ++t)
+          sum += double{left[static_cast<std::size_t>(i * k + t)]} * double{right[static_cast<std::size_t>(t * n + j)]};
+        float& e = expected[static_cast<std::size_t>(i * n + j)];
+        e = static_cast<float>(2 * sum) + program.beta * e;
+      }
+    expect_near(y->data_vector(), expected, 1e-4f, 1e-4f);
+  }
+}
+
+TEST_P(GateTest, ImplicitConvolutionForwardAndWeightGradient) {
+  const ConvolutionShape s = three_by_three();
+  const auto x = noisy(group(), {s.mb, s.ic, s.ih, s.iw}, 5), w = noisy(group(), {s.oc, s.ic, s.kh, s.kw}, 6),
+             y = noisy(group(), {s.mb, s.oc, s.oh, s.ow}, 7);
+  const auto implicit = make_implicit_convolution();
+  const auto run = [&](ConvolutionDirection direction, float* out) {
+    ASSERT_EQ(implicit->refuse(group(), s, direction), "");
+    ClusterMemory workspace(group(),
+                            sizeof(float) * static_cast<std::size_t>(implicit->workspace(group(), s, direction)));
+    implicit->run(group(), s, direction, {x->data(), w->data(), y->diff(), out}, workspace.as<float>());
+    group().wait();
+  };
+  const auto weight_gradient = w->diff_vector();
+  run(ConvolutionDirection::forward, y->mutable_data());
+  run(ConvolutionDirection::weight_gradient, w->mutable_diff());
+  const auto image = x->data_vector();
+  expect_near(y->data_vector(), oracle::convolution_forward(s, image, w->data_vector(), {}), 1e-5f, 1e-4f);
+  auto expected = oracle::convolution_backward(s, image, w->data_vector(), y->diff_vector()).w;
+  for (std::size_t i = 0; i < expected.size(); ++i) expected[i] += weight_gradient[i];
+  expect_near(w->diff_vector(), expected, 2e-5f, 1e-4f);
+}
+
+TEST_P(GateTest, PoolingOfRowsThatExceedAScratchpad) {
+  const int h = 5, w = 17001, oh = 2, ow = 8500;
+  ASSERT_GT(w * 4, sw26010_scratch);
+  const PoolShape shape{1, h, w, oh, ow, 3, 3, 2, 2, 0, 0};
+  const auto x = noisy(group(), {1, h, w}, 8), y = noisy(group(), {1, oh, ow}, 9);
+  const ClusterMemory mask(group(), 4 * static_cast<std::size_t>(y->count()));
+  auto forward = plan_max_forward(small_spec(), shape);
+  EXPECT_LT(forward.program.cut.line_cols, ow) << "cut into blocks of columns";
+  forward.program.x = x->data();
+  forward.program.y = y->mutable_data();
+  forward.program.mask = mask.as<int>();
+  group().launch(forward.program, forward.plan);
+  auto backward = plan_max_backward(small_spec(), shape);
+  backward.program.dy = y->diff();
+  backward.program.mask = mask.as<int>();
+  backward.program.dx = x->mutable_diff();
+  group().launch(backward.program, backward.plan);
+  group().wait();
+  std::vector<float> best;
+  std::vector<i64> index;
+  oracle::max_pool(shape, x->data_vector().data(), best, index);
+  EXPECT_EQ(y->data_vector(), best);
+  EXPECT_EQ(x->diff_vector(), oracle::max_pool_backward(shape, index, y->diff_vector().data()));
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, GateTest, all_backends(), backend_name);
+
+}  // namespace
+}  // namespace cortado::test

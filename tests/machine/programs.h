@@ -1,0 +1,84 @@
+#pragma once
+#include "core/machine/math.h"
+#include "core/machine/program.h"
+
+namespace cortado::test {
+
+// The one-bit code with error feedback (Seide, Fu, Droppo, Li, Yu: "1-bit stochastic gradient descent", 2014): each
+// value is sent as its sign, each block of values with two means, and what the code loses is added to the next round's
+// values. n values in blocks of `block`, a multiple of 32; the last block may be shorter.
+
+/// residual += values; code = signs of it; scale[2 b], scale[2 b + 1] = means of block b's values >= 0 and < 0;
+/// residual -= decoded code.
+struct OneBitEncode {
+  static constexpr const char* label = "one_bit_encode";
+  const float* values;
+  float* residual;
+  std::uint32_t* code;
+  float* scale;
+  i64 n, block;
+  Buf value_buf, residual_buf, code_buf, scale_buf;
+  Depth depth;
+
+  template <class C>
+  CORTADO_FN void operator()(C& c) const {
+    const OneBitEncode p = *this;
+    c.lines((p.n + p.block - 1) / p.block, p.depth,
+            [&](i64 b) { return c.get(p.value_buf, p.values + b * p.block, math::min(p.block, p.n - b * p.block)); },
+            [&](i64 b, auto& x) {
+              auto e = c.update(p.residual_buf, p.residual + b * p.block, x.n);
+              c.each(x.n, [&](i64 i) { e.set(i, e.at(i) + x[i]); });
+              const auto add = [](auto left, auto right) { return left + right; };
+              const auto sum = [&](auto term) { return c.fold(x.n, 0.0f, add, [&](i64 i) { return term(e.at(i)); }); };
+              const auto count = sum([](auto v) { return math::select(v >= 0, 1.0f, 0.0f); });
+              const auto upper = sum([](auto v) { return math::select(v >= 0, v, 0.0f); });
+              const auto lower = sum([](auto v) { return math::select(v >= 0, 0.0f, v); });
+              const auto above = upper / math::max(count, 1.0f);
+              const auto below = lower / math::max(static_cast<float>(x.n) - count, 1.0f);
+              auto q = c.out(p.code_buf, p.code + b * p.block / 32, (x.n + 31) / 32);
+              c.bits(
+                  x.n, [&](i64 i) { return e.at(i) >= 0; }, q);
+              c.each(x.n, [&](i64 i) { e.set(i, e.at(i) - math::select(e.at(i) >= 0, above, below)); });
+              auto s = c.out(p.scale_buf, p.scale + 2 * b, 2);
+              c.once([&] {
+                s.set(0, above);
+                s.set(1, below);
+              });
+              c.put(e);
+              c.put(q);
+              c.put(s);
+            });
+  }
+};
+
+/// sum += decoded code.
+struct OneBitDecode {
+  static constexpr const char* label = "one_bit_decode";
+  const std::uint32_t* code;
+  const float* scale;
+  float* sum;
+  i64 n, block;
+  Buf code_buf, scale_buf, sum_buf;
+  Depth depth;
+
+  template <class C>
+  CORTADO_FN void operator()(C& c) const {
+    const OneBitDecode p = *this;
+    c.lines((p.n + p.block - 1) / p.block, p.depth,
+            [&](i64 b) {
+              const i64 count = math::min(p.block, p.n - b * p.block);
+              return both(c.get(p.code_buf, p.code + b * p.block / 32, (count + 31) / 32),
+                          c.get(p.scale_buf, p.scale + 2 * b, 2));
+            },
+            [&](i64 b, auto& in) {
+              auto y = c.update(p.sum_buf, p.sum + b * p.block, math::min(p.block, p.n - b * p.block));
+              c.each(y.n, [&](i64 i) {
+                const bool sign = (in.first[i / 32] >> (i % 32) & 1u) != 0;
+                y.set(i, y.at(i) + math::select(sign, in.second[0], in.second[1]));
+              });
+              c.put(y);
+            });
+  }
+};
+
+}  // namespace cortado::test
