@@ -6,15 +6,17 @@
 #include "core/base/error.h"
 
 namespace cortado::kokkos {
+namespace {
+std::string named(const char* label) { return std::string("program ") + label; }
+}  // namespace
 
 Grant grant_of(const Plan& plan, const char* label, const MachineSpec& spec) {
-  const std::string where = std::string("program ") + label;
   if (plan.bookings.size() > max_bookings)
-    throw PlanError(where, "books " + std::to_string(plan.bookings.size()) + " buffers, at most " +
-                               std::to_string(max_bookings) + " are possible");
+    throw PlanError(named(label), "books " + std::to_string(plan.bookings.size()) + " buffers, at most " +
+                                      std::to_string(max_bookings) + " are possible");
   if (plan.scratch_bytes > spec.scratch_bytes)
-    throw PlanError(where, "needs " + std::to_string(plan.scratch_bytes) + " bytes of scratchpad, " + spec.name +
-                               " has " + std::to_string(spec.scratch_bytes));
+    throw PlanError(named(label), "needs " + std::to_string(plan.scratch_bytes) + " bytes of scratchpad, " + spec.name +
+                                      " has " + std::to_string(spec.scratch_bytes));
   Grant grant;
   grant.label = label;
   grant.workers = plan.work_items > 0 ? std::min<i64>(plan.work_items, spec.cpes) : spec.cpes;
@@ -24,13 +26,13 @@ Grant grant_of(const Plan& plan, const char* label, const MachineSpec& spec) {
 Entry entry_of(const Programs& programs, ProgramKey key, const char* label) {
   const Entry entry = programs.find(key);
   if (entry == nullptr)
-    throw BugError(std::string("program ") + label, "is not built for this backend",
+    throw BugError(named(label), "is not built for this backend",
                    "list it with cortado_programs in its folder's CMakeLists.txt");
   return entry;
 }
 
 void throw_failure(const Failure& failure) {
-  throw ClusterError(std::string("program ") + failure.label,
+  throw ClusterError(named(failure.label),
                      "failed at line " + std::to_string(failure.index) + " with code " + std::to_string(failure.code));
 }
 

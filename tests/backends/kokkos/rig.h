@@ -9,11 +9,16 @@
 
 namespace cortado::test {
 
+/// A processor with the test programs. Kokkos keeps the thread count of the first one, which therefore has two.
 inline std::unique_ptr<Processor> kokkos_processor(int core_groups = 1, int threads = 2) {
-  kokkos::Options options;
-  options.core_groups = core_groups;
-  options.threads = threads;
-  return kokkos::make_processor(options, kokkos::kokkos_test_programs());
+  const auto make = [](int groups, int count) {
+    kokkos::Options options;
+    options.core_groups = groups;
+    options.threads = count;
+    return kokkos::make_processor(options, kokkos::kokkos_test_programs());
+  };
+  static const auto first = make(1, 2);
+  return make(core_groups, threads);
 }
 
 /// Small whole numbers, so that sums are exact in any order.
