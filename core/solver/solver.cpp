@@ -122,6 +122,7 @@ Solver::State::State(const caffe::SolverParameter& given, const SolverOptions& g
   require(options.exchange != nullptr || replicas.size() == 1, "several replicas have a gradient exchange");
   check_solver(parameter);
   CORTADO_LOG(info) << "Initializing solver from parameters:\n" << parameter.DebugString();
+  if (parameter.debug_info()) CORTADO_LOG(warning) << "debug_info has no effect here";
   const NamedNet training = training_net(parameter);
   CORTADO_LOG(info) << "Creating training net from " << training.source;
   net = make_net(training.net, &replicas);
