@@ -219,11 +219,10 @@ void Cpe::write(Slot& slot, i64 row, i64 col, bool block) {
   if (!slot.tracks) return;
   Tracks::Element& track = slot.tracks->elements[at];
   const std::uint32_t epoch = me().epoch;
-  const bool two_write = track.written == epoch && track.writer != lane();
-  const bool other_reads = track.read == epoch && track.reader != lane();
-  if (two_write || other_reads)
-    violation(slot, "lane " + std::to_string(lane()) + " sets element " + std::to_string(at) + ", which another lane " +
-                        (two_write ? "sets" : "reads") + ", and no lane loop ends in between");
+  // Two lanes cannot set one element: check_sets gives each its own.
+  if (track.read == epoch && track.reader != lane())
+    violation(slot, "lane " + std::to_string(lane()) + " sets element " + std::to_string(at) +
+                        ", which another lane reads, and no lane loop ends in between");
   track.written = epoch;
   track.writer = lane();
   track.set = true;

@@ -55,10 +55,11 @@ ProgramKey program_key() {
 //   c.update(buf, p, n)                a line read and written: at(i) gives the old value until set
 //   c.out2d(buf, p, rows, cols, pitch) a block to be written in full: set(r, c, v)
 //   c.put(out)                         sends an out or update on its way; the handle is dead afterwards
-//   `out` may alias a `get` of the same line exactly or not at all. Within a launch no line may read what another
-//   line writes, nor two lines write the same element: CPEs run in any order.
+//   `out` may alias a `get` of the same line exactly or not at all; elements that are set are gone from the `get`. Within
+//   a launch no line may read what another line writes, nor two lines write the same element: CPEs run in any order.
 //
-// Lanes. After a lane loop all lanes see what it wrote (there is no other barrier).
+// Lanes. After a lane loop all lanes see what it wrote. There is no other barrier: between the ends of two lane loops
+// no lane may read or set an element that another lane sets. Lane loops do not nest and hold no operations on data.
 //   c.each(n, f)                  f(i) for i in [0, n): lane i may set only element i of an Out
 //   c.each2d(rows, cols, f)       f(r, c), the same over a block; lane (r, c) may set only element (r, c)
 //   c.each2d(Range rows, Range cols, f)    the same over a part of a block, which may be empty
@@ -67,7 +68,7 @@ ProgramKey program_key() {
 //   c.once(f)                     f() on one lane: may set any element
 //   c.bits(n, pred, out)          out word i/32, bit i%32 = pred(i), for i in [0, n); out holds (n+31)/32 words
 //   c.compact(n, pred, emit)      emit(slot, i) for every i with pred(i), slots counting up from 0 in order of i;
-//                                 returns the number of slots (uniform)
+//                                 returns the number of slots (uniform); emit may set only element `slot`
 //   c.fail(code, index)           remembers a failure; the wait throws. The program goes on.
 //
 // Tiles: acc (M x N) += sum over taps t, over k of A(m, k; t) B(k, n; t). The operands of one CPE are staged boxes.
