@@ -55,8 +55,8 @@ ProgramKey program_key() {
 //   c.update(buf, p, n)                a line read and written: at(i) gives the old value until set
 //   c.out2d(buf, p, rows, cols, pitch) a block to be written in full: set(r, c, v)
 //   c.put(out)                         sends an out or update on its way; the handle is dead afterwards
-//   `out` may alias a `get` of the same line exactly or not at all; elements that are set are gone from the `get`. Within
-//   a launch no line may read what another line writes, nor two lines write the same element: CPEs run in any order.
+//   `out` may alias a `get` of the same line exactly or not at all; what it sets is gone from the `get`. Within a
+//   launch no line may read what another line writes, nor two lines write the same element: CPEs run in any order.
 //
 // Lanes. After a lane loop all lanes see what it wrote. There is no other barrier: between the ends of two lane loops
 // no lane may read or set an element that another lane sets. Lane loops do not nest and hold no operations on data.

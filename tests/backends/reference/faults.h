@@ -24,6 +24,7 @@ enum class Fault {
   lanes_differ_in_length,
   lanes_differ_in_flow,
   lane_reads_what_other_sets,
+  lane_sets_what_other_read,
   uniform_read_before_set,
   first_of_memory,
   beyond_booking,

@@ -71,6 +71,8 @@ const Planted planted[] = {
      true},
     {Fault::lane_reads_what_other_sets, "LaneReadsWhatOtherSets", "line 0: buffer 'out'",
      "no lane loop ends in between", true},
+    {Fault::lane_sets_what_other_read, "LaneSetsWhatOtherRead", "line 0: buffer 'out'",
+     "which another lane reads, and no", true},
     {Fault::uniform_read_before_set, "UniformReadBeforeSet", "line 0: buffer 'out'", "no lane loop ends in between",
      true},
     {Fault::beyond_booking, "BeyondBooking", "line 0: buffer 'small'", "132 bytes, booked are 128"},

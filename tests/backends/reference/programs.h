@@ -76,6 +76,9 @@ struct Misuse {
       case Fault::lane_reads_what_other_sets:
         c.each(n, [&](i64 j) { q.set(j, 0.0f); });
         return c.each(n, [&](i64 j) { q.set(j, q.at(n - 1 - j)); });
+      case Fault::lane_sets_what_other_read:
+        c.each(n, [&](i64 j) { q.set(j, 0.0f); });
+        return c.each(n, [&](i64 j) { q.set(j, q.at(j + 1 < n ? j + 1 : j)); });
       case Fault::uniform_read_before_set: {
         c.each(n, [&](i64 j) { q.set(j, 0.0f); });
         const float first = q.at(0);
