@@ -3,11 +3,15 @@
 #include "layers/accuracy/accuracy.h"
 #include "layers/convolution/convolution.h"
 #include "layers/dropout/dropout.h"
+#include "layers/dummy_data/dummy_data.h"
+#include "layers/hdf5_data/hdf5_data.h"
 #include "layers/inner_product/inner_product.h"
+#include "layers/input/input.h"
 #include "layers/pooling/pooling.h"
 #include "layers/relu/relu.h"
 #include "layers/softmax/softmax.h"
 #include "layers/softmax_loss/softmax_loss.h"
+#include "layers/split/split.h"
 
 namespace cortado {
 
@@ -16,11 +20,15 @@ LayerTable all_layers() {
   table.add<AccuracyLayer>("Accuracy");
   table.add<ConvolutionLayer>("Convolution");
   table.add<DropoutLayer>("Dropout");
+  table.add<DummyDataLayer>("DummyData");
+  table.add<Hdf5DataLayer>("HDF5Data");
   table.add<InnerProductLayer>("InnerProduct");
+  table.add<InputLayer>("Input");
   table.add<PoolingLayer>("Pooling");
   table.add<ReluLayer>("ReLU");
   table.add<SoftmaxLayer>("Softmax");
   table.add<SoftmaxLossLayer>("SoftmaxWithLoss");
+  table.add<SplitLayer>("Split");
   return table;
 }
 

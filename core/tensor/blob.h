@@ -52,6 +52,7 @@ class Blob {
   float* mutable_data();
   const float* diff() const;
   float* mutable_diff();
+  bool has_data() const { return data_ != nullptr; }
   bool has_diff() const { return diff_ != nullptr; }
 
   /// From now on this blob's values (gradients) are the other's memory. Counts must be equal.

@@ -1,0 +1,18 @@
+#include "layers/input/input.h"
+
+#include "core/formats/blob_proto.h"
+#include "core/formats/caffe.pb.h"
+
+namespace cortado {
+
+void InputLayer::setup(const Blobs&, const Blobs& top) {
+  const auto& shapes = parameter().input_param().shape();
+  const auto given = static_cast<std::size_t>(shapes.size());
+  if (given > 1 && given != top.size())
+    bad_config(std::to_string(given) + " shapes for " + std::to_string(top.size()) + " tops",
+               "give one shape for all or one for each");
+  for (std::size_t i = 0; i < top.size() && given > 0; ++i)
+    top[i]->reshape(shape_of(shapes.Get(given == 1 ? 0 : static_cast<int>(i))));
+}
+
+}  // namespace cortado

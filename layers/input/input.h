@@ -1,0 +1,20 @@
+#pragma once
+#include "core/net/layer.h"
+
+namespace cortado {
+
+/// Caffe's Input: tops of given shapes (one shape for all or one for each) that the caller fills.
+class InputLayer : public Layer {
+ public:
+  using Layer::Layer;
+  Arity bottoms() const override { return {0, 0}; }
+  Arity tops() const override { return {1, -1}; }
+  bool allows_backward_to(std::size_t) const override { return false; }
+  void setup(const Blobs& bottom, const Blobs& top) override;
+  /// Does nothing: the caller may have given the tops other shapes since.
+  void reshape(const Blobs&, const Blobs&) override {}
+  void forward(const Blobs&, const Blobs&) override {}
+  void backward(const Blobs&, const std::vector<bool>&, const Blobs&) override {}
+};
+
+}  // namespace cortado

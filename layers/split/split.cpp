@@ -1,0 +1,35 @@
+#include "layers/split/split.h"
+
+#include "layers/split/programs.h"
+
+namespace cortado {
+
+void SplitLayer::reshape(const Blobs& bottom, const Blobs& top) {
+  for (Blob* t : top) t->reshape(bottom[0]->shape());
+}
+
+void SplitLayer::forward(const Blobs& bottom, const Blobs& top) {
+  // Not in reshape: shaping a net must not allocate its values.
+  for (Blob* t : top) t->share_data(*bottom[0]);
+}
+
+void SplitLayer::backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
+  if (!propagate_down[0]) return;
+  float* const sum = bottom[0]->mutable_diff();
+  const i64 n = bottom[0]->count();
+  if (top.size() == 1) return group().copy(sum, top[0]->diff(), static_cast<std::size_t>(n) * sizeof(float));
+  const i64 block = line_elements(group().spec(), n, 5);
+  PlanBuilder book(group().spec());
+  const Buf a = book.line("a", block * 4, Depth::two), b = book.line("b", block * 4, Depth::two),
+            out = book.line("sum", block * 4, 1);
+  const Plan plan = book.plan((n + block - 1) / block);
+  for (std::size_t i = 1; i < top.size(); ++i)
+    group().launch(AddPairs{i == 1 ? top[0]->diff() : sum, top[i]->diff(), sum, n, block, a, b, out}, plan);
+}
+
+Layer::Cost SplitLayer::cost(const Blobs& bottom, const Blobs& top) const {
+  const double n = static_cast<double>(bottom[0]->count()), sums = static_cast<double>(top.size()) - 1;
+  return {0, n * sums, 0, 12 * n * sums};
+}
+
+}  // namespace cortado

@@ -1,0 +1,18 @@
+#pragma once
+#include "core/net/layer.h"
+
+namespace cortado {
+
+/// Caffe's Split, which the net inserts where a blob feeds several layers: tops share the bottom's values, the bottom's
+/// gradient is the sum of the tops'.
+class SplitLayer : public Layer {
+ public:
+  using Layer::Layer;
+  Arity tops() const override { return {1, -1}; }
+  void reshape(const Blobs& bottom, const Blobs& top) override;
+  void forward(const Blobs& bottom, const Blobs& top) override;
+  void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) override;
+  Cost cost(const Blobs& bottom, const Blobs& top) const override;
+};
+
+}  // namespace cortado

@@ -1,0 +1,93 @@
+#pragma once
+#include <hdf5.h>
+
+#include <string>
+#include <vector>
+
+#include "core/tensor/blob.h"
+
+namespace cortado::hdf5 {
+
+/// An HDF5 identifier that closes itself.
+class Handle {
+ public:
+  using Close = herr_t (*)(hid_t);
+  Handle() = default;
+  Handle(hid_t id, Close close) : id_(id), close_(close) {}
+  Handle(Handle&& other) noexcept { swap(other); }
+  Handle& operator=(Handle&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~Handle() {
+    if (id_ >= 0) close_(id_);
+  }
+  hid_t get() const { return id_; }
+
+ private:
+  void swap(Handle& other) noexcept {
+    std::swap(id_, other.id_);
+    std::swap(close_, other.close_);
+  }
+  hid_t id_ = -1;
+  Close close_ = nullptr;
+};
+
+/// A file open for reading. Throws FileError with HDF5's own reason for absent, foreign and truncated files.
+class File {
+ public:
+  explicit File(const std::string& name);
+  const std::string& name() const { return name_; }
+  hid_t id() const { return file_.get(); }
+  /// Names of the data sets and groups at the top, separated by commas.
+  std::string listing() const;
+
+ private:
+  std::string name_;
+  Handle file_;
+};
+
+/// A data set whose first dimension counts samples.
+class DataSet {
+ public:
+  /// Throws FileError naming file and data set; an absent one with what is there.
+  DataSet(const File& file, const std::string& name);
+  i64 samples() const { return samples_; }
+  const Shape& sample_shape() const { return sample_shape_; }
+  /// Samples [first, first + count) as float, whatever number type is stored. Throws FileError.
+  void read(i64 first, i64 count, float* to) const;
+
+ private:
+  std::string where_;
+  Handle set_;
+  i64 samples_ = 0;
+  Shape sample_shape_;
+};
+
+/// Writes a file of data sets beside `name` and renames it when finish() is called; without that nothing is left.
+class Writer {
+ public:
+  enum class Type { float32, uint8 };
+  explicit Writer(const std::string& name);
+  ~Writer();
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+  /// A contiguous data set of samples x sample_shape, to be filled by `write`. Returns its number.
+  std::size_t add(const std::string& name, i64 samples, const Shape& sample_shape, Type type);
+  void write(std::size_t set, i64 first, i64 count, const float* values);
+  void finish();
+
+ private:
+  [[noreturn]] void fail(const std::string& what) const;
+  std::string name_, beside_;
+  Handle file_;
+  struct Set {
+    std::string name;
+    Handle id;
+    std::vector<hsize_t> dims;
+  };
+  std::vector<Set> sets_;
+  bool finished_ = false;
+};
+
+}  // namespace cortado::hdf5

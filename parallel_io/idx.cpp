@@ -1,0 +1,66 @@
+#include "parallel_io/idx.h"
+
+#include <zlib.h>
+
+#include <fstream>
+#include <memory>
+
+#include "core/base/error.h"
+
+namespace cortado {
+namespace {
+
+/// Reads plain and gzipped files alike: zlib tells them apart.
+class Reader {
+ public:
+  explicit Reader(const std::string& name) : name_(name), file_(gzopen(name.c_str(), "rb"), &gzclose) {
+    if (!file_) throw FileError(name, "cannot be read", "expected an IDX file, gzipped or not");
+  }
+  void read(void* to, std::size_t bytes) {
+    auto* at = static_cast<char*>(to);
+    while (bytes > 0) {
+      const auto part = static_cast<unsigned>(std::min<std::size_t>(bytes, 1U << 30));
+      const int got = gzread(file_.get(), at, part);
+      if (got <= 0) throw FileError(name_, "ends too early", "fetch the file again");
+      at += got;
+      bytes -= static_cast<std::size_t>(got);
+    }
+  }
+  std::uint32_t big_endian() {
+    std::uint8_t b[4];
+    read(b, sizeof b);
+    return (std::uint32_t{b[0]} << 24) | (std::uint32_t{b[1]} << 16) | (std::uint32_t{b[2]} << 8) | b[3];
+  }
+
+ private:
+  std::string name_;
+  std::unique_ptr<gzFile_s, int (*)(gzFile)> file_;
+};
+
+constexpr std::uint32_t magic_of_bytes = 0x08;
+}  // namespace
+
+IdxArray read_idx(const std::string& file) {
+  Reader in(file);
+  const std::uint32_t magic = in.big_endian(), dimensions = magic & 0xFF;
+  if (magic >> 8 != magic_of_bytes || dimensions < 1 || dimensions > 4)
+    throw FileError(file, "is not an IDX file of bytes (its magic number is " + std::to_string(magic) + ")");
+  IdxArray array;
+  for (std::uint32_t d = 0; d < dimensions; ++d) array.shape.push_back(in.big_endian());
+  array.values.resize(static_cast<std::size_t>(count_of(array.shape)));
+  in.read(array.values.data(), array.values.size());
+  return array;
+}
+
+void write_idx(const std::string& file, const IdxArray& array) {
+  std::ofstream out(file, std::ios::binary);
+  const auto word = [&](std::uint32_t w) {
+    for (int shift = 24; shift >= 0; shift -= 8) out.put(static_cast<char>(w >> shift));
+  };
+  word((magic_of_bytes << 8) | static_cast<std::uint32_t>(array.shape.size()));
+  for (const i64 d : array.shape) word(static_cast<std::uint32_t>(d));
+  out.write(reinterpret_cast<const char*>(array.values.data()), static_cast<std::streamsize>(array.values.size()));
+  if (!out.flush()) throw FileError(file, "cannot be written");
+}
+
+}  // namespace cortado
