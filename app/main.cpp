@@ -1,3 +1,27 @@
-#include "app/backend.h"
+#include "app/environment.h"
+#include "app/session.h"
+#include "core/base/error.h"
+#include "core/base/log.h"
 
-int main() { return cortado::make_processor() ? 0 : 1; }
+namespace cortado {
+namespace {
+int run_verb(const MpiJob& job, const Options& options) {
+  if (options.verb.empty()) return 0;  // --help and --version have printed
+  if (options.verb == "convert") return convert(options);
+  Session session(job);
+  if (options.verb == "train") return train(session, options);
+  if (options.verb == "test") return test(session, options);
+  if (options.verb == "time") return time(session, options);
+  if (options.verb == "check") return check(session, options);
+  if (options.verb == "classify") return classify(session, options);
+  return device_query(session, options);
+}
+}  // namespace
+}  // namespace cortado
+
+int main(int count, char** arguments) {
+  cortado::settle_environment(arguments);
+  cortado::MpiJob job(&count, &arguments);
+  cortado::open_log(job.rank() != 0);
+  return job.run([&] { return cortado::run_verb(job, cortado::parse_command_line(count, arguments)); });
+}

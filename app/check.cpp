@@ -1,0 +1,77 @@
+#include <iostream>
+
+#include "app/report.h"
+#include "app/session.h"
+#include "core/base/error.h"
+#include "core/formats/caffe.pb.h"
+#include "core/formats/prototxt.h"
+
+namespace cortado {
+namespace {
+std::string shapes_of(const Layer::Blobs& blobs) {
+  std::string text;
+  for (const Blob* blob : blobs) {
+    if (!text.empty()) text += ", ";
+    for (std::size_t d = 0; d < blob->shape().size(); ++d)
+      text += (d > 0 ? "x" : "") + std::to_string(blob->shape()[d]);
+    if (blob->shape().empty()) text += "scalar";
+  }
+  return text;
+}
+
+std::string plans_of(const Layer& layer) {
+  std::string text;
+  for (const auto& [direction, candidate] : layer.plans())
+    text += (text.empty() ? "" : ", ") + direction + ": " + candidate;
+  return text;
+}
+
+i64 parameters_of(const Layer& layer) {
+  i64 count = 0;
+  for (const auto& blob : layer.blobs()) count += blob->count();
+  return count;
+}
+
+/// The net that `-model` names, or the training net of `-solver`.
+std::string net_file(const Options& options) {
+  if (!options.model.empty()) return options.model;
+  if (options.solver.empty()) throw ConfigError("command line", "check needs --model or --solver");
+  caffe::SolverParameter solver;
+  read_solver(options.solver, solver);
+  const std::string file = solver.has_net() ? solver.net() : solver.train_net();
+  if (file.empty()) throw ConfigError(options.solver, "names no net file", "check the net itself with --model");
+  return file;
+}
+}  // namespace
+
+int check(Session& session, const Options& options) {
+  caffe::NetParameter parameter;
+  const std::string file = net_file(options);
+  read_net_for(options, file, options.phase == "TEST" ? Phase::test : Phase::train, parameter);
+  const Net net(parameter, session.net_options());
+
+  Report report(
+      {{"layer", "layer"}, {"type", "type"}, {"top", "top"}, {"parameters", "parameters"}, {"plans", "plans"}},
+      session.group.spec(), {{"model", file}});
+  for (const auto& entry : net.layers())
+    report.add({{"layer", entry.layer->name()},
+                {"type", entry.type},
+                {"bottom", shapes_of(entry.bottom)},
+                {"top", shapes_of(entry.top)},
+                {"parameters", parameters_of(*entry.layer)},
+                {"plans", plans_of(*entry.layer)}});
+  if (session.job.rank() == 0) {
+    std::cout << report.table() << "\n";
+    for (const auto& entry : net.layers())
+      for (const auto& reason : entry.layer->refusals()) std::cout << entry.layer->name() << ": " << reason << "\n";
+    const auto memory = net.memory();
+    const auto megabytes = [](i64 bytes) { return static_cast<double>(bytes) / 1e6; };
+    std::cout << "memory in MB: activations " << megabytes(memory.activations) << ", their gradients "
+              << megabytes(memory.activation_gradients) << ", parameters " << megabytes(memory.parameters)
+              << ", their gradients " << megabytes(memory.parameter_gradients) << "\n";
+    if (!options.json.empty()) report.write_json(options.json);
+  }
+  return 0;
+}
+
+}  // namespace cortado

@@ -1,0 +1,109 @@
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <numeric>
+
+#include "app/session.h"
+#include "core/base/error.h"
+#include "core/formats/blob_proto.h"
+#include "core/formats/caffe.pb.h"
+#include "core/formats/prototxt.h"
+#include "parallel_io/image.h"
+
+namespace cortado {
+namespace {
+
+std::vector<std::string> read_labels(const std::string& file, i64 classes) {
+  std::vector<std::string> labels;
+  std::ifstream in(file);
+  if (!file.empty() && !in) throw FileError(file, "cannot be read", "it should hold one class name per line");
+  for (std::string line; std::getline(in, line);) labels.push_back(line);
+  if (!file.empty() && static_cast<i64>(labels.size()) != classes)
+    throw ConfigError(file,
+                      "names " + std::to_string(labels.size()) + " classes, the net has " + std::to_string(classes));
+  for (i64 k = static_cast<i64>(labels.size()); k < classes; ++k) labels.push_back("class " + std::to_string(k));
+  return labels;
+}
+
+/// Mean per channel, from the file's image (its channels' means, as Caffe's example does) or from the values given.
+std::vector<float> mean_of(const Options::Classify& c, i64 channels) {
+  std::vector<float> mean = c.mean_values;
+  if (!c.mean_file.empty()) {
+    if (!mean.empty()) throw ConfigError("command line", "give --mean_file or --mean_value", "not both");
+    caffe::BlobProto proto;
+    read_binary(c.mean_file, proto);
+    const auto values = values_of(proto, c.mean_file);
+    const Shape shape = shape_of(proto);
+    const i64 planes = shape.size() < 3 ? 0 : shape[shape.size() - 3];
+    if (planes != channels)
+      throw FileError(c.mean_file,
+                      "has " + std::to_string(planes) + " channels, the net takes " + std::to_string(channels));
+    const auto plane = static_cast<std::ptrdiff_t>(values.size()) / channels;
+    for (i64 k = 0; k < channels; ++k)
+      mean.push_back(std::accumulate(values.begin() + k * plane, values.begin() + (k + 1) * plane, 0.0F) /
+                     static_cast<float>(plane));
+  }
+  if (mean.size() == 1) mean.resize(static_cast<std::size_t>(channels), mean[0]);
+  if (mean.empty()) mean.assign(static_cast<std::size_t>(channels), 0);
+  if (static_cast<i64>(mean.size()) != channels)
+    throw ConfigError("command line",
+                      std::to_string(mean.size()) + " mean values for " + std::to_string(channels) + " channels");
+  return mean;
+}
+
+/// Blue, green, red as Caffe's nets expect.
+std::vector<float> prepare(const std::string& file, const Blob& input, const std::vector<float>& mean, double scale) {
+  const auto channels = static_cast<std::size_t>(input.dim(1));
+  const Image image =
+      resize(read_image(file, channels == 1), static_cast<int>(input.dim(2)), static_cast<int>(input.dim(3)));
+  const std::size_t plane = image.values.size() / channels;
+  std::vector<float> values(image.values.size());
+  for (std::size_t c = 0; c < channels; ++c)
+    for (std::size_t i = 0; i < plane; ++i)
+      values[c * plane + i] =
+          (static_cast<float>(image.values[(channels - 1 - c) * plane + i]) - mean[c]) * static_cast<float>(scale);
+  return values;
+}
+
+void print_best(const std::string& file, const std::vector<float>& scores, const std::vector<std::string>& labels,
+                int top) {
+  std::vector<std::size_t> order(scores.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return scores[a] > scores[b]; });
+  std::cout << "---------- Prediction for " << file << " ----------\n";
+  for (std::size_t i = 0; i < std::min(order.size(), static_cast<std::size_t>(top)); ++i)
+    std::printf("%.4f - \"%s\"\n", static_cast<double>(scores[order[i]]), labels[order[i]].c_str());
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int classify(Session& session, const Options& options) {
+  caffe::NetParameter parameter, weights;
+  read_net_for(options, options.model, Phase::test, parameter);
+  read_net(options.weights, weights);
+  Net net(parameter, session.net_options());
+  net.copy_trained(weights);
+  if (net.inputs().size() != 1 || net.outputs().size() != 1)
+    throw ConfigError(options.model,
+                      "classify needs a net with one input and one output, this has " +
+                          std::to_string(net.inputs().size()) + " and " + std::to_string(net.outputs().size()),
+                      "give the deploy.prototxt");
+  Blob& input = *net.inputs()[0];
+  if (input.axes() != 4 || (input.dim(1) != 1 && input.dim(1) != 3))
+    throw ConfigError(options.model, "the input must be N x 1 or 3 x H x W, it has shape " + to_string(input.shape()));
+  input.reshape({1, input.dim(1), input.dim(2), input.dim(3)});
+  net.reshape();
+  const auto mean = mean_of(options.classify, input.dim(1));
+  const auto labels = read_labels(options.classify.labels, net.outputs()[0].blob->count());
+  for (const auto& file : options.classify.images) {
+    input.write_data(prepare(file, input, mean, options.classify.scale).data());
+    net.forward();
+    const auto scores = net.outputs()[0].blob->data_vector();
+    if (session.job.rank() == 0) print_best(file, scores, labels, options.classify.top);
+  }
+  return 0;
+}
+
+}  // namespace cortado

@@ -1,0 +1,147 @@
+#include "app/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
+#include <iostream>
+
+#include "app/build_info.h"
+#include "core/base/error.h"
+
+namespace cortado {
+namespace {
+/// "-solver" means "--solver", as in Caffe; "-1" and "-" stay.
+std::string two_dashes(const std::string& argument) {
+  const bool one_dash_word =
+      argument.size() > 2 && argument[0] == '-' && std::isalpha(static_cast<unsigned char>(argument[1])) != 0;
+  return one_dash_word ? "-" + argument : argument;
+}
+
+void add_net_options(CLI::App* verb, Options& o) {
+  verb->add_option("--level", o.level, "Level of the net's state, for include and exclude rules");
+  verb->add_option("--stage", o.stages, "Stages of the net's state, separated by commas")->delimiter(',');
+}
+
+void add_train(CLI::App& app, Options& o) {
+  auto* verb = app.add_subcommand("train", "Train a net, or go on training it");
+  const auto effects = CLI::IsMember({"stop", "snapshot", "none"});
+  verb->add_option("--solver", o.solver, "Solver prototxt")->required();
+  auto* snapshot = verb->add_option("--snapshot", o.snapshot, "Go on from this .solverstate");
+  verb->add_option("--weights", o.weights, "Start from these .caffemodels, separated by commas")->excludes(snapshot);
+  verb->add_option("--sigint_effect", o.sigint_effect, "On SIGINT: stop, snapshot or none")
+      ->capture_default_str()
+      ->check(effects);
+  verb->add_option("--sighup_effect", o.sighup_effect, "On SIGHUP")->capture_default_str()->check(effects);
+  verb->add_option("--sigterm_effect", o.sigterm_effect, "On SIGTERM")->capture_default_str()->check(effects);
+  verb->add_option("--sigusr1_effect", o.sigusr1_effect, "On SIGUSR1, which batch systems send before the limit")
+      ->capture_default_str()
+      ->check(effects);
+  add_net_options(verb, o);
+}
+
+void add_test(CLI::App& app, Options& o) {
+  auto* verb = app.add_subcommand("test", "Score a net");
+  verb->add_option("--model", o.model, "Net prototxt")->required();
+  verb->add_option("--weights", o.weights, "The .caffemodel")->required();
+  verb->add_option("--iterations", o.iterations, "Batches to score")->capture_default_str()->check(CLI::PositiveNumber);
+  add_net_options(verb, o);
+}
+
+void add_time(CLI::App& app, Options& o) {
+  auto* verb = app.add_subcommand("time", "Time each layer of a net");
+  verb->add_option("--model", o.model, "Net prototxt")->required();
+  verb->add_option("--weights", o.weights, "Start from this .caffemodel");
+  verb->add_option("--iterations", o.iterations, "Iterations to average over")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  verb->add_option("--phase", o.phase, "TRAIN or TEST")->check(CLI::IsMember({"TRAIN", "TEST"}));
+  verb->add_option("--json", o.json, "Also write the rows to this file");
+  add_net_options(verb, o);
+}
+
+void add_check(CLI::App& app, Options& o) {
+  auto* verb = app.add_subcommand("check", "Show shapes, parameters, memory and plans of a net without running it");
+  auto* model = verb->add_option("--model", o.model, "Net prototxt");
+  verb->add_option("--solver", o.solver, "Solver prototxt, whose net is checked")->excludes(model);
+  verb->add_option("--phase", o.phase, "TRAIN or TEST; default TRAIN")->check(CLI::IsMember({"TRAIN", "TEST"}));
+  verb->add_option("--json", o.json, "Also write the rows to this file");
+  add_net_options(verb, o);
+}
+
+void add_device_query(CLI::App& app, Options& o) {
+  auto* verb = app.add_subcommand("device_query", "Show the machine as Cortado sees it, and its measured limits");
+  verb->add_option("--json", o.json, "Also write the rows to this file");
+}
+
+void add_classify(CLI::App& app, Options& o) {
+  auto* verb = app.add_subcommand("classify", "The likeliest classes of images");
+  auto& c = o.classify;
+  verb->add_option("--model", o.model, "Net prototxt with one input (deploy.prototxt)")->required();
+  verb->add_option("--weights", o.weights, "The .caffemodel")->required();
+  verb->add_option("--mean_file", c.mean_file, "Mean to subtract, .binaryproto");
+  verb->add_option("--mean_value", c.mean_values, "Mean per channel to subtract, separated by commas")->delimiter(',');
+  verb->add_option("--scale", c.scale, "Factor on values after the mean is gone")->capture_default_str();
+  verb->add_option("--labels", c.labels, "File with one class name per line");
+  verb->add_option("--top", c.top, "Classes to show")->capture_default_str()->check(CLI::PositiveNumber);
+  verb->add_option("images", c.images, "JPEG or PNG files")->required();
+}
+
+void add_convert(CLI::App& app, Options& o) {
+  auto* verb = app.add_subcommand("convert", "Make HDF5 data sets");
+  verb->require_subcommand(1);
+  auto& c = o.convert;
+  const auto kind = [&](const char* name, const char* what) {
+    auto* sub = verb->add_subcommand(name, what);
+    sub->callback([&c, name] { c.kind = name; });
+    sub->add_option("--type", c.type, "Stored as float or uint8")
+        ->capture_default_str()
+        ->check(CLI::IsMember({"float", "uint8"}));
+    sub->add_option("--scale", c.scale, "Factor on stored values (float only)");
+    return sub;
+  };
+  auto* mnist = kind("mnist", "The four IDX files of MNIST, gzipped or not");
+  mnist->add_option("from", c.from, "Folder with the IDX files")->required();
+  mnist->add_option("to", c.to, "Folder to write train.h5, test.h5 and their lists to")->required();
+  auto* digits = kind("digits", "Generated digits, in MNIST's shape");
+  digits->add_option("to", c.to, "Folder to write to")->required();
+  digits->add_option("--train", c.train, "Training samples");
+  digits->add_option("--test", c.test, "Test samples");
+  digits->add_option("--seed", c.seed, "Seed")->capture_default_str();
+  digits->add_flag("--idx", c.idx, "Write IDX files instead of HDF5");
+  for (auto* images :
+       {kind("images", "A folder of images, one folder per class"), kind("cifar10", "CIFAR-10 as folders of JPEGs")}) {
+    images->add_option("from", c.from, "Folder with the images")->required();
+    images->add_option("to", c.to, "Folder to write to")->required();
+    images->add_option("--mean", c.mean, "Mean of the training set to subtract: none, pixel or channel")
+        ->check(CLI::IsMember({"none", "pixel", "channel"}));
+    images->add_option("--resize", c.resize, "WIDTHxHEIGHT");
+    images->add_flag("--rgb", c.rgb, "Channels as red, green, blue; default is Caffe's blue, green, red");
+  }
+}
+}  // namespace
+
+Options parse_command_line(int count, char** arguments) {
+  Options options;
+  CLI::App app{"Cortado trains convolutional networks on many-core machines.", "cortado"};
+  app.set_version_flag("--version", std::string("cortado ") + build_info::version);
+  app.require_subcommand(1);
+  add_train(app, options);
+  add_test(app, options);
+  add_time(app, options);
+  add_check(app, options);
+  add_device_query(app, options);
+  add_classify(app, options);
+  add_convert(app, options);
+  std::vector<std::string> words;  // CLI11 takes them last first
+  for (int i = count - 1; i > 0; --i) words.push_back(two_dashes(arguments[i]));
+  try {
+    app.parse(words);
+  } catch (const CLI::Success& wanted) {  // --help, --version
+    app.exit(wanted);
+    return options;
+  } catch (const CLI::ParseError& error) { throw ConfigError("command line", error.what(), "see cortado --help"); }
+  options.verb = app.get_subcommands().front()->get_name();
+  return options;
+}
+
+}  // namespace cortado

@@ -1,0 +1,39 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "core/base/types.h"
+
+namespace cortado {
+
+/// The command line, parsed: one verb and its options. Names follow Caffe's flags.
+struct Options {
+  std::string verb;
+  std::string solver, model, snapshot, weights, phase, json;
+  i64 iterations = 50;
+  int level = 0;
+  std::vector<std::string> stages;
+  std::string sigint_effect = "stop", sighup_effect = "snapshot", sigterm_effect = "stop", sigusr1_effect = "snapshot";
+  struct Classify {
+    std::string mean_file, labels;
+    std::vector<float> mean_values;
+    double scale = 1;
+    int top = 5;
+    std::vector<std::string> images;
+  } classify;
+  struct Convert {
+    std::string kind;  ///< mnist, digits, images, cifar10
+    std::string from, to;
+    std::string mean = "none", resize, type = "float";
+    double scale = 0;  ///< 0: the kind's own default
+    i64 train = 0, test = 0;
+    std::uint64_t seed = 1;
+    bool idx = false, rgb = false;
+  } convert;
+};
+
+/// Parses; Caffe's single-dash flags are taken too. Throws ConfigError for what it does not understand. `-help` and
+/// `-version` print and leave `verb` empty.
+Options parse_command_line(int count, char** arguments);
+
+}  // namespace cortado

@@ -1,0 +1,38 @@
+#pragma once
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "core/machine/machine_spec.h"
+
+namespace cortado {
+
+/// What every measuring verb prints: rows for people as an aligned table, and for programs as JSON
+/// {"header": {"machine": ..., "build": ..., "options": ...}, "rows": [...]}, one object per printed row.
+class Report {
+ public:
+  /// A column: the row's key, the table's heading, digits after the point for numbers.
+  struct Column {
+    std::string key, heading;
+    int digits = 2;
+  };
+  Report(std::vector<Column> columns, const MachineSpec& machine, nlohmann::json options);
+
+  /// A row's values by column key; keys without a column appear in the JSON only.
+  void add(nlohmann::json row) { rows_.push_back(std::move(row)); }
+
+  std::string table() const;
+  /// Throws FileError.
+  void write_json(const std::string& file) const;
+
+ private:
+  std::vector<Column> columns_;
+  nlohmann::json header_, rows_;
+};
+
+/// The machine as JSON, as reports and device_query show it.
+nlohmann::json to_json(const MachineSpec& machine);
+/// Version, compiler, backend and build type of this program.
+nlohmann::json build_description();
+
+}  // namespace cortado

@@ -1,0 +1,32 @@
+#include "app/session.h"
+
+#include "app/backend.h"
+#include "core/formats/caffe.pb.h"
+#include "core/formats/prototxt.h"
+#include "layers/all_layers.h"
+
+namespace cortado {
+
+Session::Session(const MpiJob& its_job)
+    : job(its_job),
+      processor(make_processor(0, its_job.own_cpus())),
+      group(processor->group(0)),
+      layers(all_layers()) {}
+
+NetOptions Session::net_options() const {
+  NetOptions options;
+  options.group = &group;
+  options.layers = &layers;
+  options.sources = &sources;
+  return options;
+}
+
+void read_net_for(const Options& options, const std::string& file, Phase phase, caffe::NetParameter& net) {
+  read_net(file, net);
+  auto& state = *net.mutable_state();
+  state.set_phase(phase == Phase::train ? caffe::TRAIN : caffe::TEST);
+  state.set_level(options.level);
+  for (const auto& stage : options.stages) state.add_stage(stage);
+}
+
+}  // namespace cortado

@@ -1,0 +1,37 @@
+#pragma once
+#include <memory>
+#include <string>
+
+#include "app/command_line.h"
+#include "comm/job.h"
+#include "core/net/net.h"
+#include "parallel_io/sources.h"
+
+namespace cortado {
+
+/// What every verb that builds a net needs: the job's ranks, this process's processor, the layer table, the readers.
+struct Session {
+  explicit Session(const MpiJob& job);
+
+  const MpiJob& job;
+  std::unique_ptr<Processor> processor;
+  CoreGroup& group;
+  LayerTable layers;
+  Sources sources;
+
+  NetOptions net_options() const;
+};
+
+/// Reads a net and sets its state from -phase, -level and -stage.
+void read_net_for(const Options& options, const std::string& file, Phase phase, caffe::NetParameter& net);
+
+/// The verbs. Each returns the exit code and throws Error for what it cannot do.
+int train(Session& session, const Options& options);
+int test(Session& session, const Options& options);
+int time(Session& session, const Options& options);
+int check(Session& session, const Options& options);
+int classify(Session& session, const Options& options);
+int device_query(Session& session, const Options& options);
+int convert(const Options& options);
+
+}  // namespace cortado

@@ -1,0 +1,198 @@
+#include <cstdio>
+#include <iostream>
+
+#include "app/progress_bar.h"
+#include "app/report.h"
+#include "app/session.h"
+#include "core/base/error.h"
+#include "core/base/log.h"
+#include "core/formats/caffe.pb.h"
+#include "core/formats/prototxt.h"
+#include "core/machine/limits/limits.h"
+#include "core/solver/solver.h"
+
+namespace cortado {
+namespace {
+
+/// Milliseconds of each layer, added up over iterations.
+struct LayerTimes {
+  std::vector<double> forward, backward;
+  double forward_sum = 0, backward_sum = 0;
+};
+
+/// A solver around the net, so that whole training iterations with their update can be timed; its rate is 0.
+caffe::SolverParameter solver_around(const caffe::NetParameter& net) {
+  caffe::SolverParameter parameter;
+  *parameter.mutable_net_param() = net;
+  parameter.mutable_net_param()->clear_state();
+  *parameter.mutable_train_state() = net.state();
+  parameter.set_base_lr(0);
+  parameter.set_lr_policy("fixed");
+  parameter.set_momentum(0.9F);
+  parameter.set_display(0);
+  parameter.set_snapshot_after_train(false);
+  return parameter;
+}
+
+double milliseconds(CoreGroup& group, const std::function<void()>& work) {
+  const auto before = group.record();
+  work();
+  const auto after = group.record();
+  return 1e3 * group.seconds_between(before, after);
+}
+
+LayerTimes time_layers(Net& net, CoreGroup& group, i64 iterations, bool with_backward) {
+  const auto& layers = net.layers();
+  LayerTimes times{std::vector<double>(layers.size()), std::vector<double>(layers.size())};
+  ProgressBar bar("timing layers");
+  for (i64 iteration = 0; iteration < iterations; ++iteration) {
+    net.run().pass = iteration;
+    const double start = times.forward_sum + times.backward_sum;
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      const double ms = milliseconds(group, [&] { net.forward(i, i + 1); });
+      times.forward[i] += ms;
+      times.forward_sum += ms;
+    }
+    if (with_backward) net.clear_gradients();
+    for (std::size_t i = with_backward ? layers.size() : 0; i-- > 0;) {
+      const double ms = milliseconds(group, [&] { net.backward(i, i + 1); });
+      times.backward[i] += ms;
+      times.backward_sum += ms;
+    }
+    group.wait();
+    CORTADO_LOG(info) << "Iteration: " << iteration + 1
+                      << " forward-backward time: " << times.forward_sum + times.backward_sum - start << " ms.";
+    bar.show(iteration + 1, iterations);
+  }
+  return times;
+}
+
+/// Caffe's lines, which its users' scripts read.
+void log_times(const Net& net, const LayerTimes& times, i64 iterations) {
+  const auto n = static_cast<double>(iterations);
+  CORTADO_LOG(info) << "Average time per layer: ";
+  for (std::size_t i = 0; i < net.layers().size(); ++i) {
+    char name[64];
+    std::snprintf(name, sizeof name, "%10s", net.layers()[i].layer->name().c_str());
+    CORTADO_LOG(info) << name << "\tforward: " << times.forward[i] / n << " ms.";
+    CORTADO_LOG(info) << name << "\tbackward: " << times.backward[i] / n << " ms.";
+  }
+  CORTADO_LOG(info) << "Average Forward pass: " << times.forward_sum / n << " ms.";
+  CORTADO_LOG(info) << "Average Backward pass: " << times.backward_sum / n << " ms.";
+  CORTADO_LOG(info) << "Average Forward-Backward: " << (times.forward_sum + times.backward_sum) / n << " ms.";
+  CORTADO_LOG(info) << "Total Time: " << times.forward_sum + times.backward_sum << " ms.";
+}
+
+/// Time over the time that the machine's limits allow: the longer of arithmetic and memory traffic. Traffic that a
+/// cache keeps makes shares above 100 % possible for small layers.
+double share_of_limit(double flops, double bytes, double ms, const Limits& limits) {
+  const double least = std::max(flops / limits.flops, bytes / limits.bandwidth);
+  return ms > 0 ? 100 * 1e3 * least / ms : 0;
+}
+
+void add_rows(Report& report, const Net& net, const LayerTimes& times, i64 iterations, bool with_backward,
+              const Limits& limits) {
+  for (std::size_t i = 0; i < net.layers().size(); ++i) {
+    const auto& entry = net.layers()[i];
+    const auto cost = entry.layer->cost(entry.bottom, entry.top);
+    const auto row = [&](const char* direction, double total_ms, double flops, double bytes) {
+      const double ms = total_ms / static_cast<double>(iterations);
+      report.add({{"layer", entry.layer->name()},
+                  {"type", entry.type},
+                  {"direction", direction},
+                  {"ms", ms},
+                  {"gflops", ms > 0 ? flops / ms / 1e6 : 0},
+                  {"gbytes_per_s", ms > 0 ? bytes / ms / 1e6 : 0},
+                  {"limit_share", share_of_limit(flops, bytes, ms, limits)}});
+    };
+    row("forward", times.forward[i], cost.forward_flops, cost.forward_bytes);
+    if (with_backward && entry.need_backward)
+      row("backward", times.backward[i], cost.backward_flops, cost.backward_bytes);
+  }
+}
+
+i64 batch_of(const Net& net) {
+  for (const auto& entry : net.layers())
+    for (const Blob* top : entry.top)
+      if (top->axes() > 0) return top->dim(0);
+  return 0;
+}
+
+}  // namespace
+
+int time(Session& session, const Options& options) {
+  const bool training = options.phase != "TEST";
+  caffe::NetParameter parameter;
+  read_net_for(options, options.model, training ? Phase::train : Phase::test, parameter);
+  std::unique_ptr<Solver> solver;  // for whole iterations; a net that is only tested needs none
+  std::unique_ptr<Net> tested;
+  if (training) {
+    SolverOptions with;
+    with.group = &session.group;
+    with.layers = &session.layers;
+    with.sources = &session.sources;
+    solver = std::make_unique<Solver>(solver_around(parameter), with);
+  } else {
+    tested = std::make_unique<Net>(parameter, session.net_options());
+  }
+  Net& net = training ? solver->net() : *tested;
+  if (!options.weights.empty()) {
+    caffe::NetParameter weights;
+    read_net(options.weights, weights);
+    net.copy_trained(weights);
+  }
+
+  CORTADO_LOG(info) << "Performing Forward";
+  net.forward();
+  CORTADO_LOG(info) << "Initial loss: " << net.loss();
+  if (training) {
+    CORTADO_LOG(info) << "Performing Backward";
+    net.clear_gradients();
+    net.backward();
+  }
+  session.group.wait();
+  const Limits limits = measure_limits(session.group);
+  CORTADO_LOG(info) << "*** Benchmark begins ***";
+  CORTADO_LOG(info) << "Testing for " << options.iterations << " iterations.";
+  const LayerTimes times = time_layers(net, session.group, options.iterations, training);
+  log_times(net, times, options.iterations);
+  double whole = 0;
+  if (training) {
+    const double total = milliseconds(session.group, [&] { solver->step(options.iterations); });
+    whole = total / static_cast<double>(options.iterations);
+    CORTADO_LOG(info) << "Average iteration with update: " << whole << " ms.";
+  } else {
+    whole = times.forward_sum / static_cast<double>(options.iterations);
+  }
+  CORTADO_LOG(info) << "*** Benchmark ends ***";
+
+  Report report({{"layer", "layer"},
+                 {"type", "type"},
+                 {"direction", "direction"},
+                 {"ms", "ms", 3},
+                 {"gflops", "Gflop/s", 1},
+                 {"gbytes_per_s", "GB/s", 1},
+                 {"limit_share", "% of limit", 1}},
+                session.group.spec(),
+                {{"model", options.model},
+                 {"iterations", options.iterations},
+                 {"limit_gflops", limits.flops / 1e9},
+                 {"limit_gbytes_per_s", limits.bandwidth / 1e9}});
+  add_rows(report, net, times, options.iterations, training, limits);
+  const i64 batch = batch_of(net);
+  const double rate = whole > 0 ? 1e3 * static_cast<double>(batch) / whole : 0;
+  report.add({{"layer", "whole iteration"},
+              {"type", net.name()},
+              {"direction", training ? "train" : "forward"},
+              {"ms", whole},
+              {"batch", batch},
+              {"images_per_s", rate}});
+  if (session.job.rank() != 0) return 0;
+  std::cout << report.table();
+  std::printf("limits measured: %.1f Gflop/s, %.1f GB/s\n", limits.flops / 1e9, limits.bandwidth / 1e9);
+  std::printf("%s batch %lld: %.1f images/s\n", net.name().c_str(), static_cast<long long>(batch), rate);
+  if (!options.json.empty()) report.write_json(options.json);
+  return 0;
+}
+
+}  // namespace cortado

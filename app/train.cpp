@@ -1,0 +1,58 @@
+#include <cstdio>
+
+#include "app/progress_bar.h"
+#include "app/session.h"
+#include "app/signal_actions.h"
+#include "comm/exchange/packed_allreduce.h"
+#include "core/base/error.h"
+#include "core/base/log.h"
+#include "core/formats/caffe.pb.h"
+#include "core/formats/prototxt.h"
+#include "core/solver/solver.h"
+
+namespace cortado {
+namespace {
+void log_machines(const Session& session) {
+  const auto all = session.job.gather(session.job.host() + ": " + session.group.spec().description);
+  for (std::size_t rank = 0; rank < all.size(); ++rank) CORTADO_LOG(info) << "Rank " << rank << " on " << all[rank];
+}
+
+void show(ProgressBar& bar, const SolverOptions::Progress& progress) {
+  char note[64];
+  std::snprintf(note, sizeof note, "%.0f images/s  loss %.4f", progress.images_per_second, progress.loss);
+  bar.show(progress.iteration, progress.max_iterations, note);
+}
+}  // namespace
+
+int train(Session& session, const Options& options) {
+  log_machines(session);
+  caffe::SolverParameter parameter;
+  read_solver(options.solver, parameter);
+  auto& state = *parameter.mutable_train_state();
+  state.set_level(options.level);
+  for (const auto& stage : options.stages) state.add_stage(stage);
+
+  SignalActions signals(
+      {parse_effect("sigint_effect", options.sigint_effect), parse_effect("sighup_effect", options.sighup_effect),
+       parse_effect("sigterm_effect", options.sigterm_effect), parse_effect("sigusr1_effect", options.sigusr1_effect)});
+  PackedAllreduce exchange(session.job.replicas(), session.group);
+  ProgressBar bar("training");
+  SolverOptions with;
+  with.group = &session.group;
+  with.layers = &session.layers;
+  with.sources = &session.sources;
+  with.replicas = &session.job.replicas();
+  with.exchange = &exchange;
+  with.action = [&] { return signals.take(); };
+  with.progress = [&](const SolverOptions::Progress& progress) { show(bar, progress); };
+
+  Solver solver(parameter, with);
+  if (!options.weights.empty()) solver.load_weights(options.weights);
+  if (!options.snapshot.empty()) solver.restore(options.snapshot);
+  CORTADO_LOG(info) << "Starting Optimization";
+  solver.solve();
+  CORTADO_LOG(info) << "Optimization Done.";
+  return 0;
+}
+
+}  // namespace cortado
