@@ -118,9 +118,13 @@ class Cpe {
   int lane() const { return launch_.lanes.current(); }
   int lanes() const { return launch_.lanes.count(); }
 
-  // Lanes. `meet`: all lanes reach the operation, then lane 0 goes on first. `enter` and `leave`: a lane loop.
+  // ---- lanes
+
+  /// All lanes reach the operation, then lane 0 goes on first. A violation if they are not at the same one.
   void meet(const Operation& operation);
+  /// A lane loop begins: the lane's iterations may set what `sets` says. Lanes need not have met.
   void enter(const Operation& operation, Loop::Sets sets);
+  /// A lane loop ends: all lanes have done their iterations when this returns.
   void leave();
   Loop& loop() { return me().loop; }
 
@@ -139,31 +143,45 @@ class Cpe {
   /// n bytes that all lanes see, for the terms of a fold or the answers of a predicate.
   char* exchange(i64 n);
 
-  // Items. `parity`: two lines are alive when the next one is fetched before the work on this one.
+  // ---- items
+
+  /// Lane 0 begins a line or tile. `parity` 0 or 1: two are alive when the next is fetched before the work on this one.
   Item* begin_item(const char* kind, i64 index, int parity);
+  /// Lane 0 ends one: all its outputs must have been put.
   void end_item(const Item& item);
   /// Called by every lane when the program ends.
   void end();
   Item& item() { return *me().item; }
+  /// The lane goes on with an item that has begun.
   void resume(Item* item) { me().item = item; }
   bool outside_items() { return me().item == &items_[0]; }
 
-  // Slots.
+  // ---- slots; done by lane 0 for all
+
+  /// The next slot of a booking, checked to be the plan's, large enough and free.
   Slot& take(Buf buf, Use use, i64 bytes, const char* operation);
+  /// Brings rows x cols elements of `element` bytes in, checked against bounds and what other items write.
   void input(Slot& slot, const void* p, i64 rows, i64 cols, i64 pitch, i64 element);
+  /// Makes the slot an output to there; with `update` its elements have values already.
   void output(Slot& slot, void* p, i64 rows, i64 cols, i64 pitch, i64 element, bool update);
+  /// Writes an output to memory and ends its generation; all elements must be set.
   void put(Slot& slot, std::uint32_t generation);
 
-  // Elements.
+  // ---- elements; by their number in the slot
+
   void check_live(const Slot& slot, std::uint32_t generation) const {
     if (slot.generation != generation) stale(slot, generation);
   }
+  /// The running lane is about to read one; `output`: by at().
   void read(Slot& slot, i64 element, bool output);
+  /// The running lane is about to set one; `block`: by its row and column.
   void write(Slot& slot, i64 row, i64 col, bool block);
 
-  // Tiles.
-  /// The range of bytes [low, high) that a tile operation may touch: throws unless one allocation holds it.
+  // ---- memory
+
+  /// Throws unless one allocation holds [low, high).
   void check_inside(const char* low, const char* high, i64 element, const char* what, const Slot& slot);
+  /// The current item reads or writes a run of memory for a tile, inside of what check_inside has seen.
   void touch_run(const char* first, i64 bytes, bool write, const Slot& slot);
 
   [[noreturn]] void violation(const std::string& what) const;
@@ -180,12 +198,17 @@ class Cpe {
   const Lane& me() const { return lanes_[static_cast<std::size_t>(lane())]; }
 
   [[noreturn]] void stale(const Slot& slot, std::uint32_t generation) const;
+  /// Whether the lane is where lane 0 is.
   void agree(const Operation& operation);
   void check_sets(const Slot& slot, i64 row, i64 col, bool block);
   /// The allocation around a byte that check_inside has found to be in one.
   Area& area_of(const char* p);
+  /// Notes that the current item touches a region; true if it had touched some of it the other way. Throws for
+  /// conflicts with other items.
   bool touch(const Region& region, bool write, const Slot& slot);
+  /// Ties a slot to a region inside of one allocation.
   void claim(Slot& slot, const void* p, i64 rows, i64 cols, i64 pitch, i64 element);
+  /// Two slots of the same memory get one record of who touches what.
   void share_tracks(Slot& slot, Slot& with);
   std::string name_of(std::uint32_t item) const;
 
