@@ -15,27 +15,12 @@ bool shares_node() {
   return false;
 }
 
-bool openblas_underrates() {
-#if defined(__x86_64__)
-  return __builtin_cpu_is("amd") != 0 && __builtin_cpu_supports("avx512f") != 0 &&
-         __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512dq") != 0 &&
-         __builtin_cpu_supports("avx512vl") != 0;
-#else
-  return false;
-#endif
-}
-
-bool set_if_absent(const char* name, const char* value) {
-  if (std::getenv(name) != nullptr) return false;
-  setenv(name, value, 0);
-  return true;
-}
 }  // namespace
 
 void settle_environment(char** arguments) {
-  bool changed = shares_node() && set_if_absent("OMP_WAIT_POLICY", "passive");
-  changed = (openblas_underrates() && set_if_absent("OPENBLAS_CORETYPE", "SkylakeX")) || changed;
-  if (changed) execv("/proc/self/exe", arguments);  // returns only if it cannot; then the defaults have to do
+  if (!shares_node() || std::getenv("OMP_WAIT_POLICY") != nullptr) return;
+  setenv("OMP_WAIT_POLICY", "passive", 0);
+  execv("/proc/self/exe", arguments);  // returns only if it cannot; then the default has to do
 }
 
 }  // namespace cortado
