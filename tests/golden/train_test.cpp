@@ -69,6 +69,15 @@ void compare_parameters(const H5File& file, const Net& net) {
   compare("param_final_sample", 97);
 }
 
+SolverOptions options_for(const LayerTable& layers, const Sources& sources) {
+  static const auto processor = make_processor();
+  SolverOptions options;
+  options.group = &processor->group(0);
+  options.layers = &layers;
+  options.sources = &sources;
+  return options;
+}
+
 class GoldenTraining : public ::testing::TestWithParam<GoldenCase> {};
 
 TEST_P(GoldenTraining, MatchesCaffe) {
@@ -81,13 +90,8 @@ TEST_P(GoldenTraining, MatchesCaffe) {
   const std::string no_layer = missing_layers(parameter.net_param(), layers), no_solver = missing_solver(parameter);
   if (!can_run(GetParam(), no_layer + (no_layer.empty() || no_solver.empty() ? "" : "; ") + no_solver)) return;
 
-  static const auto processor = make_processor();
   const Sources sources;
-  SolverOptions options;
-  options.group = &processor->group(0);
-  options.layers = &layers;
-  options.sources = &sources;
-  Solver solver(parameter, options);
+  Solver solver(parameter, options_for(layers, sources));
   fill_parameters(solver.net());
   for (std::size_t i = 0; i < losses.size(); ++i) {
     solver.step(1);
@@ -128,6 +132,27 @@ TEST(GoldenWeights, CaffesStateIsRead) {
   EXPECT_EQ(shape_of(state.history(0)), (Shape{20, 1, 5, 5}));
   caffe::NetParameter net;
   EXPECT_THROW(read_binary(golden_folder() + "/train/lenet.solverstate", net), FileError);
+}
+
+TEST(GoldenWeights, CaffesStateIsGoneOnWith) {
+  if (golden_folder().empty()) GTEST_SKIP();
+  const std::string stem = golden_folder() + "/train/lenet";
+  const H5File file(golden_folder() + "/train/lenet_sgd_inv.h5"), twin(stem + ".caffemodel.h5");
+  const TemporaryFolder folder;
+  const std::string data = std::filesystem::absolute(golden_folder() + "/train/" + file.text(".", "data")).string();
+  const auto parameter = solver_parameter(file, folder.write("list.txt", data + "\n"), 101);
+  const LayerTable layers = all_layers();
+  if (!missing_layers(parameter.net_param(), layers).empty()) GTEST_SKIP();
+  const Sources sources;
+  Solver solver(parameter, options_for(layers, sources));
+  solver.restore(stem + ".solverstate");
+  EXPECT_EQ(solver.iteration(), 100);
+  for (const Net::Learnable& learnable : solver.net().learnable())
+    EXPECT_EQ(learnable.blob->data_vector(),
+              twin.values("data/" + learnable.layer + "/" + std::to_string(learnable.index)));
+  const auto losses = file.values("loss");
+  solver.step(1);
+  EXPECT_LT(solver.last_loss(), double{losses[0]} / 2) << "trained weights, not fresh ones";
 }
 
 }  // namespace
