@@ -46,6 +46,8 @@ int train(Session& session, const Options& options) {
   with.action = [&] { return signals.take(); };
   with.progress = [&](const SolverOptions::Progress& progress) { show(bar, progress); };
 
+  // As in Caffe, either flag stands instead of the solver's own `weights`.
+  if (!options.weights.empty() || !options.snapshot.empty()) parameter.clear_weights();
   Solver solver(parameter, with);
   if (!options.weights.empty()) solver.load_weights(options.weights);
   if (!options.snapshot.empty()) solver.restore(options.snapshot);

@@ -1,4 +1,5 @@
-// Data-parallel training with the tree's own layers: n ranks with batch b / n against one rank with batch b.
+// Data-parallel training with the tree's own layers: n ranks with batch b / n
+// against one rank with batch b.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,10 +13,13 @@
 namespace cortado::test {
 namespace {
 constexpr int global_batch = 60;  // 1 to 5 ranks divide it
-constexpr const char* rates = "base_lr: 0.05 lr_policy: 'fixed' momentum: 0.9 weight_decay: 0.001 random_seed: 5 ";
+constexpr const char* rates =
+    "base_lr: 0.05 lr_policy: 'fixed' momentum: 0.9 "
+    "weight_decay: 0.001 random_seed: 5 ";
 
 std::string data(int batch) {
-  return "layer { name: 'data' type: 'ToyData' top: 'data' top: 'label' inner_product_param { num_output: 5 } "
+  return "layer { name: 'data' type: 'ToyData' top: 'data' top: 'label' "
+         "inner_product_param { num_output: 5 } "
          "dummy_data_param { shape { dim: " +
          std::to_string(batch) + " dim: 3 dim: 9 dim: 7 } } }";
 }
@@ -23,6 +27,14 @@ std::string data(int batch) {
 std::string convolution() {
   return R"(layer { name: 'conv' type: 'Convolution' bottom: 'data' top: 'conv' convolution_param {
     num_output: 6 kernel_size: 3 pad: 1 weight_filler { type: 'xavier' } bias_filler { type: 'constant' value: 0.1 } } })";
+}
+
+std::string batch_norm(const std::string& synchronised) {
+  return "layer { name: 'bn' type: 'BatchNorm' bottom: 'conv' top: 'conv' "
+         "batch_norm_param { synchronised: " +
+         synchronised +
+         " } } layer { name: 'scale' type: 'Scale' bottom: 'conv' top: 'conv' "
+         "scale_param { bias_term: true } }";
 }
 
 std::string head(const std::string& loss = "") {
@@ -52,7 +64,8 @@ class RealNetsTest : public ::testing::TestWithParam<std::string> {
     options.exchange = &exchange_;
     return options;
   }
-  /// Trains `rest` behind the data layer both ways and compares losses, weights and running statistics.
+  /// Trains `rest` behind the data layer both ways and compares losses, weights
+  /// and running statistics.
   void compare(const std::string& rest) {
     Solver one(solver_of(rates, data(global_batch) + rest), alone());
     Solver all(solver_of(rates, data(global_batch / job().size()) + rest), together());
@@ -80,7 +93,25 @@ TEST_P(RealNetsTest, CountValidLabelsOverAllRanks) {
   }
 }
 
-/// Each layer's programs have had their lanes checked; here that would only take time.
+TEST_P(RealNetsTest, SynchronisedBatchStatisticsEqualOneRank) {
+  if (!all_layers().has("BatchNorm") || !all_layers().has("Scale")) GTEST_SKIP() << "needs BatchNorm and Scale";
+  compare(convolution() + batch_norm("true") + head());
+}
+
+TEST_P(RealNetsTest, OwnBatchStatisticsAgreeAfterTests) {
+  if (!all_layers().has("BatchNorm") || !all_layers().has("Scale")) GTEST_SKIP() << "needs BatchNorm and Scale";
+  const std::string net = data(global_batch / job().size()) + convolution() + batch_norm("false") + head();
+  Solver solver(solver_of(rates + std::string("test_iter: 2 test_interval: 100"), net), together());
+  solver.step(3);
+  solver.test();
+  const auto values = parameters_of(solver.net());
+  auto roots = values;
+  job().replicas().from_root(roots.data(), static_cast<i64>(roots.size()));
+  EXPECT_EQ(values, roots) << "weights and running statistics are the same bits on every rank";
+}
+
+/// Each layer's programs have had their lanes checked; here that would only
+/// take time.
 std::vector<std::string> without_lanes() {
   auto names = backend_names();
   names.erase(std::remove(names.begin(), names.end(), "lanes"), names.end());
