@@ -1,6 +1,9 @@
 // The gate of the abstract machine: programs as different as a library of layers needs, on every backend of the build,
 // against plain loops. Each layer's own tests go deeper; this file is where a new backend starts.
+#include <cmath>
+
 #include "core/tensor/blob.h"
+#include "layers/all_layers.h"
 #include "layers/convolution/candidates.h"
 #include "layers/convolution/oracle.h"
 #include "layers/convolution/sizes.h"
@@ -153,6 +156,55 @@ TEST_P(GateTest, PoolingOfRowsThatExceedAScratchpad) {
   oracle::max_pool(shape, x->data_vector().data(), best, index);
   EXPECT_EQ(y->data_vector(), best);
   EXPECT_EQ(x->diff_vector(), oracle::max_pool_backward(shape, index, y->diff_vector().data()));
+}
+
+/// Batch statistics of channel `c` of x (n x channels x inner), and the means of dy and of dy times the normalised
+/// value.
+struct Moments {
+  double mean = 0, variance = 0, dy = 0, dy_y = 0;
+
+  Moments(const std::vector<float>& x, const std::vector<float>& slopes, const Shape& shape, i64 c) {
+    const i64 inner = shape[2] * shape[3], values = shape[0] * inner;
+    const auto average = [&](auto term) {
+      double sum = 0;
+      for (i64 i = 0; i < values; ++i)
+        sum += term(static_cast<std::size_t>((i / inner * shape[1] + c) * inner + i % inner));
+      return sum / static_cast<double>(values);
+    };
+    mean = average([&](std::size_t i) { return double{x[i]}; });
+    variance = average([&](std::size_t i) { return (x[i] - mean) * (x[i] - mean); });
+    dy = average([&](std::size_t i) { return double{slopes[i]}; });
+    dy_y = average([&](std::size_t i) { return slopes[i] * normalised(x[i]); });
+  }
+  double deviation() const { return std::sqrt(variance + 1e-5); }
+  double normalised(double x) const { return (x - mean) / deviation(); }
+};
+
+TEST_P(GateTest, BatchNormTraining) {
+  if (!all_layers().has("BatchNorm")) GTEST_SKIP() << "needs BatchNorm";
+  for (const Shape& shape : {Shape{1, 1, 1, 2}, Shape{3, 5, 7, 9}, Shape{4, 2, 33, 65}, Shape{70, 33, 1, 1}}) {
+    LayerRig rig(GetParam(), "name: 'b' type: 'BatchNorm'", {shape});
+    rig.fill_bottom(0, [](i64 i) { return 3 + noise(10, i); });  // a mean that squares would drown in
+    rig.forward();
+    rig.fill_top_diff(0, [](i64 i) { return noise(11, i); });
+    rig.backward();
+    const auto x = rig.bottom(0).data_vector(), dy = rig.top(0).diff_vector();
+    std::vector<float> y(x.size()), dx(x.size());
+    for (i64 c = 0; c < shape[1]; ++c) {
+      const Moments m(x, dy, shape, c);
+      const i64 inner = shape[2] * shape[3];
+      for (i64 i = 0; i < shape[0] * inner; ++i) {
+        const auto at = static_cast<std::size_t>((i / inner * shape[1] + c) * inner + i % inner);
+        const double normalised = m.normalised(x[at]);
+        y[at] = static_cast<float>(normalised);
+        dx[at] = static_cast<float>((dy[at] - m.dy - normalised * m.dy_y) / m.deviation());
+      }
+      // The first batch's mean is the running sum.
+      EXPECT_NEAR(rig.blob(0).data_vector()[static_cast<std::size_t>(c)], m.mean, 1e-4);
+    }
+    expect_near(rig.top(0).data_vector(), y, 1e-4f, 1e-4f);
+    expect_near(rig.bottom(0).diff_vector(), dx, 1e-4f, 1e-4f);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, GateTest, all_backends(), backend_name);
