@@ -143,9 +143,7 @@ void LayerRig::compare_gradient(const std::string& what, Blob& values, const std
     if (::testing::Test::HasFailure()) break;
   }
   values.write_data(host.data());
-  if (!::testing::Test::HasFailure()) {
-    EXPECT_GE(2 * compared, host.size()) << what << ": too many kinks";
-  }
+  if (!::testing::Test::HasFailure()) { EXPECT_GE(2 * compared, host.size()) << what << ": too many kinks"; }
 }
 
 }  // namespace cortado::test

@@ -1,0 +1,24 @@
+#pragma once
+#include "core/machine/core_group.h"
+
+namespace cortado {
+
+/// Work with one value per channel on arrays seen as outer x channels x inner; what BatchNorm and Scale share. All
+/// queue their programs.
+struct Channels {
+  i64 outer = 1, channels = 1, inner = 1;
+  i64 count() const { return outer * channels * inner; }
+
+  /// y = (x - shift) scale + bias; shift and bias may be null, y may be x.
+  void affine(CoreGroup& group, const float* x, const float* shift, const float* scale, const float* bias,
+              float* y) const;
+  /// mean and (biased) variance of each channel.
+  void moments(CoreGroup& group, const float* x, float* mean, float* variance) const;
+  /// plain = sum dy, product = sum dy x of each channel; `adds` to what is there.
+  void gradients(CoreGroup& group, const float* x, const float* dy, bool adds, float* plain, float* product) const;
+  /// dx = (dy - mean_dy - y mean_dy_y) inverse.
+  void normalise_backward(CoreGroup& group, const float* y, const float* dy, const float* mean_dy,
+                          const float* mean_dy_y, const float* inverse, float* dx) const;
+};
+
+}  // namespace cortado

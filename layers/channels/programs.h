@@ -1,0 +1,166 @@
+#pragma once
+#include "core/machine/math.h"
+#include "core/machine/program.h"
+
+namespace cortado {
+
+/// An array seen as outer x channels x inner, with one value per channel beside it; rows of `inner` are cut into
+/// blocks.
+struct ChannelRows {
+  i64 outer, channels, inner, block;
+  CORTADO_FN i64 blocks() const { return (inner + block - 1) / block; }
+  CORTADO_FN i64 lines() const { return outer * channels * blocks(); }
+  CORTADO_FN i64 channel(i64 line) const { return line / blocks() % channels; }
+  CORTADO_FN i64 offset(i64 line) const { return line / blocks() * inner + line % blocks() * block; }
+  CORTADO_FN i64 width(i64 line) const { return math::min(block, inner - line % blocks() * block); }
+  /// Block i of those that hold channel c.
+  CORTADO_FN i64 line_of(i64 c, i64 i) const { return (i / blocks() * channels + c) * blocks() + i % blocks(); }
+};
+
+/// y = (x - shift[c]) scale[c] + bias[c]; shift and bias may be null; y may be x.
+struct ChannelAffine {
+  static constexpr const char* label = "channel_affine";
+  ChannelRows s;
+  const float *x, *shift, *scale, *bias;
+  float* y;
+  Buf x_buf, shift_buf, scale_buf, bias_buf, y_buf;
+
+  template <class C>
+  CORTADO_FN void operator()(C& c) const {
+    const ChannelAffine p = *this;
+    c.lines(
+        p.s.lines(), Depth::two,
+        [&](i64 i) {
+          const i64 k = p.s.channel(i);
+          return both(
+              c.get(p.x_buf, p.x + p.s.offset(i), p.s.width(i)),
+              both(c.get(p.scale_buf, p.scale + k, 1), both(c.get(p.shift_buf, (p.shift ? p.shift : p.scale) + k, 1),
+                                                            c.get(p.bias_buf, (p.bias ? p.bias : p.scale) + k, 1))));
+        },
+        [&](i64 i, auto& in) {
+          const auto x = in.first;
+          const float scale = in.second.first[0];
+          const float shift = p.shift ? in.second.second.first[0] : 0.0f,
+                      bias = p.bias ? in.second.second.second[0] : 0.0f;
+          auto y = c.out(p.y_buf, p.y + p.s.offset(i), x.n);
+          c.each(x.n, [&](i64 j) { y.set(j, (x[j] - shift) * scale + bias); });
+          c.put(y);
+        });
+  }
+};
+
+/// mean[c], and variance[c] = mean of (x - mean[c])^2 in a second pass over the channel, which keeps float accurate. A
+/// line is a channel, so sums have one order.
+struct ChannelMoments {
+  static constexpr const char* label = "channel_moments";
+  ChannelRows s;
+  const float* x;
+  float *mean, *variance;
+  Buf x_buf, mean_buf, variance_buf;
+
+  template <class C>
+  CORTADO_FN void operator()(C& c) const {
+    const ChannelMoments p = *this;
+    c.lines(
+        p.s.channels, Depth::one, [&](i64 k) { return k; },
+        [&](i64 k, i64&) {
+          const double n = static_cast<double>(p.s.outer * p.s.inner);
+          const float mean = static_cast<float>(p.sum(c, k, [](float v) { return v; }) / n);
+          const double squares = p.sum(c, k, [mean](float v) { return (v - mean) * (v - mean); });
+          auto m = c.out(p.mean_buf, p.mean + k, 1);
+          auto v = c.out(p.variance_buf, p.variance + k, 1);
+          c.once([&] {
+            m.set(0, mean);
+            v.set(0, static_cast<float>(squares / n));
+          });
+          c.put(m);
+          c.put(v);
+        });
+  }
+
+ private:
+  template <class C, class F>
+  CORTADO_FN double sum(C& c, i64 k, F f) const {
+    const ChannelMoments& p = *this;
+    double total = 0;
+    c.pipeline(
+        p.s.outer * p.s.blocks(), Depth::two,
+        [&](i64 i) { return c.get(p.x_buf, p.x + p.s.offset(p.s.line_of(k, i)), p.s.width(p.s.line_of(k, i))); },
+        [&](i64, auto& x) {
+          total += c.fold(
+              x.n, 0.0f, [](float a, float b) { return a + b; }, [&](i64 j) { return f(x[j]); });
+        });
+    return total;
+  }
+};
+
+/// plain[c] = sum dy and product[c] = sum dy x over each channel; added to what is there if `adds`.
+struct ChannelGradients {
+  static constexpr const char* label = "channel_gradients";
+  ChannelRows s;
+  const float *x, *dy;
+  float *plain, *product;
+  bool adds;
+  Buf x_buf, dy_buf, plain_buf, product_buf;
+
+  template <class C>
+  CORTADO_FN void operator()(C& c) const {
+    const ChannelGradients p = *this;
+    c.lines(
+        p.s.channels, Depth::one, [&](i64 k) { return k; },
+        [&](i64 k, i64&) {
+          double plain = 0, product = 0;
+          const auto add = [](float a, float b) { return a + b; };
+          c.pipeline(
+              p.s.outer * p.s.blocks(), Depth::two,
+              [&](i64 i) {
+                const i64 at = p.s.offset(p.s.line_of(k, i)), n = p.s.width(p.s.line_of(k, i));
+                return both(c.get(p.x_buf, p.x + at, n), c.get(p.dy_buf, p.dy + at, n));
+              },
+              [&](i64, auto& in) {
+                const auto x = in.first, dy = in.second;
+                plain += c.fold(x.n, 0.0f, add, [&](i64 j) { return dy[j]; });
+                product += c.fold(x.n, 0.0f, add, [&](i64 j) { return dy[j] * x[j]; });
+              });
+          auto a = c.update(p.plain_buf, p.plain + k, 1);
+          auto b = c.update(p.product_buf, p.product + k, 1);
+          c.once([&] {
+            a.set(0, (p.adds ? a.at(0) : 0.0f) + static_cast<float>(plain));
+            b.set(0, (p.adds ? b.at(0) : 0.0f) + static_cast<float>(product));
+          });
+          c.put(a);
+          c.put(b);
+        });
+  }
+};
+
+/// dx = (dy - mean_dy[c] - y mean_dy_y[c]) inverse[c], y being the normalised values; dx may be dy.
+struct NormaliseBackward {
+  static constexpr const char* label = "batch_norm_backward";
+  ChannelRows s;
+  const float *y, *dy, *mean_dy, *mean_dy_y, *inverse;
+  float* dx;
+  Buf y_buf, dy_buf, a_buf, b_buf, c_buf, dx_buf;
+
+  template <class C>
+  CORTADO_FN void operator()(C& c) const {
+    const NormaliseBackward p = *this;
+    c.lines(
+        p.s.lines(), Depth::two,
+        [&](i64 i) {
+          const i64 k = p.s.channel(i), at = p.s.offset(i), n = p.s.width(i);
+          return both(both(c.get(p.y_buf, p.y + at, n), c.get(p.dy_buf, p.dy + at, n)),
+                      both(c.get(p.a_buf, p.mean_dy + k, 1),
+                           both(c.get(p.b_buf, p.mean_dy_y + k, 1), c.get(p.c_buf, p.inverse + k, 1))));
+        },
+        [&](i64 i, auto& in) {
+          const auto y = in.first.first, dy = in.first.second;
+          const float a = in.second.first[0], b = in.second.second.first[0], inverse = in.second.second.second[0];
+          auto dx = c.out(p.dx_buf, p.dx + p.s.offset(i), y.n);
+          c.each(y.n, [&](i64 j) { dx.set(j, (dy[j] - a - y[j] * b) * inverse); });
+          c.put(dx);
+        });
+  }
+};
+
+}  // namespace cortado

@@ -1,0 +1,59 @@
+#include "layers/concat/concat.h"
+
+#include "core/formats/caffe.pb.h"
+#include "layers/concat/programs.h"
+
+namespace cortado {
+namespace {
+void copy_rows(CoreGroup& group, const float* from, i64 from_pitch, float* to, i64 to_pitch, i64 rows, i64 width) {
+  CopyRows p{from, to, rows, width, from_pitch, to_pitch, line_elements(group.spec(), width, 3), {}, {}};
+  PlanBuilder book(group.spec());
+  p.from_buf = book.line("from", p.block * 4, Depth::two);
+  p.to_buf = book.line("to", p.block * 4, 1);
+  group.launch(p, book.plan(rows * ((width + p.block - 1) / p.block)));
+}
+}  // namespace
+
+void ConcatLayer::reshape(const Blobs& bottom, const Blobs& top) {
+  const auto& p = parameter().concat_param();
+  if (p.has_axis() && p.has_concat_dim()) bad_config("give axis or concat_dim, not both");
+  axis_ = bottom[0]->canonical_axis(p.has_concat_dim() ? static_cast<int>(p.concat_dim()) : p.axis());
+  Shape shape = bottom[0]->shape();
+  const auto axis = static_cast<std::size_t>(axis_);
+  for (const Blob* b : bottom) {
+    Shape other = b->shape();
+    if (other.size() == shape.size()) other[axis] = shape[axis];
+    if (other != shape)
+      bad_shape("bottoms of shapes " + to_string(shape) + " and " + to_string(b->shape()) +
+                " differ in more than axis " + std::to_string(axis_));
+  }
+  shape[axis] = 0;
+  for (const Blob* b : bottom) shape[axis] += b->dim(axis_);
+  top[0]->reshape(shape);
+}
+
+void ConcatLayer::forward(const Blobs& bottom, const Blobs& top) {
+  float* to = top[0]->mutable_data();
+  for (const Blob* b : bottom) {
+    copy_rows(group(), b->data(), b->count(axis_), to, top[0]->count(axis_), b->count(0, axis_), b->count(axis_));
+    to += b->count(axis_);
+  }
+}
+
+void ConcatLayer::backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
+  const float* from = top[0]->diff();
+  for (std::size_t i = 0; i < bottom.size(); ++i) {
+    Blob& b = *bottom[i];
+    if (propagate_down[i])
+      copy_rows(group(), from, top[0]->count(axis_), b.mutable_diff(), b.count(axis_), b.count(0, axis_),
+                b.count(axis_));
+    from += b.count(axis_);
+  }
+}
+
+Layer::Cost ConcatLayer::cost(const Blobs&, const Blobs& top) const {
+  const auto n = static_cast<double>(top[0]->count());
+  return {0, 0, 8 * n, 8 * n};
+}
+
+}  // namespace cortado

@@ -1,0 +1,24 @@
+#pragma once
+#include "core/net/layer.h"
+
+namespace cortado {
+
+/// Caffe's Eltwise: product, sum with coefficients, or maximum of two or more bottoms of one shape. The product's
+/// gradient multiplies the other bottoms (Caffe's stable way) whatever stable_prod_grad says: dividing by the input
+/// fails at 0.
+class EltwiseLayer : public Layer {
+ public:
+  using Layer::Layer;
+  Arity bottoms() const override { return {2, -1}; }
+  void setup(const Blobs& bottom, const Blobs& top) override;
+  void reshape(const Blobs& bottom, const Blobs& top) override;
+  void forward(const Blobs& bottom, const Blobs& top) override;
+  void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) override;
+  Cost cost(const Blobs& bottom, const Blobs& top) const override;
+
+ private:
+  float coefficient(std::size_t i) const;
+  std::unique_ptr<Blob> index_;  // of the bottom that was largest
+};
+
+}  // namespace cortado

@@ -1,0 +1,54 @@
+#pragma once
+#include "core/machine/math.h"
+#include "core/machine/program.h"
+
+namespace cortado {
+
+enum class PairOperation { weighted_sum, product, larger, where_index };
+
+/// One step over two arrays, element by element; y may be a. weighted_sum: y = wa a + wb b. product: y = a b. larger: y
+/// is the larger of a and b, and index says whose it is: `which` where b wins (strictly, unless `first`, where b wins
+/// ties and a's index is 0). where_index: y = a where index is `which`, else 0.
+struct PairStep {
+  static constexpr const char* label = "eltwise";
+  PairOperation operation;
+  const float *a, *b;
+  float *y, *index;
+  float wa, wb, which;
+  bool first;
+  i64 n, block;
+  Buf a_buf, b_buf, y_buf, index_buf;
+
+  template <class C>
+  CORTADO_FN void operator()(C& c) const {
+    const PairStep p = *this;
+    c.lines((p.n + p.block - 1) / p.block, Depth::two,
+            [&](i64 i) {
+              const i64 n = math::min(p.block, p.n - i * p.block);
+              return both(c.get(p.a_buf, p.a + i * p.block, n), c.get(p.b_buf, p.b + i * p.block, n));
+            },
+            [&](i64 i, auto& in) {
+              const auto a = in.first, b = in.second;
+              auto y = c.out(p.y_buf, p.y + i * p.block, a.n);
+              const float wa = p.wa, wb = p.wb, which = p.which;
+              if (p.operation == PairOperation::weighted_sum)
+                c.each(a.n, [&](i64 j) { y.set(j, wa * a[j] + wb * b[j]); });
+              if (p.operation == PairOperation::product) c.each(a.n, [&](i64 j) { y.set(j, a[j] * b[j]); });
+              if (p.operation == PairOperation::where_index)
+                c.each(a.n, [&](i64 j) { y.set(j, math::select(b[j] == which, a[j], 0.0f)); });
+              if (p.operation == PairOperation::larger) {
+                auto index = c.update(p.index_buf, p.index + i * p.block, a.n);
+                const bool first = p.first;
+                c.each(a.n, [&](i64 j) {
+                  const bool wins = first ? !(a[j] > b[j]) : b[j] > a[j];
+                  y.set(j, math::select(wins, b[j], a[j]));
+                  index.set(j, math::select(wins, which, first ? 0.0f : index.at(j)));
+                });
+                c.put(index);
+              }
+              c.put(y);
+            });
+  }
+};
+
+}  // namespace cortado

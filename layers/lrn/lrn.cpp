@@ -1,0 +1,76 @@
+#include "layers/lrn/lrn.h"
+
+#include <algorithm>
+
+#include "core/formats/caffe.pb.h"
+#include "layers/lrn/programs.h"
+
+namespace cortado {
+
+void LrnLayer::setup(const Blobs&, const Blobs&) {
+  if (parameter().lrn_param().local_size() % 2 == 0)
+    bad_config("local_size must be odd, it is " + std::to_string(parameter().lrn_param().local_size()));
+  scale_ = std::make_unique<Blob>(group());
+}
+
+void LrnLayer::reshape(const Blobs& bottom, const Blobs& top) {
+  if (bottom[0]->axes() != 4) bad_shape("expects N x C x H x W, the bottom has shape " + to_string(bottom[0]->shape()));
+  top[0]->reshape(bottom[0]->shape());
+  scale_->reshape(bottom[0]->shape());
+}
+
+/// Blocks such that `arrays` of them fit a scratchpad.
+LrnShape LrnLayer::cut(const Blob& bottom, i64 arrays) const {
+  const auto& p = parameter().lrn_param();
+  const bool across = p.norm_region() == caffe::LRNParameter::ACROSS_CHANNELS;
+  const auto n = static_cast<i64>(p.local_size());
+  LrnShape s{across,
+             bottom.dim(0),
+             bottom.dim(1),
+             bottom.dim(2),
+             bottom.dim(3),
+             1,
+             (n - 1) / 2,
+             p.alpha() / static_cast<float>(across ? n : n * n),
+             across ? p.k() : 1,
+             p.beta()};
+  const i64 floats = group().spec().scratch_bytes / 4 / arrays - 32;  // bookings are rounded up
+  if (across)
+    s.block = std::clamp<i64>(floats / s.channels, 1, std::max<i64>(1, std::min<i64>(s.plane(), 256)));
+  else
+    s.block = std::clamp<i64>(floats / s.width - 2 * s.reach, 1, s.height);
+  return s;
+}
+
+void LrnLayer::forward(const Blobs& bottom, const Blobs& top) {
+  LrnForward p{cut(*bottom[0], 4), bottom[0]->data(), scale_->mutable_data(), top[0]->mutable_data(), {}, {}, {}};
+  const i64 own = 4 * (p.s.across ? p.s.channels * p.s.block : p.s.block * p.s.width);
+  const i64 read = p.s.across ? own : 4 * std::min(p.s.height, p.s.block + 2 * p.s.reach) * p.s.width;
+  PlanBuilder book(group().spec());
+  p.x_buf = book.line("x", read, Depth::two);
+  p.scale_buf = book.line("scale", own, 1);
+  p.y_buf = book.line("y", own, 1);
+  group().launch(p, book.plan(p.s.lines()));
+}
+
+void LrnLayer::backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
+  if (!propagate_down[0]) return;
+  LrnBackward p{
+      cut(*bottom[0], 7), bottom[0]->data(), scale_->data(), top[0]->diff(), bottom[0]->mutable_diff(), {}, {}, {}, {}};
+  const i64 own = 4 * (p.s.across ? p.s.channels * p.s.block : p.s.block * p.s.width);
+  const i64 read = p.s.across ? own : 4 * std::min(p.s.height, p.s.block + 2 * p.s.reach) * p.s.width;
+  PlanBuilder book(group().spec());
+  p.x_buf = book.line("x", read, Depth::two);
+  p.scale_buf = book.line("scale", read, Depth::two);
+  p.dy_buf = book.line("dy", read, Depth::two);
+  p.dx_buf = book.line("dx", own, 1);
+  group().launch(p, book.plan(p.s.lines()));
+}
+
+Layer::Cost LrnLayer::cost(const Blobs& bottom, const Blobs&) const {
+  const double n = static_cast<double>(bottom[0]->count()),
+               size = static_cast<double>(parameter().lrn_param().local_size());
+  return {n * (2 * size + 40), n * (43 * size + 40), 12 * n, 16 * n};
+}
+
+}  // namespace cortado

@@ -1,0 +1,24 @@
+#pragma once
+#include "core/net/layer.h"
+
+namespace cortado {
+
+struct LrnShape;
+
+/// Caffe's LRN. Across channels: y = x / (k + alpha / n * sum of squares over n channels)^beta. Within a channel: the
+/// same with 1 for k and the n x n pixels around each for the channels, alpha / n^2. n is local_size, odd.
+class LrnLayer : public Layer {
+ public:
+  using Layer::Layer;
+  void setup(const Blobs& bottom, const Blobs& top) override;
+  void reshape(const Blobs& bottom, const Blobs& top) override;
+  void forward(const Blobs& bottom, const Blobs& top) override;
+  void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) override;
+  Cost cost(const Blobs& bottom, const Blobs& top) const override;
+
+ private:
+  LrnShape cut(const Blob& bottom, i64 arrays) const;
+  std::unique_ptr<Blob> scale_;
+};
+
+}  // namespace cortado

@@ -1,0 +1,74 @@
+#include "layers/scale/scale.h"
+
+#include "core/formats/caffe.pb.h"
+
+namespace cortado {
+
+void ScaleLayer::setup(const Blobs& bottom, const Blobs&) {
+  const auto& p = parameter().scale_param();
+  Shape shape = bottom.size() > 1 ? bottom[1]->shape() : Shape{};
+  if (bottom.size() == 1) {
+    const int axis = bottom[0]->canonical_axis(p.axis());
+    const int axes = p.num_axes() == -1 ? bottom[0]->axes() - axis : p.num_axes();
+    if (axes < 0 || axis + axes > bottom[0]->axes())
+      bad_config("num_axes " + std::to_string(p.num_axes()) + " from axis " + std::to_string(axis) +
+                 " exceeds the bottom's shape " + to_string(bottom[0]->shape()));
+    shape.assign(bottom[0]->shape().begin() + axis, bottom[0]->shape().begin() + axis + axes);
+    caffe::FillerParameter one;
+    one.set_value(1);
+    add_parameter(shape, p.has_filler() ? p.filler() : one);
+  }
+  if (p.bias_term()) add_parameter(shape, p.bias_filler());
+  input_ = std::make_unique<Blob>(group());
+  unused_ = std::make_unique<Blob>(group());
+}
+
+void ScaleLayer::reshape(const Blobs& bottom, const Blobs& top) {
+  const Blob& scale = bottom.size() > 1 ? *bottom[1] : *blobs()[0];
+  const int axis = scale.axes() == 0 ? 0 : bottom[0]->canonical_axis(parameter().scale_param().axis());
+  bool fits = axis + scale.axes() <= bottom[0]->axes();
+  for (int d = 0; fits && d < scale.axes(); ++d) fits = scale.dim(d) == bottom[0]->dim(axis + d);
+  if (!fits)
+    bad_shape("a scale of shape " + to_string(scale.shape()) + " does not lie in the bottom's " +
+              to_string(bottom[0]->shape()) + " from axis " + std::to_string(axis));
+  shape_ = {bottom[0]->count(0, axis), scale.count(), bottom[0]->count(axis + scale.axes())};
+  if (bottom[0] == top[0]) input_->reshape(bottom[0]->shape());
+  unused_->reshape(scale.shape());
+  top[0]->reshape(bottom[0]->shape());
+}
+
+void ScaleLayer::forward(const Blobs& bottom, const Blobs& top) {
+  const Blob& scale = bottom.size() > 1 ? *bottom[1] : *blobs()[0];
+  if (bottom[0] == top[0])
+    group().copy(input_->mutable_data(), bottom[0]->data(),
+                 static_cast<std::size_t>(bottom[0]->count()) * sizeof(float));
+  const float* const bias = parameter().scale_param().bias_term() ? blobs().back()->data() : nullptr;
+  shape_.affine(group(), bottom[0]->data(), nullptr, scale.data(), bias, top[0]->mutable_data());
+}
+
+void ScaleLayer::backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
+  const bool given = bottom.size() > 1, biased = parameter().scale_param().bias_term();
+  const bool want_scale = given ? propagate_down[1] : param_propagate_down(0);
+  const bool want_bias = biased && param_propagate_down(blobs().size() - 1);
+  const float* const dy = top[0]->diff();
+  const float* const x = bottom[0] == top[0] ? input_->data() : bottom[0]->data();
+  if (want_scale || want_bias) {
+    float* const bias = want_bias ? blobs().back()->mutable_diff() : unused_->mutable_data();
+    float* const scale = !want_scale ? unused_->mutable_diff()
+                         : given     ? bottom[1]->mutable_diff()
+                                     : blobs()[0]->mutable_diff();
+    // Parameters' gradients are added, bottoms' are written.
+    if (given && want_scale) bottom[1]->zero_diff();
+    shape_.gradients(group(), x, dy, true, bias, scale);
+  }
+  if (propagate_down[0])
+    shape_.affine(group(), dy, nullptr, given ? bottom[1]->data() : blobs()[0]->data(), nullptr,
+                  bottom[0]->mutable_diff());
+}
+
+Layer::Cost ScaleLayer::cost(const Blobs& bottom, const Blobs&) const {
+  const auto n = static_cast<double>(bottom[0]->count());
+  return {2 * n, 5 * n, 8 * n, 16 * n};
+}
+
+}  // namespace cortado

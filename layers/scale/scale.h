@@ -1,0 +1,25 @@
+#pragma once
+#include "core/net/layer.h"
+#include "layers/channels/channels.h"
+
+namespace cortado {
+
+/// Caffe's Scale: y = x times a scale whose shape is num_axes of the bottom's axes from `axis` on, repeated over the
+/// others, plus a bias of that shape with bias_term. The scale is learned, or is the second bottom. May run in place.
+class ScaleLayer : public Layer {
+ public:
+  using Layer::Layer;
+  Arity bottoms() const override { return {1, 2}; }
+  bool can_run_in_place() const override { return true; }
+  void setup(const Blobs& bottom, const Blobs& top) override;
+  void reshape(const Blobs& bottom, const Blobs& top) override;
+  void forward(const Blobs& bottom, const Blobs& top) override;
+  void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) override;
+  Cost cost(const Blobs& bottom, const Blobs& top) const override;
+
+ private:
+  Channels shape_;
+  std::unique_ptr<Blob> input_, unused_;  // the input of an in-place run; sums that nobody asked for
+};
+
+}  // namespace cortado
