@@ -1,0 +1,154 @@
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "core/base/error.h"
+#include "parallel_io/convert.h"
+#include "parallel_io/digits.h"
+#include "parallel_io/hdf5_list.h"
+#include "parallel_io/idx.h"
+#include "tests/support/temporary_folder.h"
+
+namespace cortado::test {
+namespace {
+
+/// Samples 100 f + i in file f, each two values and a label.
+void write_file(const std::string& name, int file, i64 samples) {
+  hdf5::Writer writer(name);
+  const auto data = writer.add("data", samples, {2}, hdf5::Writer::Type::float32),
+             label = writer.add("label", samples, {}, hdf5::Writer::Type::uint8);
+  std::vector<float> values, labels;
+  for (i64 i = 0; i < samples; ++i) {
+    values.push_back(static_cast<float>(100 * file + i));
+    values.push_back(-values.back());
+    labels.push_back(static_cast<float>(i));
+  }
+  writer.write(data, 0, samples, values.data());
+  writer.write(label, 0, samples, labels.data());
+  writer.finish();
+}
+
+std::string message_of(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const Error& error) { return error.what(); }
+  return "no error";
+}
+void expect_says(const std::string& message, const std::string& part) {
+  EXPECT_NE(message.find(part), std::string::npos) << message;
+}
+
+TEST(Hdf5List, ReadsAnySamplesAcrossFilesCachedOrNot) {
+  const TemporaryFolder folder;
+  write_file(folder.file("a.h5"), 1, 3);
+  write_file(folder.file("b.h5"), 2, 1);
+  write_file(folder.file("c.h5"), 3, 4);
+  const auto list = folder.write("list.txt", "a.h5\nb.h5\r\n\nc.h5\n");
+  for (const i64 cache : {i64{0}, Hdf5List::default_cache_bytes}) {
+    Hdf5List source(list, {"data", "label"}, cache);
+    ASSERT_EQ(source.samples(), 8);
+    const std::vector<i64> wanted = {2, 3, 4, 5, 0, 7, 7};
+    std::vector<float> data(14), label(7);
+    source.read(wanted.data(), 7, {data.data(), label.data()});
+    EXPECT_EQ(label, (std::vector<float>{2, 0, 0, 1, 0, 3, 3}));
+    for (std::size_t i = 0; i < 7; ++i) EXPECT_EQ(data[2 * i], -data[2 * i + 1]);
+    EXPECT_EQ(data[0], 102);
+    EXPECT_EQ(data[2], 200);
+    EXPECT_EQ(data[4], 300);
+    EXPECT_EQ(data[12], 303);
+  }
+}
+
+TEST(Hdf5List, MistakesNameTheFile) {
+  const TemporaryFolder folder;
+  write_file(folder.file("a.h5"), 1, 3);
+  const auto open = [](const std::string& list, const std::vector<std::string>& fields) {
+    return message_of([&] { Hdf5List(list, fields, 0); });
+  };
+  expect_says(open(folder.file("absent.txt"), {"data"}), "absent.txt");
+  expect_says(open(folder.write("empty.txt", "\n"), {"data"}), "lists no files");
+  expect_says(open(folder.write("gone.txt", "gone.h5\n"), {"data"}), "gone.h5");
+  expect_says(open(folder.write("list.txt", "a.h5\n"), {"image"}), "it has: data, label");
+  folder.write("text.h5", "this is no HDF5 file");
+  expect_says(open(folder.write("text.txt", "text.h5\n"), {"data"}), "text.h5");
+  std::filesystem::copy_file(folder.file("a.h5"), folder.file("cut.h5"));
+  std::filesystem::resize_file(folder.file("cut.h5"), 700);
+  expect_says(open(folder.write("cut.txt", "cut.h5\n"), {"data"}), "cut.h5");
+}
+
+TEST(Hdf5Writer, LeavesNothingUnlessFinished) {
+  const TemporaryFolder folder;
+  { hdf5::Writer writer(folder.file("a.h5")); }
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+  EXPECT_THROW(hdf5::Writer(folder.file("no/such/a.h5")), FileError);
+}
+
+TEST(Idx, RoundTripAndTruncation) {
+  const TemporaryFolder folder;
+  const IdxArray array{{2, 3, 4}, std::vector<std::uint8_t>(24, 7)};
+  write_idx(folder.file("a"), array);
+  const IdxArray back = read_idx(folder.file("a"));
+  EXPECT_EQ(back.shape, array.shape);
+  EXPECT_EQ(back.values, array.values);
+  std::filesystem::resize_file(folder.file("a"), 30);
+  expect_says(message_of([&] { read_idx(folder.file("a")); }), "ends too early");
+  expect_says(message_of([&] { read_idx(folder.write("b", "not an IDX file at all")); }), "is not an IDX file");
+}
+
+TEST(Digits, AreReproducibleAndDiffer) {
+  EXPECT_EQ(draw_digit(1, 17).values, draw_digit(1, 17).values);
+  EXPECT_NE(draw_digit(1, 17).values, draw_digit(2, 17).values);
+  EXPECT_NE(draw_digit(1, 17).values, draw_digit(1, 27).values);
+}
+
+TEST(Convert, DigitsToHdf5AndByIdxAreTheSame) {
+  const TemporaryFolder folder;
+  DigitOptions digits;
+  digits.train = 30, digits.test = 10;
+  ConvertOptions direct, idx, through;
+  direct.to = folder.file("direct"), idx.to = folder.file("idx"), through.to = folder.file("through");
+  convert_digits(digits, direct);
+  digits.idx = true;
+  convert_digits(digits, idx);
+  convert_mnist(idx.to, through);
+  for (const char* split : {"train", "test"}) {
+    std::vector<std::vector<float>> read;
+    for (const auto& to : {direct.to, through.to}) {
+      Hdf5List source(to + "/" + split + ".txt", {"data", "label"}, 0);
+      EXPECT_EQ(source.fields()[0].sample_shape, (Shape{1, 28, 28}));
+      std::vector<i64> all(static_cast<std::size_t>(source.samples()));
+      for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<i64>(i);
+      read.emplace_back(all.size() * 784);
+      std::vector<float> labels(all.size());
+      source.read(all.data(), source.samples(), {read.back().data(), labels.data()});
+      EXPECT_EQ(labels[3], 3);
+    }
+    EXPECT_EQ(read[0], read[1]);
+  }
+}
+
+TEST(Convert, RealMnist) {
+  const char* data = std::getenv("CORTADO_DATA");
+  if (data == nullptr) GTEST_SKIP() << "not run: CORTADO_DATA names no folder with mnist/";
+  const IdxArray images = read_idx(std::string(data) + "/mnist/t10k-images-idx3-ubyte.gz");
+  EXPECT_EQ(images.shape, (Shape{10000, 28, 28}));
+  const IdxArray labels = read_idx(std::string(data) + "/mnist/t10k-labels-idx1-ubyte.gz");
+  EXPECT_EQ(std::vector<std::uint8_t>(labels.values.begin(), labels.values.begin() + 5),
+            (std::vector<std::uint8_t>{7, 2, 1, 0, 4}));
+}
+
+TEST(Images, WhatIsNoImageIsNamed) {
+  const TemporaryFolder folder;
+  expect_says(message_of([&] { read_image(folder.write("a.jpg", "hello")); }), "neither a JPEG nor a PNG");
+  expect_says(message_of([&] { read_image(folder.write("b.jpg", "\xFF\xD8\xFF broken")); }), "b.jpg");
+}
+
+TEST(Images, ResizeKeepsConstantsAndIdentity) {
+  const Image image{1, 2, 3, {9, 9, 9, 9, 9, 9}};
+  EXPECT_EQ(resize(image, 2, 3).values, image.values);
+  EXPECT_EQ(resize(image, 5, 7).values, std::vector<std::uint8_t>(35, 9));
+}
+
+}  // namespace
+}  // namespace cortado::test
