@@ -36,7 +36,7 @@ std::vector<float> mean_of(const Options::Classify& c, i64 channels) {
     const auto values = values_of(proto, c.mean_file);
     const Shape shape = shape_of(proto);
     const i64 planes = shape.size() < 3 ? 0 : shape[shape.size() - 3];
-    if (planes != channels)
+    if (planes != channels || channels < 1)
       throw FileError(c.mean_file,
                       "has " + std::to_string(planes) + " channels, the net takes " + std::to_string(channels));
     const auto plane = static_cast<std::ptrdiff_t>(values.size()) / channels;

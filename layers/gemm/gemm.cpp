@@ -12,7 +12,8 @@ struct Tiles {
   i64 m, n, k;
 };
 
-i64 round_up(i64 n, i64 to) { return (n + to - 1) / to * to; }
+i64 ceil_div(i64 n, i64 by) { return (n + by - 1) / by; }
+i64 round_up(i64 n, i64 to) { return ceil_div(n, to) * to; }
 
 void book(PlanBuilder& builder, const Tiles& t, Gemm<float>& program) {
   constexpr i64 element = sizeof(float);
@@ -42,8 +43,8 @@ Tiles choose_tiles(const MachineSpec& spec, const Gemm<float>& g) {
         if (!builder.fits()) continue;
         const i64 blocks = g.count * ((g.m + t.m * spec.mesh_rows - 1) / (t.m * spec.mesh_rows)) *
                            ((g.n + t.n * spec.mesh_cols - 1) / (t.n * spec.mesh_cols));
-        const double rounds = static_cast<double>((blocks + meshes - 1) / meshes);
-        const double slabs = static_cast<double>((g.k + t.k - 1) / t.k);
+        const double rounds = static_cast<double>(ceil_div(blocks, meshes));
+        const double slabs = static_cast<double>(ceil_div(g.k, t.k));
         // Per slab: the multiply-adds, what is staged (a byte costs about as much as eight of them), and a start-up.
         const double work =
             static_cast<double>(t.m * t.n * t.k) / 8 + 4.0 * static_cast<double>((t.m + t.n) * t.k) + 500;
