@@ -1,7 +1,9 @@
 #include "tests/support/backends.h"
 
+#include <cstdlib>
 #include <map>
 #include <memory>
+#include <sstream>
 
 #include "app/backend.h"
 #include "backends/reference/processor.h"
@@ -34,10 +36,21 @@ Processors& processors() {
 }
 }  // namespace
 
+std::string configured(const std::string& key) {
+  const char* const text = std::getenv("CORTADO_CONFIGURATION");
+  std::istringstream words(text != nullptr ? text : "");
+  for (std::string word; words >> word;)
+    if (word.rfind(key + "=", 0) == 0) return word.substr(key.size() + 1);
+  return "";
+}
+
 const std::vector<std::string>& backend_names() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> result;
-    for (const auto& entry : processors()) result.push_back(entry.first);
+    const std::string wanted = configured("backend");
+    for (const auto& entry : processors())
+      if (wanted.empty() || entry.first == wanted) result.push_back(entry.first);
+    if (result.empty()) throw ConfigError("CORTADO_CONFIGURATION", "this build has no backend '" + wanted + "'");
     return result;
   }();
   return names;

@@ -6,8 +6,12 @@
 
 namespace cortado::test {
 
-/// The backends of this build that every test body is run on: "reference" (serial, checking), "lanes" (checking, each
-/// body as several lanes), and the Kokkos backend by its machine's name.
+/// The value of `key` in CORTADO_CONFIGURATION ("backend=lanes exchange=packed_allreduce precision=float"), by which
+/// scripts/test-matrix reruns the tests under one configuration after another; empty where it says nothing.
+std::string configured(const std::string& key);
+
+/// The backends of this build (or the configured one) that every test body is run on: "reference" (serial, checking),
+/// "lanes" (checking, each body as several lanes), and the Kokkos backend by its machine's name.
 const std::vector<std::string>& backend_names();
 
 /// Core group 0 of that backend's processor, made on first use and kept. Throws BugError for an unknown name.
