@@ -1,7 +1,7 @@
 // A whole network, one forward and backward, on the backend that the build is for.
 #include <algorithm>
 #include <cmath>
-#include <fstream>
+#include <map>
 
 #include "app/backend.h"
 #include "core/formats/prototxt.h"
@@ -34,24 +34,34 @@ std::vector<float> sample(const std::vector<float>& values) {
   return picked;
 }
 
-void expect_norm(const std::vector<float>& ours, double norm, const std::string& what) {
-  EXPECT_NEAR(l2(ours), norm, 1e-3 * norm) << what << ", l2 norm";
-}
+/// What the golden files keep of an array.
+struct Digest {
+  double norm;
+  float most;
+  std::vector<float> picked;
+};
 
-/// `share` is of the largest absolute value of the blob.
-void expect_sample(const std::vector<float>& ours, const std::vector<float>& expected, float share,
-                   const std::string& what) {
-  const auto picked = sample(ours);
-  ASSERT_EQ(picked.size(), expected.size()) << what;
+Digest digest(const std::vector<float>& values) { return {l2(values), largest(values), sample(values)}; }
+
+/// How far two digests of one array lie apart: their norms, and the worst of their samples.
+struct Distance {
+  double norm = 0, sample = 0;
+};
+
+Distance distance(const Digest& a, double norm, const std::vector<float>& picked) {
+  Distance d{std::fabs(a.norm - norm), 0};
   for (std::size_t i = 0; i < picked.size(); ++i)
-    EXPECT_NEAR(picked[i], expected[i], share * largest(ours)) << what << ", sample " << i;
+    d.sample = std::max(d.sample, std::fabs(double{a.picked.at(i)} - double{picked[i]}));
+  return d;
 }
 
-void fill_inputs(const Net& net) {
+/// The formula's data, each value times 1 +- `noise` drawn from stream `seed`.
+void fill_inputs(const Net& net, double noise = 0, std::uint64_t seed = 0) {
   Blob &data = *net.blob("data"), &label = *net.blob("label");
   std::vector<float> values(static_cast<std::size_t>(data.count())), labels(static_cast<std::size_t>(label.count()));
   for (std::size_t i = 0; i < values.size(); ++i)
-    values[i] = static_cast<float>(2 * formula(0xDA7A, static_cast<i64>(i)) - 1);
+    values[i] = static_cast<float>((2 * formula(0xDA7A, static_cast<i64>(i)) - 1) *
+                                   (1 + noise * (2 * formula(seed, static_cast<i64>(i)) - 1)));
   for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = static_cast<float>(7 * i % 1000);
   data.write_data(values.data());
   label.write_data(labels.data());
@@ -64,39 +74,78 @@ void compare_blobs(const H5File& file, const Net& net) {
     ASSERT_NE(blob, nullptr) << path;
     const auto shape = file.numbers(path, "shape");
     EXPECT_EQ(blob->shape(), Shape(shape.begin(), shape.end())) << path;
-    const auto ours = blob->data_vector();
-    expect_norm(ours, file.number(path, "l2"), path);
-    expect_sample(ours, file.values(path + "/sample"), 1e-3f, path);
+    const Digest ours = digest(blob->data_vector());
+    const double norm = file.number(path, "l2");
+    const Distance off = distance(ours, norm, file.values(path + "/sample"));
+    EXPECT_LE(off.norm, 1e-3 * norm) << path;
+    EXPECT_LE(off.sample, 1e-3 * ours.most) << path;
   }
 }
 
-void compare_parameters(const H5File& file, const Net& net) {
+/// Calls visit(path, layer's blob) for each parameter of the file.
+template <class Visit>
+void for_each_parameter(const H5File& file, const Net& net, Visit visit) {
   for (const auto& layer : file.members("param"))
-    for (const auto& index : file.members("param/" + layer)) {
-      const std::string path = "param/" + layer + "/" + index;
-      const Blob& blob = *net.layer(layer)->blobs().at(std::stoul(index));
-      if (file.has(path + "/data_after")) {
-        expect_sample(blob.data_vector(), file.values(path + "/data_after"), 1e-3f, path + " after");
-      } else {
-        const auto ours = blob.diff_vector();
-        expect_norm(ours, file.number(path, "diff_l2"), path + " gradient");
-        expect_sample(ours, file.values(path + "/diff_sample"), 5e-3f, path + " gradient");
-      }
+    for (const auto& index : file.members("param/" + layer))
+      visit("param/" + layer + "/" + index, *net.layer(layer)->blobs().at(std::stoul(index)));
+}
+
+/// BatchNorm's running statistics, which the forward pass itself changes.
+void compare_statistics(const H5File& file, const Net& net) {
+  for_each_parameter(file, net, [&](const std::string& path, const Blob& blob) {
+    if (!file.has(path + "/data_after")) return;
+    const Digest ours = digest(blob.data_vector());
+    EXPECT_LE(distance(ours, ours.norm, file.values(path + "/data_after")).sample, 1e-3 * ours.most) << path;
+  });
+}
+
+using Gradients = std::map<std::string, Digest>;
+
+Gradients gradients(const H5File& file, Net& net) {
+  net.clear_gradients();
+  net.backward();
+  Gradients found;
+  for_each_parameter(file, net, [&](const std::string& path, const Blob& blob) {
+    if (!file.has(path + "/data_after")) found[path] = digest(blob.diff_vector());
+  });
+  found["data"] = digest(net.blob("data")->diff_vector());
+  return found;
+}
+
+Distance from_caffe(const H5File& file, const std::string& path, const Digest& ours) {
+  if (path == "data") return distance(ours, file.number(".", "data_diff_l2"), file.values("data_diff_sample"));
+  return distance(ours, file.number(path, "diff_l2"), file.values(path + "/diff_sample"));
+}
+constexpr double norm_share = 1e-3, sample_share = 5e-3;
+
+bool agree(const H5File& file, const Gradients& ours) {
+  return std::all_of(ours.begin(), ours.end(), [&](const auto& entry) {
+    const Distance off = from_caffe(file, entry.first, entry.second);
+    return off.norm <= norm_share * entry.second.norm && off.sample <= sample_share * entry.second.most;
+  });
+}
+
+/// Gradients jump where a ReLU's input passes zero or a pooling window's largest two values tie, and among millions of
+/// values some lie within rounding of that: Caffe itself misses these files when its BLAS picks other kernels, or in
+/// double. So where gradients are not within the tolerance at once, it is widened by what this net's own gradients move
+/// when its data are changed by as much as two float implementations differ (1e-6).
+std::map<std::string, Distance> jumps(const H5File& file, Net& net, const Gradients& ours) {
+  std::map<std::string, Distance> most;
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    fill_inputs(net, 1e-6, seed);
+    net.forward();
+    for (const auto& [path, moved] : gradients(file, net)) {
+      const Distance d = distance(ours.at(path), moved.norm, moved.picked);
+      most[path].norm = std::max(most[path].norm, d.norm);
+      most[path].sample = std::max(most[path].sample, d.sample);
     }
+  }
+  return most;
 }
 
 class GoldenNets : public ::testing::TestWithParam<GoldenCase> {};
 
-bool known_to_differ(const std::string& name) {
-  std::ifstream list("tests/golden/known_failures.txt");
-  for (std::string line; std::getline(list, line);)
-    if (line == name) return true;
-  return false;
-}
-
 TEST_P(GoldenNets, MatchCaffe) {
-  if (known_to_differ(GetParam().name))
-    GTEST_SKIP() << GetParam().name << " is known to differ from Caffe (tests/golden/known_failures.txt)";
   const H5File file(GetParam().file);
   caffe::NetParameter parameter;
   parse_text(file.text(".", "net"), GetParam().name, parameter);
@@ -112,12 +161,15 @@ TEST_P(GoldenNets, MatchCaffe) {
   fill_inputs(net);
   net.forward();
   compare_blobs(file, net);
-  net.clear_gradients();
-  net.backward();
-  compare_parameters(file, net);
-  const auto data_diff = net.blob("data")->diff_vector();
-  expect_norm(data_diff, file.number(".", "data_diff_l2"), "data gradient");
-  expect_sample(data_diff, file.values("data_diff_sample"), 5e-3f, "data gradient");
+  compare_statistics(file, net);
+  const Gradients ours = gradients(file, net);
+  std::map<std::string, Distance> jump;
+  if (!agree(file, ours)) jump = jumps(file, net, ours);
+  for (const auto& [path, digest] : ours) {
+    const Distance off = from_caffe(file, path, digest);
+    EXPECT_LE(off.norm, norm_share * digest.norm + jump[path].norm) << path << ", l2 norm of the gradient";
+    EXPECT_LE(off.sample, sample_share * digest.most + jump[path].sample) << path << ", samples of the gradient";
+  }
 }
 
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GoldenNets);
