@@ -15,8 +15,9 @@ struct Tiles {
 i64 ceil_div(i64 n, i64 by) { return (n + by - 1) / by; }
 i64 round_up(i64 n, i64 to) { return ceil_div(n, to) * to; }
 
-void book(PlanBuilder& builder, const Tiles& t, Gemm<float>& program) {
-  constexpr i64 element = sizeof(float);
+template <class T>
+void book(PlanBuilder& builder, const Tiles& t, Gemm<T>& program) {
+  constexpr i64 element = sizeof(T);
   program.a_buf = builder.tile("a", t.m * t.k * element, program.depth);
   program.b_buf = builder.tile("b", t.k * t.n * element, program.depth);
   program.acc_buf = builder.tile("sums", t.m * t.n * element, 1);
@@ -27,8 +28,9 @@ void book(PlanBuilder& builder, const Tiles& t, Gemm<float>& program) {
 
 /// Tiles as large as fit the scratchpad: more columns and rows mean fewer bytes per flop (swCaffe IV-A), but there must
 /// be a block for every mesh, and no tile need exceed the matrix.
-Tiles choose_tiles(const MachineSpec& spec, const Gemm<float>& g) {
-  const i64 vector = std::max<i64>(1, spec.simd_bytes / 4),
+template <class T>
+Tiles choose_tiles(const MachineSpec& spec, const Gemm<T>& g) {
+  const i64 vector = std::max<i64>(1, spec.simd_bytes / static_cast<i64>(sizeof(T))),
             meshes = std::max(1, spec.cpes / (spec.mesh_rows * spec.mesh_cols));
   const Tiles most = {round_up(g.m, 4), round_up(g.n, vector), round_up(g.k, 4)};
   Tiles best = {4, vector, 4};
@@ -37,7 +39,7 @@ Tiles choose_tiles(const MachineSpec& spec, const Gemm<float>& g) {
     for (const i64 n : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32})
       for (const i64 k : {4, 16, 32, 64, 128, 256}) {
         const Tiles t = {std::min(m, most.m), std::min(n * vector, most.n), std::min(k, most.k)};
-        Gemm<float> trial = g;
+        Gemm<T> trial = g;
         PlanBuilder builder(spec);
         book(builder, t, trial);
         if (!builder.fits()) continue;
@@ -76,8 +78,8 @@ Gemm<float> program_of(const MatrixProduct& p) {
   return program;
 }
 
-void run_tile_program(CoreGroup& group, const MatrixProduct& product) {
-  Gemm<float> program = program_of(product);
+template <class T>
+void run_tile_program(CoreGroup& group, Gemm<T> program) {
   const Tiles tiles = choose_tiles(group.spec(), program);
   PlanBuilder builder(group.spec());
   book(builder, tiles, program);
@@ -109,7 +111,19 @@ void multiply(CoreGroup& group, Multiplier multiplier, const MatrixProduct& prod
   if (multiplier == Multiplier::library)
     run_library(*group.library(), product);
   else
-    run_tile_program(group, product);
+    run_tile_program(group, program_of(product));
+}
+
+void multiply(CoreGroup& group, i64 m, i64 n, i64 k, const double* a, const double* b, double* y) {
+  Gemm<double> program;
+  program.a = {a, k, 1};
+  program.b = {b, n, 1};
+  program.y = y;
+  program.ldy = n;
+  program.m = m;
+  program.n = n;
+  program.k = k;
+  run_tile_program(group, program);
 }
 
 void add_to_rows(CoreGroup& group, const float* bias, i64 bias_count, float* y, i64 rows, i64 width) {

@@ -26,6 +26,10 @@ inline void multiply(CoreGroup& group, Multiplier multiplier, const MatrixLibrar
   multiply(group, multiplier, MatrixProduct{gemm});
 }
 
+/// Queues y (m x n) = a (m x k) b (k x n) in double by the tile program; all dense. Nets compute in float: this is for
+/// measuring machines whose rate is stated in double (swCaffe section IV-A).
+void multiply(CoreGroup& group, i64 m, i64 n, i64 k, const double* a, const double* b, double* y);
+
 /// y (rows x width) += bias: one value per row, repeating after `bias_count` rows; or one value per column.
 void add_to_rows(CoreGroup& group, const float* bias, i64 bias_count, float* y, i64 rows, i64 width);
 void add_to_columns(CoreGroup& group, const float* bias, float* y, i64 rows, i64 width);
