@@ -174,6 +174,7 @@ struct OutBox {
   T* base = nullptr;
   i64 rows = 0, limit2 = 1, limit1 = 1, limit0 = 0;
   i64 pitch_m = 0, pitch2 = 0, pitch1 = 0, pitch0 = 1;
+  bool reads_old = true;  ///< false: f does not depend on y's old value, which is then not fetched
 };
 
 }  // namespace cortado

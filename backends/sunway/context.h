@@ -1,0 +1,355 @@
+#pragma once
+#include <optional>
+
+#include "backends/sunway/transfers.h"
+
+namespace cortado::sunway {
+
+/// A launch as its CPEs see it; lies in memory.
+struct Launch {
+  const void* program = nullptr;
+  /// What `fail` was called with first: [0] whether, [1] code, [2] index; one triple per CPE.
+  i64* failures = nullptr;
+};
+
+/// Buffers that a plan may book, and slots of each.
+constexpr int max_buffers = 16, max_slots = 4;
+
+/// The context of core/machine/program.h on a Sunway cluster: lines and tiles live in the scratchpad and travel by DMA,
+/// a fetch is waited for when its work begins, operands are shared by register communication. A CPE has one lane; its
+/// lane loops are for the compiler's vectors.
+class Context {
+ public:
+  static constexpr int mesh_rows = port_mesh_rows, mesh_cols = port_mesh_cols;
+
+  explicit Context(const Launch& launch)
+      : failures_(launch.failures), row_(port_row()), col_(port_col()), ldm_(static_cast<char*>(port_scratch())) {}
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+  /// To be called when the program has ended: what was put must arrive.
+  void finish() {
+    for (auto& slots : puts_)
+      for (Pending& pending : slots) pending.wait();
+  }
+
+  int row() const { return row_; }
+  int col() const { return col_; }
+  i64 worker() const { return 0; }
+  i64 workers() const { return 1; }
+
+  // ---- order
+
+  template <class Fetch, class Work>
+  void lines(i64 n, Depth depth, Fetch fetch, Work work) {
+    const i64 own = row_ * mesh_cols + col_;
+    in_order(
+        own < n ? (n - own - 1) / port_cpes + 1 : 0, depth, [&](i64 turn) { return fetch(own + turn * port_cpes); },
+        [&](i64 turn, auto& in) { work(own + turn * port_cpes, in); });
+  }
+  template <class Fetch, class Work>
+  void pipeline(i64 n, Depth depth, Fetch fetch, Work work) {
+    in_order(n, depth, fetch, work);
+  }
+  template <class Work>
+  void tiles(i64 n, Work work) {
+    for (i64 tile = 0; tile < n; ++tile) work(tile);
+  }
+
+  // ---- data
+
+  template <class T>
+  Span<T> get(Buf buf, const T* p, i64 n) {
+    return {fetched(buf, p, 1, n, n, "get"), n};
+  }
+  template <class T>
+  Block<T> get2d(Buf buf, const T* p, i64 rows, i64 cols, i64 pitch) {
+    return {fetched(buf, p, rows, cols, pitch, "get2d"), rows, cols};
+  }
+  template <class T>
+  Span<T> keep(Buf buf, const T* p, i64 n) {
+    return {fetched(buf, p, 1, n, n, "keep"), n};
+  }
+  template <class T>
+  Out<T> out(Buf buf, T* p, i64 n) {
+    const Place<T> place = take<T>(buf, "out");
+    return {place.p, n, p, place.puts};
+  }
+  template <class T>
+  Out<T> update(Buf buf, T* p, i64 n) {
+    const Place<T> place = take<T>(buf, "update");
+    Pending old;
+    get_rows(place.p, p, 1, n, n, old);
+    old.wait();
+    return {place.p, n, p, place.puts};
+  }
+  template <class T>
+  OutBlock<T> out2d(Buf buf, T* p, i64 rows, i64 cols, i64 pitch) {
+    const Place<T> place = take<T>(buf, "out2d");
+    return {place.p, rows, cols, p, pitch, place.puts};
+  }
+  template <class T>
+  void put(Out<T>& out) {
+    put_rows(out.home, out.p, 1, out.n, out.n, *out.puts);
+  }
+  template <class T>
+  void put(OutBlock<T>& out) {
+    put_rows(out.home, out.p, out.rows, out.cols, out.pitch, *out.puts);
+  }
+
+  // ---- lanes
+
+  template <class F>
+  void each(i64 n, F f) {
+    loop(n, [&](i64 i) { f(i); });
+  }
+  template <class F>
+  void each2d(i64 rows, i64 cols, F f) {
+    each2d(Range{0, rows}, Range{0, cols}, f);
+  }
+  template <class F>
+  void each2d(Range rows, Range cols, F f) {
+    // Row by row, as a vector loop runs: the last vector of each row is a short one.
+    const i64 n = rows.count(), width = cols.count();
+    if (width == 0) return;
+    for (i64 r = port_timing_only() && n > 0 ? n - 1 : 0; r < n; ++r)
+      loop(width, [&](i64 c) { f(rows.first + r, cols.first + c); }, port_timing_only() ? n : 1);
+  }
+  template <class T, class Op, class F>
+  T fold(i64 n, T init, Op op, F f) {
+    static const port_operations combine = {0, 0, 1, 0};
+    loop(n, [&](i64 i) { init = op(init, static_cast<T>(f(i))); });
+    port_count(n, sizeof(T), &combine);
+    return init;
+  }
+  template <class F>
+  void once(F f) {
+    f();
+  }
+  template <class Predicate, class Words>
+  void bits(i64 n, Predicate holds, Words& out) {
+    std::uint32_t word = 0;
+    loop(n, [&](i64 i) {
+      word = (i % 32 == 0 ? 0u : word) | (static_cast<std::uint32_t>(holds(i) ? 1 : 0) << (i % 32));
+      if (i % 32 == 31 || i == n - 1) out.set(i / 32, word);
+    });
+  }
+  template <class Predicate, class Emit>
+  i64 compact(i64 n, Predicate holds, Emit emit) {
+    i64 slot = 0;
+    loop(n, [&](i64 i) {
+      if (holds(i)) emit(slot++, i);
+    });
+    return slot;
+  }
+
+  void fail(int code, i64 index) {
+    if (failed_) return;
+    failed_ = true;
+    i64* const record = reinterpret_cast<i64*>(port_bounce());
+    record[0] = 1, record[1] = code, record[2] = index;
+    Pending pending;
+    put_rows(failures_ + 3 * (row_ * mesh_cols + col_), record, 1, 3, 3, pending);
+    pending.wait();
+  }
+
+  // ---- tiles
+
+  template <class T>
+  LeftOperand<T> stage_a(Buf buf, const Box<T>& box, LeftView view) {
+    const Place<T> place = take<T>(buf, "stage_a");
+    get_box(place.p, box, false, fetching());
+    wait_unless_fetching();
+    return {place.p, static_cast<int>(box.count()), view};
+  }
+  /// A matrix whose neighbours in memory are its rows comes in column by column and is turned in the scratchpad before
+  /// its first use, if the plan books a slot more than the depth for that.
+  template <class T>
+  RightOperand<T> stage_b(Buf buf, const Box<T>& box, RightView view) {
+    const bool turned = box.pitch[3] != 1 && box.pitch[2] == 1 && box.step[2] == 1 && box.size[0] * box.size[1] == 1;
+    const Place<T> place = take<T>(buf, "stage_b", turned ? 1 : 0);
+    get_box(place.p, box, turned, fetching());
+    wait_unless_fetching();
+    RightOperand<T> b{place.p, static_cast<int>(box.count()), view, nullptr, box.size[2], box.size[3]};
+    if (turned) b.turn_to = reinterpret_cast<T*>(ldm_ + buf.offset + static_cast<std::uint32_t>(buf.slots - 1) * buf.bytes);
+    return b;
+  }
+  template <class T>
+  Acc<T> acc(Buf buf, TileShape shape) {
+    static const port_operations clearing = {0, 1, 0, 0};
+    const Place<T> place = take<T>(buf, "acc");
+    const i64 n = shape.m * shape.n();
+    if (!port_timing_only())
+      for (i64 i = 0; i < n; ++i) place.p[i] = T(0);
+    port_count(n, sizeof(T), &clearing);
+    return {place.p, shape, place.puts};
+  }
+  template <class T>
+  Shared<LeftOperand<T>> row_share(const LeftOperand<T>& a, int t) {
+    return {a, t};
+  }
+  template <class T>
+  Shared<RightOperand<T>> col_share(RightOperand<T>& b, int t) {
+    turn(b);
+    return {b, t};
+  }
+  template <class T>
+  void fma(const Acc<T>& acc, const Shared<LeftOperand<T>>& a, const Shared<RightOperand<T>>& b, const Taps& taps) {
+    port_name("fma", -1);
+    multiply(acc.p, a.operand.p, b.operand.p, product_of(acc.shape, a.operand, b.operand, taps, a.step));
+  }
+  template <class T, class F>
+  void store(const Acc<T>& acc, const OutBox<T>& box, F f);
+
+ private:
+  template <class T>
+  struct Place {
+    T* p;
+    Pending* puts;
+  };
+
+  /// The next slot of a buffer, once what was put from it has arrived. `spare` slots at the end are for other use.
+  template <class T>
+  Place<T> take(Buf buf, [[maybe_unused]] const char* operation, int spare = 0) {
+    port_name(operation, buf.id);
+    const int slot = turn_[buf.id]++ % (buf.slots - spare);
+    Pending& puts = puts_[buf.id][slot];
+    puts.wait();
+    return {reinterpret_cast<T*>(ldm_ + buf.offset + static_cast<std::uint32_t>(slot) * buf.bytes), &puts};
+  }
+  template <class T>
+  const T* fetched(Buf buf, const T* p, i64 rows, i64 cols, i64 pitch, const char* operation) {
+    const Place<T> place = take<T>(buf, operation);
+    get_rows(place.p, p, rows, cols, pitch, fetching());
+    wait_unless_fetching();
+    return place.p;
+  }
+
+  Pending& fetching() { return fetching_ != nullptr ? *fetching_ : here_; }
+  void wait_unless_fetching() {
+    if (fetching_ == nullptr) here_.wait();
+  }
+
+  template <class Fetch, class Work>
+  void in_order(i64 n, Depth depth, Fetch fetch, Work work) {
+    using In = decltype(fetch(i64{0}));
+    std::optional<In> in[2];  // emplaced, since what a program fetches need not be assignable
+    Pending pending[2];
+    Pending* const outside = fetching_;
+    const i64 ahead = depth == Depth::two ? 1 : 0;
+    for (i64 step = 0; step < n + ahead; ++step) {
+      if (step < n) {
+        fetching_ = &pending[step % 2];
+        in[step % 2].emplace(fetch(step));
+        fetching_ = nullptr;
+      }
+      if (step < ahead) continue;
+      pending[(step - ahead) % 2].wait();
+      work(step - ahead, *in[(step - ahead) % 2]);
+    }
+    fetching_ = outside;
+  }
+
+  /// f(0..n-1), `times` times over as far as the count goes; a simulator counts one iteration in the middle.
+  template <class F>
+  void loop(i64 n, F f, [[maybe_unused]] i64 times = 1) {
+#ifdef CORTADO_SUNWAY_SIM
+    if (n <= 0) return;
+    const i64 sampled = n / 2;
+    for (i64 i = port_timing_only() ? sampled : 0; i < n; ++i) {
+      if (i == sampled) tally = {0, 0, 0, 0};
+      f(i);
+      if (i != sampled) continue;
+      const port_operations each = tally;
+      port_count(n * times, 4, &each);
+      if (port_timing_only()) return;
+    }
+#else
+    for (i64 i = 0; i < n; ++i) f(i);
+#endif
+  }
+
+  template <class T>
+  static void turn(RightOperand<T>& b) {
+    static const port_operations shuffles = {1, 1, 2, 0};  // four vectors of four by eight shuffles
+    if (b.turn_to == nullptr) return;
+    if (!port_timing_only())
+      for (i64 r = 0; r < b.rows; ++r)
+        for (i64 c = 0; c < b.cols; ++c) b.turn_to[r * b.cols + c] = b.p[c * b.rows + r];
+    port_count(b.rows * b.cols, sizeof(T), &shuffles);
+    b.p = b.turn_to;
+    b.turn_to = nullptr;
+  }
+
+  template <class T>
+  static port_product product_of(const TileShape& s, const LeftOperand<T>& a, const RightOperand<T>& b,
+                                 const Taps& taps, int step) {
+    const auto narrow = [](i64 v) { return static_cast<int>(v); };
+    port_product p;
+    p.m = narrow(s.m), p.n2 = narrow(s.n2), p.n1 = narrow(s.n1), p.n0 = narrow(s.n0), p.k = narrow(s.k);
+    p.count1 = narrow(taps.count1), p.count0 = narrow(taps.count0);
+    p.a_m = narrow(a.view.m_stride), p.a_k = narrow(a.view.k_stride), p.a1 = narrow(taps.a1), p.a0 = narrow(taps.a0);
+    p.b_k = narrow(b.view.k_stride), p.b_n2 = narrow(b.view.n2_stride), p.b_n1 = narrow(b.view.n1_stride);
+    p.b_n0 = narrow(b.view.n0_stride), p.b1 = narrow(taps.b1), p.b0 = narrow(taps.b0);
+    p.step = step;
+    p.a_elements = a.elements, p.b_elements = b.elements;
+    return p;
+  }
+  static void multiply(float* sums, const float* a, const float* b, const port_product& p) {
+    port_multiply_float(sums, a, b, &p);
+  }
+  static void multiply(double* sums, const double* a, const double* b, const port_product& p) {
+    port_multiply_double(sums, a, b, &p);
+  }
+
+  i64* failures_;
+  int row_, col_;
+  char* ldm_;
+  bool failed_ = false;
+  Pending* fetching_ = nullptr;  // where the transfers of the fetch that runs now count
+  Pending here_;                 // of gets outside of fetches
+  int turn_[max_buffers] = {};
+  Pending puts_[max_buffers][max_slots];
+};
+
+/// Applies f to the part of the sums inside the box, in place, and puts it. Old values come through the bounce buffer,
+/// a piece of a row at a time; without them (OutBox::reads_old false) sums go out as they lie.
+template <class T, class F>
+void Context::store(const Acc<T>& acc, const OutBox<T>& box, F f) {
+  port_name("store", -1);
+  const TileShape& s = acc.shape;
+  const auto part = [](i64 limit, i64 size) { return limit < 0 ? i64{0} : limit < size ? limit : size; };
+  const i64 m = part(box.rows, s.m), n2 = part(box.limit2, s.n2), n1 = part(box.limit1, s.n1),
+            n0 = part(box.limit0, s.n0);
+  if (m * n2 * n1 * n0 == 0) return;
+  const i64 piece = box.reads_old ? port_bounce_bytes / static_cast<i64>(sizeof(T)) : n0;
+  T* const old = static_cast<T*>(port_bounce());
+  for (i64 i = 0; i < m; ++i)
+    for (i64 j = 0; j < n2 * n1; ++j)
+      for (i64 first = 0; first < n0; first += piece) {
+        T* const sums = acc.p + ((i * s.n2 + j / n1) * s.n1 + j % n1) * s.n0 + first;
+        const i64 n = part(n0 - first, piece);
+        if (box.reads_old) {
+          const T* const from = box.base + i * box.pitch_m + j / n1 * box.pitch2 + j % n1 * box.pitch1;
+          Pending pending;
+          Window w;
+          w.count[3] = n, w.memory_pitch[3] = box.pitch0;
+          for_each_transfer(w, [&](i64 to, i64 at, i64 rows, i64 cols, i64 pitch) {
+            get_rows(old + to, from + first * box.pitch0 + at, rows, cols, pitch, pending);
+          });
+          pending.wait();
+        }
+        loop(n, [&](i64 e) {
+          const Value<T> value = load(sums + e), before = box.reads_old ? load(old + e) : Value<T>(T(0));
+          sunway::store(sums + e, static_cast<T>(f(value, before, i)));
+        });
+      }
+  Window w;
+  const i64 counts[4] = {m, n2, n1, n0}, pitches[4] = {box.pitch_m, box.pitch2, box.pitch1, box.pitch0},
+            dense[4] = {s.n(), s.n1 * s.n0, s.n0, 1};
+  for (int d = 0; d < 4; ++d) w.count[d] = counts[d], w.memory_pitch[d] = pitches[d], w.ldm_pitch[d] = dense[d];
+  for_each_transfer(w, [&](i64 from, i64 to, i64 rows, i64 cols, i64 pitch) {
+    put_rows(box.base + to, acc.p + from, rows, cols, pitch, *acc.puts);
+  });
+}
+
+}  // namespace cortado::sunway

@@ -1,0 +1,87 @@
+#pragma once
+#include "backends/sunway/port.h"
+#include "backends/sunway/value.h"
+#include "core/machine/program.h"
+
+namespace cortado::sunway {
+
+/// Transfers on their way and how many there are; to be waited for together.
+struct Pending {
+  port_reply reply = {0};
+  int issued = 0;
+
+  void wait() {
+    if (issued > 0) port_wait(&reply, issued);
+    reply.arrived = 0;
+    issued = 0;
+  }
+};
+
+/// A line in the scratchpad.
+template <class T>
+struct Span {
+  const T* p = nullptr;
+  i64 n = 0;
+  Value<T> operator[](i64 i) const { return load(p + i); }
+};
+
+/// A block of rows, dense in the scratchpad.
+template <class T>
+struct Block {
+  const T* p = nullptr;
+  i64 rows = 0, cols = 0;
+  Value<T> operator()(i64 r, i64 c) const { return load(p + r * cols + c); }
+};
+
+/// A line that will be put to `home`.
+template <class T>
+struct Out {
+  T* p = nullptr;
+  i64 n = 0;
+  T* home = nullptr;
+  Pending* puts = nullptr;
+  void set(i64 i, T v) { store(p + i, v); }
+  Value<T> at(i64 i) const { return load(p + i); }
+};
+
+template <class T>
+struct OutBlock {
+  T* p = nullptr;
+  i64 rows = 0, cols = 0;
+  T* home = nullptr;
+  i64 pitch = 0;
+  Pending* puts = nullptr;
+  void set(i64 r, i64 c, T v) { store(p + r * cols + c, v); }
+  Value<T> at(i64 r, i64 c) const { return load(p + r * cols + c); }
+};
+
+/// Staged operands, and what CPE (row, step) or (step, column) has staged.
+template <class T>
+struct LeftOperand {
+  const T* p = nullptr;
+  int elements = 0;
+  LeftView view;
+};
+template <class T>
+struct RightOperand {
+  const T* p = nullptr;
+  int elements = 0;
+  RightView view;
+  /// Where a matrix that arrived column by column goes before it is used; null if it came row by row.
+  T* turn_to = nullptr;
+  i64 rows = 0, cols = 0;
+};
+template <class Operand>
+struct Shared {
+  Operand operand;
+  int step = -1;
+};
+
+template <class T>
+struct Acc {
+  T* p = nullptr;
+  TileShape shape;
+  Pending* puts = nullptr;
+};
+
+}  // namespace cortado::sunway

@@ -1,0 +1,172 @@
+#pragma once
+// Numbers that count what is done with them: the elements of lines inside programs on the simulator, so that the cost of
+// a lane loop is that of its own source. Included before any program, so that these overloads of core/machine/math.h are
+// found.
+#include <type_traits>
+
+#include "backends/sunway/port.h"
+#include "core/machine/math.h"
+
+namespace cortado::sunway {
+
+/// What the lane loop's iteration has done so far.
+extern thread_local port_operations tally;
+
+/// Ends the launch with an error if a transfer to or from this place of the scratchpad has not arrived.
+extern thread_local const char* in_flight_low;
+extern thread_local const char* in_flight_high;
+void check_arrived(const void* p, bool write);
+
+template <class T>
+class Counted {
+ public:
+  Counted() = default;
+  Counted(T value) : value_(value) {}  // NOLINT: a number is one that nothing was done with
+  operator T() const { return value_; }
+
+  Counted operator-() const { return did(-value_); }
+  static Counted did(T value) {
+    ++tally.arithmetic;
+    return Counted(value);
+  }
+
+ private:
+  T value_ = T();
+};
+
+template <class T>
+using Value = Counted<T>;
+
+template <class T>
+struct IsCounted : std::false_type {};
+template <class T>
+struct IsCounted<Counted<T>> : std::true_type {};
+template <class T>
+struct Plain {
+  using type = T;
+};
+template <class T>
+struct Plain<Counted<T>> {
+  using type = T;
+};
+template <class T>
+using PlainType = typename Plain<T>::type;
+
+/// Two numbers, at least one of them counted.
+template <class A, class B>
+using CountedOf = std::enable_if_t<(IsCounted<A>::value || IsCounted<B>::value) &&
+                                       std::is_arithmetic<PlainType<A>>::value &&
+                                       std::is_arithmetic<PlainType<B>>::value,
+                                   Counted<std::common_type_t<PlainType<A>, PlainType<B>>>>;
+template <class T>
+PlainType<T> plain(T value) {
+  return static_cast<PlainType<T>>(value);
+}
+
+template <class A, class B>
+CountedOf<A, B> operator+(A a, B b) {
+  return CountedOf<A, B>::did(plain(a) + plain(b));
+}
+template <class A, class B>
+CountedOf<A, B> operator-(A a, B b) {
+  return CountedOf<A, B>::did(plain(a) - plain(b));
+}
+template <class A, class B>
+CountedOf<A, B> operator*(A a, B b) {
+  return CountedOf<A, B>::did(plain(a) * plain(b));
+}
+template <class A, class B>
+CountedOf<A, B> operator/(A a, B b) {
+  ++tally.divisions;
+  return CountedOf<A, B>(plain(a) / plain(b));
+}
+template <class A, class B, class = CountedOf<A, B>>
+bool operator<(A a, B b) {
+  ++tally.arithmetic;
+  return plain(a) < plain(b);
+}
+template <class A, class B, class = CountedOf<A, B>>
+bool operator>(A a, B b) {
+  return b < a;
+}
+template <class A, class B, class = CountedOf<A, B>>
+bool operator<=(A a, B b) {
+  ++tally.arithmetic;
+  return plain(a) <= plain(b);
+}
+template <class A, class B, class = CountedOf<A, B>>
+bool operator>=(A a, B b) {
+  return b <= a;
+}
+template <class A, class B, class = CountedOf<A, B>>
+bool operator==(A a, B b) {
+  ++tally.arithmetic;
+  return plain(a) == plain(b);
+}
+template <class A, class B, class = CountedOf<A, B>>
+bool operator!=(A a, B b) {
+  return !(a == b);
+}
+template <class T, class B>
+Counted<T>& operator+=(Counted<T>& a, B b) {
+  return a = Counted<T>::did(static_cast<T>(plain(a) + plain(b)));
+}
+
+template <class T>
+Value<T> load(const T* p) {
+  ++tally.loads;
+  const auto* const at = reinterpret_cast<const char*>(p);
+  if (at < in_flight_high && at >= in_flight_low) check_arrived(p, false);
+  return Value<T>(*p);
+}
+template <class T>
+void store(T* p, T value) {
+  ++tally.stores;
+  auto* const at = reinterpret_cast<const char*>(p);
+  if (at < in_flight_high && at >= in_flight_low) check_arrived(p, true);
+  *p = value;
+}
+
+}  // namespace cortado::sunway
+
+namespace cortado::math {
+
+template <class A, class B>
+sunway::CountedOf<A, B> select(bool condition, A yes, B no) {
+  using R = sunway::CountedOf<A, B>;
+  return R::did(condition ? sunway::plain(yes) : sunway::plain(no));
+}
+template <class A, class B>
+sunway::CountedOf<A, B> min(A a, B b) {
+  return sunway::CountedOf<A, B>::did(min(sunway::plain(a), sunway::plain(b)));
+}
+template <class A, class B>
+sunway::CountedOf<A, B> max(A a, B b) {
+  return sunway::CountedOf<A, B>::did(max(sunway::plain(a), sunway::plain(b)));
+}
+
+/// Operations of the polynomials in core/machine/math.h.
+constexpr int exp_operations = 21, log_operations = 27, pow_operations = 62;
+
+inline sunway::Counted<float> counted_function(float value, int arithmetic, int divisions) {
+  sunway::tally.arithmetic += arithmetic;
+  sunway::tally.divisions += divisions;
+  return {value};
+}
+inline sunway::Counted<float> exp(sunway::Counted<float> x) {
+  return counted_function(exp(sunway::plain(x)), exp_operations, 0);
+}
+inline sunway::Counted<float> log(sunway::Counted<float> x) {
+  return counted_function(log(sunway::plain(x)), log_operations, 1);
+}
+inline sunway::Counted<float> pow(sunway::Counted<float> x, float y) {
+  return counted_function(pow(sunway::plain(x), y), pow_operations, 2);
+}
+inline sunway::Counted<float> sqrt(sunway::Counted<float> x) {
+  return counted_function(sqrt(sunway::plain(x)), 0, 1);
+}
+inline sunway::Counted<float> abs(sunway::Counted<float> x) {
+  return counted_function(abs(sunway::plain(x)), 1, 0);
+}
+
+}  // namespace cortado::math
