@@ -26,7 +26,7 @@ void run_on_cpe(void* argument) {
 
 template <class Program>
 void add_program(Programs& table) {
-  table.add(program_key<Program>(), &run_on_cpe<Program>);
+  table.add(program_key<Program>(), Entry{&run_on_cpe<Program>, sizeof(Program)});
 }
 
 }  // namespace cortado::sunway

@@ -21,7 +21,11 @@ template <class T>
 class Counted {
  public:
   Counted() = default;
-  Counted(T value) : value_(value) {}  // NOLINT: a number is one that nothing was done with
+  explicit Counted(T value) : value_(value) {}
+  Counted& operator=(T value) {
+    value_ = value;
+    return *this;
+  }
   operator T() const { return value_; }
 
   Counted operator-() const { return did(-value_); }
@@ -151,7 +155,7 @@ constexpr int exp_operations = 21, log_operations = 27, pow_operations = 62;
 inline sunway::Counted<float> counted_function(float value, int arithmetic, int divisions) {
   sunway::tally.arithmetic += arithmetic;
   sunway::tally.divisions += divisions;
-  return {value};
+  return sunway::Counted<float>(value);
 }
 inline sunway::Counted<float> exp(sunway::Counted<float> x) {
   return counted_function(exp(sunway::plain(x)), exp_operations, 0);

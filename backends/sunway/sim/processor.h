@@ -1,0 +1,21 @@
+#pragma once
+#include <memory>
+#include <string>
+
+#include "backends/sunway/programs.h"
+#include "core/machine/core_group.h"
+
+namespace cortado::sunway::sim {
+
+struct Options {
+  int core_groups = 1;       ///< of the processor's four; 0 counts as 1
+  bool timing_only = false;  ///< programs run their schedule without arithmetic; memory contents mean nothing
+  /// Where a profile goes when the processor ends: a timeline that Perfetto and chrome://tracing open. Empty: none.
+  std::string timeline;
+};
+
+/// An SW26010 on the host: checks what a Sunway program does and counts its cycles (docs/sunway-model.md). Times of
+/// events are simulated.
+std::unique_ptr<Processor> make_processor(const Options& options, Programs programs);
+
+}  // namespace cortado::sunway::sim
