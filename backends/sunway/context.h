@@ -112,7 +112,8 @@ class Context {
     const i64 n = rows.count(), width = cols.count();
     if (width == 0) return;
     for (i64 r = port_timing_only() && n > 0 ? n - 1 : 0; r < n; ++r)
-      loop(width, [&](i64 c) { f(rows.first + r, cols.first + c); }, port_timing_only() ? n : 1);
+      loop(
+          width, [&](i64 c) { f(rows.first + r, cols.first + c); }, port_timing_only() ? n : 1);
   }
   template <class T, class Op, class F>
   T fold(i64 n, T init, Op op, F f) {
@@ -162,15 +163,17 @@ class Context {
     return {place.p, static_cast<int>(box.count()), view};
   }
   /// A matrix whose neighbours in memory are its rows comes in column by column and is turned in the scratchpad before
-  /// its first use, if the plan books a slot more than the depth for that.
+  /// its first use, if the plan books a third slot for that; else element by element.
   template <class T>
   RightOperand<T> stage_b(Buf buf, const Box<T>& box, RightView view) {
-    const bool turned = box.pitch[3] != 1 && box.pitch[2] == 1 && box.step[2] == 1 && box.size[0] * box.size[1] == 1;
+    const bool turned =
+        buf.slots > 2 && box.pitch[3] != 1 && box.pitch[2] == 1 && box.step[2] == 1 && box.size[0] * box.size[1] == 1;
     const Place<T> place = take<T>(buf, "stage_b", turned ? 1 : 0);
     get_box(place.p, box, turned, fetching());
     wait_unless_fetching();
     RightOperand<T> b{place.p, static_cast<int>(box.count()), view, nullptr, box.size[2], box.size[3]};
-    if (turned) b.turn_to = reinterpret_cast<T*>(ldm_ + buf.offset + static_cast<std::uint32_t>(buf.slots - 1) * buf.bytes);
+    if (turned)
+      b.turn_to = reinterpret_cast<T*>(ldm_ + buf.offset + static_cast<std::uint32_t>(buf.slots - 1) * buf.bytes);
     return b;
   }
   template <class T>

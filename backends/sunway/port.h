@@ -49,8 +49,9 @@ void port_put_strided(void* memory, const void* ldm, int bytes, int block, int g
 /* Returns when `count` transfers of this reply have arrived. */
 void port_wait(port_reply* reply, int count);
 
-/* ---- register communication: 256 bits to CPEs of the same row or column, through FIFOs that stall the sender when full
- * and the receiver when empty. Messages carry no sender: a receiver takes what comes along the row (column) next. */
+/* ---- register communication: 256 bits to CPEs of the same row or column, through FIFOs that stall the sender when
+ * full and the receiver when empty. Messages carry no sender: a receiver takes what comes along the row (column) next.
+ */
 
 typedef struct {
   double lane[4];
@@ -69,8 +70,8 @@ port_vector port_col_receive(void);
  *   sums(m, n2, n1, n0) += sum over taps (t1, t0) and k of
  *       a[m a_m + k a_k + t1 a1 + t0 a0] b[k b_k + n2 b_n2 + n1 b_n1 + n0 b_n0 + t1 b1 + t0 b0]
  * with sums dense, row-major over (m, n2, n1, n0). With step >= 0 `a` is what CPE (row, step) gives here and `b` what
- * CPE (step, column) gives: those two send theirs along the row and the column, all 64 call with the same sizes. With step
- * -1 the CPE multiplies its own. Single-precision operands travel and are multiplied as doubles. */
+ * CPE (step, column) gives: those two send theirs along the row and the column, all 64 call with the same sizes. With
+ * step -1 the CPE multiplies its own. Single-precision operands travel and are multiplied as doubles. */
 typedef struct {
   int m, n2, n1, n0, k;
   int count1, count0; /* taps */

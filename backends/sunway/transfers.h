@@ -41,7 +41,8 @@ struct Window {
     for (int d = 3; d > 0;) {
       int outer = d - 1;
       while (outer >= 0 && count[outer] == 1) --outer;
-      if (outer < 0 || memory_pitch[outer] != memory_pitch[d] * count[d] || ldm_pitch[outer] != ldm_pitch[d] * count[d]) {
+      if (outer < 0 || memory_pitch[outer] != memory_pitch[d] * count[d] ||
+          ldm_pitch[outer] != ldm_pitch[d] * count[d]) {
         --d;
         continue;
       }

@@ -51,6 +51,7 @@ class PlanBuilder {
   Buf tile(const char* name, i64 bytes, int slots);
   Buf tile(const char* name, i64 bytes, Depth depth) { return tile(name, bytes, static_cast<int>(depth)); }
 
+  const MachineSpec& spec() const { return spec_; }
   bool fits() const { return used_ <= spec_.scratch_bytes; }
 
   /// Scratchpad bytes still free, negative when the plan does not fit.

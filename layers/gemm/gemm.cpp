@@ -19,7 +19,9 @@ template <class T>
 void book(PlanBuilder& builder, const Tiles& t, Gemm<T>& program) {
   constexpr i64 element = sizeof(T);
   program.a_buf = builder.tile("a", t.m * t.k * element, program.depth);
-  program.b_buf = builder.tile("b", t.k * t.n * element, program.depth);
+  // Where tiles arrive by DMA, columns that are neighbours in memory are turned into rows in a slot of their own.
+  const bool turns = builder.spec().lines_in_scratch && program.b.col != 1;
+  program.b_buf = builder.tile("b", t.k * t.n * element, turns ? 3 : static_cast<int>(program.depth));
   program.acc_buf = builder.tile("sums", t.m * t.n * element, 1);
   program.tile_m = t.m;
   program.tile_n = t.n;

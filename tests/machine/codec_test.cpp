@@ -8,6 +8,9 @@
 #if defined(CORTADO_WITH_KOKKOS)
 #include "backends/kokkos/processor.h"
 #include "programs/kokkos_gate_programs.h"
+#elif defined(CORTADO_WITH_SUNWAY)
+#include "backends/sunway/sim/processor.h"
+#include "programs/sunway_gate_programs.h"
 #endif
 
 namespace cortado::test {
@@ -20,6 +23,8 @@ std::unique_ptr<Processor> codec_processor(const std::string& backend) {
     return reference::make_processor(options, reference::gate_programs());
 #if defined(CORTADO_WITH_KOKKOS)
   return kokkos::make_processor({}, kokkos::gate_programs());
+#elif defined(CORTADO_WITH_SUNWAY)
+  return sunway::sim::make_processor({}, sunway::gate_programs());
 #else
   return nullptr;
 #endif

@@ -6,7 +6,9 @@ namespace cortado::sunway::sim {
 
 double block_seconds(const Costs& costs, double bytes) {
   const auto& table = costs.transfers;
-  const auto seconds = [&](std::size_t i) { return static_cast<double>(table[i].block_bytes) / table[i].bytes_per_second; };
+  const auto seconds = [&](std::size_t i) {
+    return static_cast<double>(table[i].block_bytes) / table[i].bytes_per_second;
+  };
   const auto above = std::find_if(table.begin(), table.end(),
                                   [&](const auto& entry) { return static_cast<double>(entry.block_bytes) >= bytes; });
   const auto i = static_cast<std::size_t>(above - table.begin());

@@ -11,7 +11,7 @@ struct Costs {
   // Transfers. Each block of a transfer occupies the memory controller, which all CPEs and the MPE share, for as long
   // as the measured bandwidth of its size says; a transfer arrives `transfer_latency` after its last block.
   double transfer_issue = 25;      ///< of the CPE: writing the descriptor
-  double transfer_latency = 1100;  ///< memory to LDM, from a contended round trip of 8 bytes taking 2.2 us
+  double transfer_latency = 1330;  ///< memory to LDM, from a contended round trip of 8 bytes taking 2.2 us
   std::vector<MachineSpec::Transfer> transfers = {
       {32, 6.3e9},   {64, 12.0e9},  {96, 10.1e9},  {128, 13.4e9}, {192, 19.3e9},  {224, 8.7e9},   {256, 17.6e9},
       {320, 21.0e9}, {448, 11.5e9}, {512, 21.1e9}, {768, 22.4e9}, {1024, 23.5e9}, {2048, 24.6e9}, {3072, 25.3e9}};
@@ -25,8 +25,8 @@ struct Costs {
   // The CPE's two pipelines: P0 for arithmetic, P1 for loads, stores, messages.
   int vector_lanes = 4;
   double arithmetic_latency = 7, division = 34;
-  double loop_start = 20;   ///< of a lane loop, or of a block of sums: prologue and pipeline drain
-  double line_start = 20;   ///< of an operation on data: addresses and calls
+  double loop_start = 20;  ///< of a lane loop, or of a block of sums: prologue and pipeline drain
+  double line_start = 20;  ///< of an operation on data: addresses and calls
   double load_latency = 4;
   int block_rows = 4, block_vectors = 4;  ///< sums held in registers by the multiply
 

@@ -1,7 +1,7 @@
 #pragma once
-// Numbers that count what is done with them: the elements of lines inside programs on the simulator, so that the cost of
-// a lane loop is that of its own source. Included before any program, so that these overloads of core/machine/math.h are
-// found.
+// Numbers that count what is done with them: the elements of lines inside programs on the simulator, so that the cost
+// of a lane loop is that of its own source. Included before any program, so that these overloads of core/machine/math.h
+// are found.
 #include <type_traits>
 
 #include "backends/sunway/port.h"
@@ -58,10 +58,10 @@ using PlainType = typename Plain<T>::type;
 
 /// Two numbers, at least one of them counted.
 template <class A, class B>
-using CountedOf = std::enable_if_t<(IsCounted<A>::value || IsCounted<B>::value) &&
-                                       std::is_arithmetic<PlainType<A>>::value &&
-                                       std::is_arithmetic<PlainType<B>>::value,
-                                   Counted<std::common_type_t<PlainType<A>, PlainType<B>>>>;
+using CountedOf =
+    std::enable_if_t<(IsCounted<A>::value || IsCounted<B>::value) && std::is_arithmetic<PlainType<A>>::value &&
+                         std::is_arithmetic<PlainType<B>>::value,
+                     Counted<std::common_type_t<PlainType<A>, PlainType<B>>>>;
 template <class T>
 PlainType<T> plain(T value) {
   return static_cast<PlainType<T>>(value);
@@ -166,11 +166,7 @@ inline sunway::Counted<float> log(sunway::Counted<float> x) {
 inline sunway::Counted<float> pow(sunway::Counted<float> x, float y) {
   return counted_function(pow(sunway::plain(x), y), pow_operations, 2);
 }
-inline sunway::Counted<float> sqrt(sunway::Counted<float> x) {
-  return counted_function(sqrt(sunway::plain(x)), 0, 1);
-}
-inline sunway::Counted<float> abs(sunway::Counted<float> x) {
-  return counted_function(abs(sunway::plain(x)), 1, 0);
-}
+inline sunway::Counted<float> sqrt(sunway::Counted<float> x) { return counted_function(sqrt(sunway::plain(x)), 0, 1); }
+inline sunway::Counted<float> abs(sunway::Counted<float> x) { return counted_function(abs(sunway::plain(x)), 1, 0); }
 
 }  // namespace cortado::math

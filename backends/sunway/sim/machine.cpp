@@ -76,7 +76,11 @@ bool Memory::holds(const void* p, std::size_t bytes) const {
 }
 
 Machine::Machine(const Costs& costs, Memory& memory, int core_group, bool timing_only)
-    : costs_(costs), memory_(memory), core_group_(core_group), timing_only_(timing_only), cpes_(port_cpes),
+    : costs_(costs),
+      memory_(memory),
+      core_group_(core_group),
+      timing_only_(timing_only),
+      cpes_(port_cpes),
       stacks_(stack_bytes) {
   for (int id = 0; id < port_cpes; ++id) {
     Cpe& cpe = cpes_[static_cast<std::size_t>(id)];
@@ -100,9 +104,7 @@ double Machine::run(const char* label, port_entry entry, void* argument, double 
   if (stuck) {
     try {
       deadlock();
-    } catch (...) {
-      failure_ = std::current_exception();
-    }
+    } catch (...) { failure_ = std::current_exception(); }
   }
   end();
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
@@ -117,6 +119,7 @@ void Machine::begin(port_entry entry, void* argument, double start) {
   at_barrier_ = 0;
   barriers_ = 0;
   queue_.clear();
+  on_the_way_.clear();
   for (Cpe& cpe : cpes_) {
     cpe.clock = start;
     cpe.done = false;
@@ -128,20 +131,19 @@ void Machine::begin(port_entry entry, void* argument, double start) {
     cpe.operation = "";
     cpe.buffer = -1;
     cpe.cycles = {};
-    cpe.fiber = boost::context::fiber(std::allocator_arg, stacks_, [this, &cpe, entry, argument](
-                                                                       boost::context::fiber&& scheduler) {
-      scheduler_ = std::move(scheduler);
-      try {
-        entry(argument);
-        if (!cpe.flights.empty()) violation("ends before " + std::to_string(cpe.flights.size()) + " transfers were waited for");
-        cpe.done = true;
-      } catch (const boost::context::detail::forced_unwind&) {
-        throw;
-      } catch (...) {
-        failure_ = std::current_exception();
-      }
-      return std::move(scheduler_);
-    });
+    cpe.fiber = boost::context::fiber(
+        std::allocator_arg, stacks_, [this, &cpe, entry, argument](boost::context::fiber&& scheduler) {
+          scheduler_ = std::move(scheduler);
+          try {
+            entry(argument);
+            if (!cpe.flights.empty())
+              violation("ends before " + std::to_string(cpe.flights.size()) + " transfers were waited for");
+            cpe.done = true;
+          } catch (const boost::context::detail::forced_unwind&) { throw; } catch (...) {
+            failure_ = std::current_exception();
+          }
+          return std::move(scheduler_);
+        });
     queue_.push_back(&cpe);
   }
   std::make_heap(queue_.begin(), queue_.end(), later);
@@ -197,9 +199,7 @@ void Machine::violation(const std::string& what) const { throw ClusterError(name
 
 // ---- order
 
-void Machine::switch_out() {
-  scheduler_ = std::move(scheduler_).resume();
-}
+void Machine::switch_out() { scheduler_ = std::move(scheduler_).resume(); }
 
 void Machine::in_turn() {
   if (queue_.empty() || !later(current_, queue_.front())) return;
@@ -251,7 +251,8 @@ void Machine::note_flights() {
   if (timing_only_) return;
   for (const Flight& flight : current_->flights) {
     if (in_flight_low == nullptr || flight.ldm < in_flight_low) in_flight_low = flight.ldm;
-    if (in_flight_high == nullptr || flight.ldm + flight.bytes > in_flight_high) in_flight_high = flight.ldm + flight.bytes;
+    if (in_flight_high == nullptr || flight.ldm + flight.bytes > in_flight_high)
+      in_flight_high = flight.ldm + flight.bytes;
   }
 }
 
@@ -261,8 +262,8 @@ void Machine::check_transfer(const Flight& flight) const {
   if (flight.bytes <= 0 || flight.block <= 0 || flight.bytes % flight.block != 0 || flight.gap < 0)
     violation("a transfer of " + text(flight.bytes) + " bytes in blocks of " + text(flight.block) + ", " +
               text(flight.gap) + " apart");
-  if (reinterpret_cast<std::uintptr_t>(flight.ldm) % 4 != 0 || reinterpret_cast<std::uintptr_t>(flight.memory) % 4 != 0 ||
-      flight.block % 4 != 0 || flight.gap % 4 != 0)
+  if (reinterpret_cast<std::uintptr_t>(flight.ldm) % 4 != 0 ||
+      reinterpret_cast<std::uintptr_t>(flight.memory) % 4 != 0 || flight.block % 4 != 0 || flight.gap % 4 != 0)
     violation("a misaligned transfer: addresses and sizes are multiples of 4 bytes");
   const bool in_scratch = flight.ldm >= me.ldm && flight.ldm + flight.bytes <= me.ldm + port_scratch_bytes;
   const bool in_bounce = flight.ldm >= me.bounce && flight.ldm + flight.bytes <= me.bounce + port_bounce_bytes;
@@ -283,11 +284,10 @@ void Machine::check_transfer(const Flight& flight) const {
     if (meet_in_ldm(flight, other) && !(flight.put && other.put))
       violation("a transfer overlaps one in the scratchpad that was not waited for");
   if (timing_only_) return;
-  for (const Cpe& cpe : cpes_)
-    for (const Flight& other : cpe.flights)
-      if ((flight.put || other.put) && other.arrives > me.clock && meet_in_memory(flight, other))
-        violation("a transfer overlaps one of CPE (" + text(cpe.row) + ", " + text(cpe.col) +
-                  ") in memory that is on its way");
+  for (const auto& [cpe, other] : on_the_way_)
+    if ((flight.put || other.put) && other.arrives > me.clock && meet_in_memory(flight, other))
+      violation("a transfer overlaps one of CPE (" + text(cpe->row) + ", " + text(cpe->col) +
+                ") in memory that is on its way");
 }
 
 void Machine::transfer(char* ldm, const char* memory, i64 bytes, i64 block, i64 gap, bool put,
@@ -298,12 +298,18 @@ void Machine::transfer(char* ldm, const char* memory, i64 bytes, i64 block, i64 
   Flight flight{reply, ldm, memory, bytes, block, gap, put, 0};
   check_transfer(flight);
   const double blocks = static_cast<double>(bytes / block);
-  controller_free_ = std::max(controller_free_, me.clock) + blocks * block_seconds(costs_, static_cast<double>(block)) * costs_.hz;
+  controller_free_ =
+      std::max(controller_free_, me.clock) + blocks * block_seconds(costs_, static_cast<double>(block)) * costs_.hz;
   flight.arrives = controller_free_ + costs_.transfer_latency;
   profile_.bytes += static_cast<double>(bytes);
   ++profile_.transfers;
   me.flights.push_back(flight);
   if (timing_only_) return;
+  // CPEs act in the order of their clocks: what has arrived by now meets nothing that is still to come.
+  on_the_way_.erase(std::remove_if(on_the_way_.begin(), on_the_way_.end(),
+                                   [&](const auto& entry) { return entry.second.arrives <= me.clock; }),
+                    on_the_way_.end());
+  on_the_way_.emplace_back(&me, flight);
   for (i64 at = 0; at < bytes; at += block) {
     char* const in_memory = const_cast<char*>(memory) + at / block * (block + gap);
     if (put)

@@ -89,9 +89,9 @@ struct Cpe {
   std::array<double, spent_kinds> cycles = {};
 };
 
-/// One core group's cluster: 64 CPEs as fibers of one host thread. What they share is used in the order of their clocks,
-/// so that results and times are the same in every run. Violations end the launch with a ClusterError that names program,
-/// CPE and operation.
+/// One core group's cluster: 64 CPEs as fibers of one host thread. What they share is used in the order of their
+/// clocks, so that results and times are the same in every run. Violations end the launch with a ClusterError that
+/// names program, CPE and operation.
 class Machine {
  public:
   Machine(const Costs& costs, Memory& memory, int core_group, bool timing_only);
@@ -158,6 +158,7 @@ class Machine {
   boost::context::pooled_fixedsize_stack stacks_;
   Cpe* current_ = nullptr;
   std::vector<Cpe*> queue_;  // runnable, a heap by clock
+  std::vector<std::pair<const Cpe*, Flight>> on_the_way_;
   const char* label_ = "";
   std::exception_ptr failure_;
   double controller_free_ = 0;

@@ -39,8 +39,8 @@ void add_products(T* sums, const T* a, const T* b, const port_product& p) {
 }
 
 /// Cycles of one block of sums, `rows` by `vectors`, for all taps and terms.
-double block_cycles(const Costs& c, const port_product& p, int rows, int vectors, double load_vector, double load_scalar,
-                    bool convert_a, bool convert_b) {
+double block_cycles(const Costs& c, const port_product& p, int rows, int vectors, double load_vector,
+                    double load_scalar, bool convert_a, bool convert_b) {
   const double terms = static_cast<double>(p.k) * p.count1 * p.count0;
   // P0 multiplies, and converts what its CPE sends from single to double. P1 loads and sends, or receives.
   const double p0 = rows * vectors + (convert_a ? rows : 0) + (convert_b ? vectors : 0);
@@ -64,13 +64,15 @@ double multiply_cycles(const Costs& c, const port_product& p, bool single_precis
     const i64 whole = scalars / c.block_rows;
     const int rest = static_cast<int>(scalars % c.block_rows);
     const auto block = [&](int rows) {
-      return block_cycles(c, p, rows, wide, gather, 1, single_precision && owns_scalar, single_precision && owns_vector);
+      return block_cycles(c, p, rows, wide, gather, 1, single_precision && owns_scalar,
+                          single_precision && owns_vector);
     };
     cycles += static_cast<double>(whole) * block(c.block_rows) + (rest > 0 ? block(rest) : 0);
     // Blocks of full width cost the same.
     if (wide == c.block_vectors) {
       const i64 more = (vectors - v) / c.block_vectors - 1;
-      cycles += static_cast<double>(more) * (static_cast<double>(whole) * block(c.block_rows) + (rest > 0 ? block(rest) : 0));
+      cycles +=
+          static_cast<double>(more) * (static_cast<double>(whole) * block(c.block_rows) + (rest > 0 ? block(rest) : 0));
       v += more * c.block_vectors;
     }
   }

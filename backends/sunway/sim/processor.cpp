@@ -41,7 +41,11 @@ MachineSpec spec_of(const Options& options, const Costs& costs) {
 class Group : public CoreGroup {
  public:
   Group(const MachineSpec& spec, const Costs& costs, int index, const Programs& programs, Memory& memory)
-      : spec_(spec), costs_(costs), index_(index), programs_(programs), memory_(memory),
+      : spec_(spec),
+        costs_(costs),
+        index_(index),
+        programs_(programs),
+        memory_(memory),
         machine_(costs, memory, index, spec.timing_only) {
     launch_ = static_cast<Launch*>(memory_.allocate(sizeof(Launch)));
     program_ = memory_.allocate(most_program_bytes);
@@ -61,7 +65,8 @@ class Group : public CoreGroup {
   void order(Stream, Stream) override {}
 
   void copy(void* to, const void* from, std::size_t bytes, Stream) override {
-    if (!on_cluster(to, bytes) || !memory_.holds(from, bytes)) return by_mpe(bytes, [&] { std::memmove(to, from, bytes); });
+    if (!on_cluster(to, bytes) || !memory_.holds(from, bytes))
+      return by_mpe(bytes, [&] { std::memmove(to, from, bytes); });
     move(static_cast<const std::uint32_t*>(from), static_cast<std::uint32_t*>(to), bytes);
   }
   void zero(void* memory, std::size_t bytes, Stream) override {
@@ -194,9 +199,7 @@ class SimulatedProcessor : public Processor {
     for (const auto& group : groups_) profiles.push_back(&group->profile());
     try {
       write_timeline(options_.timeline, profiles, costs_);
-    } catch (const Error& error) {
-      std::fprintf(stderr, "%s\n", error.what());
-    }
+    } catch (const Error& error) { std::fprintf(stderr, "%s\n", error.what()); }
   }
 
   int core_groups() const override { return spec_.core_groups; }

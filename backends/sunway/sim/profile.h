@@ -12,8 +12,8 @@ class Profile {
   void add(const LaunchProfile& launch) { launches_.push_back(launch); }
   const std::vector<LaunchProfile>& launches() const { return launches_; }
 
-  /// One row per kernel: launches, seconds, share of compute, transfer, message and idle cycles, bytes, GB/s, Gflop/s and
-  /// share of the peak; the longest first.
+  /// One row per kernel: launches, seconds, share of compute, transfer, message and idle cycles, bytes, GB/s, Gflop/s
+  /// and share of the peak; the longest first.
   std::string table(const Costs& costs, double peak_flops) const;
 
  private:
