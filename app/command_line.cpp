@@ -118,6 +118,42 @@ void add_convert(CLI::App& app, Options& o) {
     images->add_flag("--rgb", c.rgb, "Channels as red, green, blue; default is Caffe's blue, green, red");
   }
 }
+
+void add_bench(CLI::App& app, Options& o) {
+  auto* verb = app.add_subcommand("bench", "Time parts of training, beside published times");
+  verb->require_subcommand(1);
+  auto& b = o.bench;
+  const auto kind = [&](const char* name, const char* what, std::vector<std::string> sets = {}) {
+    auto* sub = verb->add_subcommand(name, what);
+    sub->callback([&b, name, sets] {
+      b.kind = name;
+      if (b.sets.empty()) b.sets = sets;
+    });
+    sub->add_option("--json", o.json, "Also write the rows to this file");
+    if (sets.empty()) return sub;
+    sub->add_option("--set", b.sets,
+                    "Folders of models/ or net prototxts, separated by commas; default " + CLI::detail::join(sets))
+        ->delimiter(',');
+    sub->add_option("--batch", b.batch, "Images; default is the set's own")->check(CLI::PositiveNumber);
+    return sub;
+  };
+  auto* conv = kind("conv", "Convolutions of a net, by every candidate and direction", {"vgg16"});
+  conv->add_option("--plan", b.plan, "Candidate, or a word of candidates' names; default all");
+  conv->add_option("--directions", b.directions, "forward, weight_gradient, input_gradient; default all three")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"forward", "weight_gradient", "input_gradient"}));
+  auto* gemm = kind("gemm", "Matrix products, by every multiplier");
+  auto* sizes = gemm->add_option("--sizes", b.sizes, "Square products of these sizes")
+                    ->delimiter(',')
+                    ->check(CLI::PositiveNumber);
+  gemm->add_option("--shapes", b.shapes, "Products MxNxK: (M x K) times (K x N)")->delimiter(',')->excludes(sizes);
+  gemm->add_option("--type", b.type, "float or double")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"float", "double"}));
+  const std::vector<std::string> many = {"vgg16", "alexnet_bn", "resnet50"};
+  kind("pool", "Pooling layers of nets", many);
+  kind("relu", "ReLU layers of nets", many);
+}
 }  // namespace
 
 Options parse_command_line(int count, char** arguments) {
@@ -132,6 +168,7 @@ Options parse_command_line(int count, char** arguments) {
   add_device_query(app, options);
   add_classify(app, options);
   add_convert(app, options);
+  add_bench(app, options);
   std::vector<std::string> words;  // CLI11 takes them last first
   for (int i = count - 1; i > 0; --i) words.push_back(two_dashes(arguments[i]));
   try {

@@ -30,6 +30,14 @@ struct Options {
     std::uint64_t seed = 1;
     bool idx = false, rgb = false;
   } convert;
+  struct Bench {
+    std::string kind;               ///< conv, gemm, pool, relu, transform, net
+    std::vector<std::string> sets;  ///< of nets; empty: the kind's own
+    i64 batch = 0;                  ///< 0: as the sets say
+    std::string plan = "all", type = "float";
+    std::vector<std::string> directions, shapes;
+    std::vector<i64> sizes;
+  } bench;
 };
 
 /// Parses; Caffe's single-dash flags are taken too. Throws ConfigError for what it does not understand. `-help` and

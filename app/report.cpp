@@ -11,6 +11,7 @@ namespace cortado {
 namespace {
 std::string cell(const nlohmann::json& value, int digits) {
   if (value.is_null()) return "";
+  if (value.is_boolean()) return value.get<bool>() ? "yes" : "";
   if (value.is_string()) return value.get<std::string>();
   if (!value.is_number_float()) return value.dump();
   char text[64];
@@ -50,7 +51,9 @@ std::string Report::table() const {
 
 void Report::write_json(const std::string& file) const {
   std::ofstream out(file);
-  out << nlohmann::json{{"header", header_}, {"rows", rows_}}.dump(2) << "\n";
+  nlohmann::json json = {{"header", header_}, {"rows", rows_}};
+  if (!summary_.is_null()) json["summary"] = summary_;
+  out << json.dump(2) << "\n";
   if (!out.flush()) throw FileError(file, "cannot be written", "choose another file for --json");
 }
 

@@ -20,6 +20,8 @@ class Report {
 
   /// A row's values by column key; keys without a column appear in the JSON only.
   void add(nlohmann::json row) { rows_.push_back(std::move(row)); }
+  /// What the rows say together; "summary" in the JSON.
+  void summarize(nlohmann::json summary) { summary_ = std::move(summary); }
 
   std::string table() const;
   /// Throws FileError.
@@ -27,7 +29,7 @@ class Report {
 
  private:
   std::vector<Column> columns_;
-  nlohmann::json header_, rows_;
+  nlohmann::json header_, rows_, summary_;
 };
 
 /// The machine as JSON, as reports and device_query show it.

@@ -32,6 +32,7 @@ int time(Session& session, const Options& options);
 int check(Session& session, const Options& options);
 int classify(Session& session, const Options& options);
 int device_query(Session& session, const Options& options);
+int bench(Session& session, const Options& options);
 int convert(const Options& options);
 
 }  // namespace cortado

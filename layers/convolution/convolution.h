@@ -20,6 +20,8 @@ class ConvolutionLayer : public Layer {
   void choose_plans(const PlanBook& wanted) override { wanted_ = wanted; }
   std::vector<std::string> refusals() const override { return refusals_; }
   Cost cost(const Blobs& bottom, const Blobs& top) const override;
+  /// Of each bottom, since the last reshape.
+  const ConvolutionShape& shape() const { return shape_; }
 
  private:
   ConvolutionShape shape_of(const Blob& bottom) const;

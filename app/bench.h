@@ -1,0 +1,26 @@
+#pragma once
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "app/report.h"
+#include "app/session.h"
+#include "core/machine/limits/limits.h"
+
+namespace cortado {
+
+/// The kinds of `cortado bench`; each prints a table and writes --json, as docs/benchmarks.md says. Times are the core
+/// group's own, wall or simulated.
+void bench_convolution(Session& session, const Options& options);
+void bench_gemm(Session& session, const Options& options);
+void bench_layers(Session& session, const Options& options);  ///< pool, relu
+
+/// What a report's header says of a bench's options and limits.
+nlohmann::json bench_options(const Options& options, const Limits& limits);
+
+/// On rank 0 prints the table, then `below`, and writes the JSON.
+void finish(const Session& session, const Options& options, const Report& report, const std::string& below);
+
+/// "742.4 Gflop/s, 28.0 GB/s"
+std::string to_string(const Limits& limits);
+
+}  // namespace cortado

@@ -1,0 +1,24 @@
+#pragma once
+#include <string>
+
+#include "core/base/types.h"
+
+namespace caffe {
+class NetParameter;
+}
+
+namespace cortado {
+
+/// Reads the training net of a set: models/NAME/train_val.prototxt below the current folder, or a prototxt by its path.
+/// Its data layers (DummyData, Input) get `batch` images, if that is not 0, and constant data, so that drawing numbers
+/// is not timed. Throws FileError, and ConfigError for data layers that read files.
+void read_set(const std::string& set, i64 batch, caffe::NetParameter& net);
+
+/// Drops the layers behind the last one of a type, with the parameters of large classifiers among them. Throws
+/// ConfigError naming `set` where there is none of the type.
+void cut_behind_last(const std::string& type, const std::string& set, caffe::NetParameter& net);
+
+/// Lets parameters start as zeros: drawing millions of numbers takes longer than shaping a net.
+void start_with_zeros(caffe::NetParameter& net);
+
+}  // namespace cortado
