@@ -33,6 +33,10 @@ int bench(Session& session, const Options& options) {
     bench_convolution(session, options);
   else if (kind == "gemm")
     bench_gemm(session, options);
+  else if (kind == "transform")
+    bench_transform(session, options);
+  else if (kind == "net")
+    bench_net(session, options);
   else
     bench_layers(session, options);
   return 0;

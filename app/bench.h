@@ -13,6 +13,8 @@ namespace cortado {
 void bench_convolution(Session& session, const Options& options);
 void bench_gemm(Session& session, const Options& options);
 void bench_layers(Session& session, const Options& options);  ///< pool, relu
+void bench_transform(Session& session, const Options& options);
+void bench_net(Session& session, const Options& options);
 
 /// What a report's header says of a bench's options and limits.
 nlohmann::json bench_options(const Options& options, const Limits& limits);

@@ -1,46 +1,12 @@
-#include <set>
-
 #include "app/bench.h"
 #include "app/measure.h"
 #include "app/net_sets.h"
 #include "app/progress_bar.h"
-#include "core/formats/caffe.pb.h"
 
 namespace cortado {
 namespace {
 
-/// A layer of a set, and a net of its own to run it in.
-struct LayerCase {
-  std::string set, layer;
-  Shape bottom;
-  caffe::LayerParameter parameter;
-};
-
-/// The layers of a type in the sets, each kind of layer on each shape once.
-std::vector<LayerCase> read_layers(const Session& session, const Options::Bench& o, const std::string& type) {
-  std::vector<LayerCase> list;
-  std::set<std::string> seen;
-  for (const auto& set : o.sets) {
-    caffe::NetParameter parameter;
-    read_set(set, o.batch, parameter);
-    cut_behind_last(type, set, parameter);
-    start_with_zeros(parameter);
-    const Net net(parameter, session.net_options());
-    for (const auto& entry : net.layers()) {
-      if (entry.type != type) continue;
-      LayerCase found{set, entry.layer->name(), entry.bottom[0]->shape(), entry.layer->parameter()};
-      found.parameter.set_name("layer");
-      found.parameter.clear_bottom();
-      found.parameter.clear_top();
-      found.parameter.add_bottom("x");
-      found.parameter.add_top("y");
-      if (seen.insert(to_string(found.bottom) + found.parameter.SerializeAsString()).second) list.push_back(found);
-    }
-  }
-  return list;
-}
-
-std::unique_ptr<Net> net_of(const Session& session, const LayerCase& layer) {
+std::unique_ptr<Net> net_of(const Session& session, const SetLayer& layer) {
   caffe::NetParameter parameter;
   auto& input = *parameter.add_layer();
   input.set_name("x");
@@ -48,11 +14,16 @@ std::unique_ptr<Net> net_of(const Session& session, const LayerCase& layer) {
   input.add_top("x");
   auto& shape = *input.mutable_input_param()->add_shape();
   for (const i64 n : layer.bottom) shape.add_dim(n);
-  *parameter.add_layer() = layer.parameter;
+  auto& work = *parameter.add_layer() = layer.parameter;
+  work.set_name("layer");
+  work.clear_bottom();
+  work.add_bottom("x");
+  work.clear_top();
+  work.add_top("y");
   return std::make_unique<Net>(parameter, session.net_options());
 }
 
-void time_layer(Session& session, const LayerCase& layer, const Limits& limits, Report& report) {
+void time_layer(Session& session, const SetLayer& layer, const Limits& limits, Report& report) {
   const auto net = net_of(session, layer);
   Blob &x = *net->blob("x"), &y = *net->blob("y");
   for (Blob* blob : {&x, &y}) {
@@ -63,7 +34,7 @@ void time_layer(Session& session, const LayerCase& layer, const Limits& limits, 
   const auto cost = work.cost({&x}, {&y});
   const auto add = [&](const char* direction, double seconds, double bytes) {
     report.add({{"set", layer.set},
-                {"layer", layer.layer},
+                {"layer", layer.name},
                 {"shape", to_string(layer.bottom)},
                 {"direction", direction},
                 {"seconds", seconds},
@@ -77,7 +48,8 @@ void time_layer(Session& session, const LayerCase& layer, const Limits& limits, 
 }  // namespace
 
 void bench_layers(Session& session, const Options& options) {
-  const auto layers = read_layers(session, options.bench, options.bench.kind == "pool" ? "Pooling" : "ReLU");
+  const auto& o = options.bench;
+  const auto layers = layers_of(session.net_options(), o.sets, o.batch, o.kind == "pool" ? "Pooling" : "ReLU");
   const Limits limits = limits_of(session.group);
   Report report({{"set", "set"},
                  {"layer", "layer"},
@@ -89,7 +61,7 @@ void bench_layers(Session& session, const Options& options) {
                 session.group.spec(), bench_options(options, limits));
   ProgressBar bar("timing layers");
   for (std::size_t i = 0; i < layers.size(); ++i) {
-    bar.show(static_cast<i64>(i), static_cast<i64>(layers.size()), layers[i].set + " " + layers[i].layer);
+    bar.show(static_cast<i64>(i), static_cast<i64>(layers.size()), layers[i].set + " " + layers[i].name);
     time_layer(session, layers[i], limits, report);
   }
   finish(session, options, report, "limits: " + to_string(limits) + "\n");

@@ -153,6 +153,8 @@ void add_bench(CLI::App& app, Options& o) {
   const std::vector<std::string> many = {"vgg16", "alexnet_bn", "resnet50"};
   kind("pool", "Pooling layers of nets", many);
   kind("relu", "ReLU layers of nets", many);
+  kind("transform", "Changes of layout of convolutions' bottoms", many);
+  kind("net", "Training iterations of nets, of the node's batch; table3: those of swCaffe's table", {"table3"});
 }
 }  // namespace
 

@@ -8,14 +8,6 @@
 
 namespace cortado {
 namespace {
-double run_once(CoreGroup& group, const std::function<void()>& work) {
-  const auto before = group.record();
-  work();
-  const auto after = group.record();
-  group.wait();
-  return group.seconds_between(before, after);
-}
-
 template <class T>
 void fill(CoreGroup& group, T* to, i64 count) {
   if (group.spec().timing_only) return;
@@ -28,14 +20,22 @@ void fill(CoreGroup& group, T* to, i64 count) {
 }
 }  // namespace
 
+double milliseconds(CoreGroup& group, const std::function<void()>& work) {
+  const auto before = group.record();
+  work();
+  const auto after = group.record();
+  group.wait();
+  return 1e3 * group.seconds_between(before, after);
+}
+
 double seconds_of(CoreGroup& group, const std::function<void()>& work) {
   constexpr double enough = 0.2;
   constexpr int most = 10;
-  double best = run_once(group, work);
+  double best = milliseconds(group, work) / 1e3;
   if (group.spec().timing_only) return best;
   double total = 0;
   for (int run = 0; run < most && total < enough; ++run) {
-    const double seconds = run_once(group, work);
+    const double seconds = milliseconds(group, work) / 1e3;
     best = run == 0 ? seconds : std::min(best, seconds);
     total += seconds;
   }

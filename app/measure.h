@@ -6,7 +6,10 @@
 
 namespace cortado {
 
-/// Seconds of the quickest of a few runs of `work`, by the core group's own clock, after one run that warms up: as many
+/// Milliseconds that `work` takes on the core group, by its own clock. Waits.
+double milliseconds(CoreGroup& group, const std::function<void()>& work);
+
+/// Seconds of the quickest of a few runs of `work`, after one run that warms up: as many
 /// as take 0.2 s together, at most ten. Where only time is kept (MachineSpec::timing_only) runs are all alike, and one
 /// is made.
 double seconds_of(CoreGroup& group, const std::function<void()>& work);

@@ -1,9 +1,9 @@
 #include "app/net_sets.h"
 
 #include <filesystem>
+#include <set>
 
 #include "core/base/error.h"
-#include "core/formats/caffe.pb.h"
 #include "core/formats/prototxt.h"
 
 namespace cortado {
@@ -36,6 +36,15 @@ void prepare_data_layer(caffe::LayerParameter& layer, const std::string& file, i
       filler.set_value(1);
     }
 }
+
+/// What a layer does to its bottom, whatever its name.
+std::string kind_of(const SetLayer& layer) {
+  caffe::LayerParameter nameless = layer.parameter;
+  nameless.clear_name();
+  nameless.clear_bottom();
+  nameless.clear_top();
+  return to_string(layer.bottom) + nameless.SerializeAsString();
+}
 }  // namespace
 
 void read_set(const std::string& set, i64 batch, caffe::NetParameter& net) {
@@ -59,6 +68,25 @@ void start_with_zeros(caffe::NetParameter& net) {
     if (layer.has_convolution_param()) layer.mutable_convolution_param()->clear_weight_filler();
     if (layer.has_inner_product_param()) layer.mutable_inner_product_param()->clear_weight_filler();
   }
+}
+
+std::vector<SetLayer> layers_of(const NetOptions& options, const std::vector<std::string>& sets, i64 batch,
+                                const std::string& type) {
+  std::vector<SetLayer> list;
+  std::set<std::string> seen;
+  for (const auto& name : sets) {
+    caffe::NetParameter parameter;
+    read_set(name, batch, parameter);
+    cut_behind_last(type, name, parameter);
+    start_with_zeros(parameter);
+    const Net net(parameter, options);
+    for (const auto& entry : net.layers()) {
+      if (entry.type != type) continue;
+      SetLayer layer{name, entry.layer->name(), entry.bottom[0]->shape(), entry.layer->parameter()};
+      if (seen.insert(kind_of(layer)).second) list.push_back(std::move(layer));
+    }
+  }
+  return list;
 }
 
 }  // namespace cortado

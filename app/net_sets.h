@@ -1,11 +1,9 @@
 #pragma once
 #include <string>
+#include <vector>
 
-#include "core/base/types.h"
-
-namespace caffe {
-class NetParameter;
-}
+#include "core/formats/caffe.pb.h"
+#include "core/net/net.h"
 
 namespace cortado {
 
@@ -20,5 +18,16 @@ void cut_behind_last(const std::string& type, const std::string& set, caffe::Net
 
 /// Lets parameters start as zeros: drawing millions of numbers takes longer than shaping a net.
 void start_with_zeros(caffe::NetParameter& net);
+
+/// A layer of a set, with the shape of its first bottom.
+struct SetLayer {
+  std::string set, name;
+  Shape bottom;
+  caffe::LayerParameter parameter;
+};
+
+/// The layers of a type in the sets, in order; those that do the same to the same shape stand there once.
+std::vector<SetLayer> layers_of(const NetOptions& options, const std::vector<std::string>& sets, i64 batch,
+                                const std::string& type);
 
 }  // namespace cortado

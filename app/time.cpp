@@ -1,7 +1,8 @@
 #include <cstdio>
 #include <iostream>
 
-#include "app/progress_bar.h"
+#include "app/layer_times.h"
+#include "app/measure.h"
 #include "app/report.h"
 #include "app/session.h"
 #include "core/base/error.h"
@@ -13,59 +14,6 @@
 
 namespace cortado {
 namespace {
-
-/// Milliseconds of each layer, added up over iterations.
-struct LayerTimes {
-  std::vector<double> forward, backward;
-  double forward_sum = 0, backward_sum = 0;
-};
-
-/// A solver around the net, so that whole training iterations with their update can be timed; its rate is 0.
-caffe::SolverParameter solver_around(const caffe::NetParameter& net) {
-  caffe::SolverParameter parameter;
-  *parameter.mutable_net_param() = net;
-  parameter.mutable_net_param()->clear_state();
-  *parameter.mutable_train_state() = net.state();
-  parameter.set_base_lr(0);
-  parameter.set_lr_policy("fixed");
-  parameter.set_momentum(0.9F);
-  parameter.set_display(0);
-  parameter.set_snapshot_after_train(false);
-  return parameter;
-}
-
-double milliseconds(CoreGroup& group, const std::function<void()>& work) {
-  const auto before = group.record();
-  work();
-  const auto after = group.record();
-  return 1e3 * group.seconds_between(before, after);
-}
-
-LayerTimes time_layers(Net& net, CoreGroup& group, i64 iterations, bool with_backward) {
-  const auto& layers = net.layers();
-  LayerTimes times{std::vector<double>(layers.size()), std::vector<double>(layers.size())};
-  ProgressBar bar("timing layers");
-  for (i64 iteration = 0; iteration < iterations; ++iteration) {
-    net.run().pass = iteration;
-    const double start = times.forward_sum + times.backward_sum;
-    for (std::size_t i = 0; i < layers.size(); ++i) {
-      const double ms = milliseconds(group, [&] { net.forward(i, i + 1); });
-      times.forward[i] += ms;
-      times.forward_sum += ms;
-    }
-    if (with_backward) net.clear_gradients();
-    for (std::size_t i = with_backward ? layers.size() : 0; i-- > 0;) {
-      const double ms = milliseconds(group, [&] { net.backward(i, i + 1); });
-      times.backward[i] += ms;
-      times.backward_sum += ms;
-    }
-    group.wait();
-    CORTADO_LOG(info) << "Iteration: " << iteration + 1
-                      << " forward-backward time: " << times.forward_sum + times.backward_sum - start << " ms.";
-    bar.show(iteration + 1, iterations);
-  }
-  return times;
-}
 
 /// Caffe's lines, which its users' scripts read.
 void log_times(const Net& net, const LayerTimes& times, i64 iterations) {
@@ -109,13 +57,6 @@ void add_rows(Report& report, const Net& net, const LayerTimes& times, i64 itera
     if (with_backward && entry.need_backward)
       row("backward", times.backward[i], cost.backward_flops, cost.backward_bytes);
   }
-}
-
-i64 batch_of(const Net& net) {
-  for (const auto& entry : net.layers())
-    for (const Blob* top : entry.top)
-      if (top->axes() > 0) return top->dim(0);
-  return 0;
 }
 
 }  // namespace

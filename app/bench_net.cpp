@@ -1,0 +1,103 @@
+#include <algorithm>
+
+#include "app/bench.h"
+#include "app/layer_times.h"
+#include "app/measure.h"
+#include "app/net_sets.h"
+#include "app/progress_bar.h"
+#include "app/published.h"
+#include "core/solver/solver.h"
+
+namespace cortado {
+namespace {
+
+/// A net to train, with the batch of a node, whose core groups share it; 0: the net's own batch for each core group.
+struct Work {
+  std::string set;
+  i64 batch;
+  double paper_images_per_s;  ///< 0: not known
+};
+
+std::vector<Work> works_of(const Options::Bench& o) {
+  std::vector<Work> list;
+  for (const auto& set : o.sets) {
+    const PublishedNets published = published_nets(set);
+    for (const auto& net : published.nets) {
+      const i64 batch = o.batch > 0 ? o.batch : net.batch;
+      list.push_back({net.name, batch, batch == net.batch ? net.images_per_s : 0});
+    }
+    if (published.nets.empty()) list.push_back({set, o.batch, 0});
+  }
+  return list;
+}
+
+/// Memory that training will have taken, the solver's history of one value per parameter included.
+i64 memory_of(const Net& net) {
+  const auto m = net.memory();
+  return m.activations + m.activation_gradients + 2 * m.parameters + m.parameter_gradients;
+}
+
+void time_net(Session& session, const Work& work, Report& report) {
+  CoreGroup& group = session.group;
+  const i64 groups = session.processor->core_groups();
+  caffe::NetParameter parameter;
+  read_set(work.set, work.batch == 0 ? 0 : std::max<i64>(1, work.batch / groups), parameter);
+  if (group.spec().timing_only) start_with_zeros(parameter);
+  SolverOptions with;
+  with.group = &group;
+  with.layers = &session.layers;
+  Solver solver(solver_around(parameter), with);
+  Net& net = solver.net();
+  const i64 batch = batch_of(net) * groups;
+  nlohmann::json row = {{"net", work.set}, {"batch", batch}, {"core_groups", groups}};
+  if (memory_of(net) > free_memory(group.spec())) {
+    row["refused"] = "needs more memory than is free";
+    return report.add(row);
+  }
+  if (!group.spec().timing_only) {  // memory comes with the first use
+    net.forward();
+    net.clear_gradients();
+    net.backward();
+  }
+  const LayerTimes layers = time_layers(net, group, 1, true);
+  const double seconds = milliseconds(group, [&] { solver.step(1); }) / 1e3;
+  const double rate = static_cast<double>(batch) / seconds;
+  row["forward_seconds"] = layers.forward_sum / 1e3;
+  row["backward_seconds"] = layers.backward_sum / 1e3;
+  row["seconds"] = seconds;
+  row["images_per_s"] = rate;
+  if (work.paper_images_per_s > 0) {
+    row["paper_images_per_s"] = work.paper_images_per_s;
+    row["over_paper"] = rate / work.paper_images_per_s;
+  }
+  report.add(row);
+}
+
+}  // namespace
+
+void bench_net(Session& session, const Options& options) {
+  const auto works = works_of(options.bench);
+  const Limits limits = limits_of(session.group);
+  Report report({{"net", "net"},
+                 {"batch", "batch"},
+                 {"core_groups", "core groups"},
+                 {"forward_seconds", "forward s", 3},
+                 {"backward_seconds", "backward s", 3},
+                 {"seconds", "iteration s", 3},
+                 {"images_per_s", "images/s", 2},
+                 {"paper_images_per_s", "paper", 2},
+                 {"over_paper", "ours/paper", 2},
+                 {"refused", ""}},
+                session.group.spec(), bench_options(options, limits));
+  ProgressBar bar("training nets");
+  for (std::size_t i = 0; i < works.size(); ++i) {
+    bar.show(static_cast<i64>(i), static_cast<i64>(works.size()), works[i].set);
+    time_net(session, works[i], report);
+  }
+  std::string below = "forward and backward: sums over layers, each timed on its own; iteration: with update\n";
+  if (session.processor->core_groups() > 1)
+    below += "one core group is timed with its part of the batch; the sum of gradients over core groups is not in it\n";
+  finish(session, options, report, below);
+}
+
+}  // namespace cortado
