@@ -31,9 +31,7 @@ TEST(SunwayClock, TransfersReachTheMeasuredBandwidthOfTheirSize) {
     const double reached = measured_bandwidth(static_cast<int>(entry.block_bytes), 200);
     // The table was measured with the transfers of 64 CPEs on their way; two each hide the latency from 512 B on.
     EXPECT_LT(reached, 1.001 * entry.bytes_per_second) << entry.block_bytes;
-    if (entry.block_bytes >= 512) {
-      EXPECT_GT(reached, 0.97 * entry.bytes_per_second) << entry.block_bytes;
-    }
+    if (entry.block_bytes >= 512) { EXPECT_GT(reached, 0.97 * entry.bytes_per_second) << entry.block_bytes; }
   }
 }
 

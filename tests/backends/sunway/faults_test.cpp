@@ -14,9 +14,7 @@ using ::testing::HasSubstr;
 std::string error_of(Cluster& cluster, const std::function<void()>& body) {
   try {
     cluster.run(body);
-  } catch (const ClusterError& error) {
-    return error.what();
-  }
+  } catch (const ClusterError& error) { return error.what(); }
   return "no error";
 }
 
@@ -49,41 +47,46 @@ TEST(SunwayFaults, TransferOutsideOfMemory) {
   const float* const x = cluster.floats(1024);
   EXPECT_THAT(fault(cluster, [&] { get(scratch(), x + 1000, 128); }), HasSubstr("outside of the core group's memory"));
   EXPECT_THAT(fault(cluster, [&] { get(scratch(), x - 64, 4); }), HasSubstr("outside of the core group's memory"));
-  EXPECT_THAT(fault(cluster, [&] {
-                port_reply reply = {0};
-                port_get_strided(scratch(), x, 512, 128, 1200, &reply);  // the last block ends behind the end
-              }),
+  EXPECT_THAT(fault(cluster,
+                    [&] {
+                      port_reply reply = {0};
+                      port_get_strided(scratch(), x, 512, 128, 1200, &reply);  // the last block ends behind the end
+                    }),
               HasSubstr("outside of the core group's memory"));
 }
 
 TEST(SunwayFaults, MisalignedTransfer) {
   Cluster cluster;
   float* const x = cluster.floats(1024);
-  EXPECT_THAT(fault(cluster, [&] {
-                port_reply reply = {0};
-                port_get(reinterpret_cast<char*>(scratch()) + 2, x, 64, &reply);
-              }),
+  EXPECT_THAT(fault(cluster,
+                    [&] {
+                      port_reply reply = {0};
+                      port_get(reinterpret_cast<char*>(scratch()) + 2, x, 64, &reply);
+                    }),
               HasSubstr("misaligned"));
-  EXPECT_THAT(fault(cluster, [&] {
-                port_reply reply = {0};
-                port_put_strided(x, scratch(), 12, 6, 4, &reply);
-              }),
+  EXPECT_THAT(fault(cluster,
+                    [&] {
+                      port_reply reply = {0};
+                      port_put_strided(x, scratch(), 12, 6, 4, &reply);
+                    }),
               HasSubstr("misaligned"));
-  EXPECT_THAT(fault(cluster, [&] {
-                port_reply reply = {0};
-                port_get_strided(scratch(), x, 100, 64, 4, &reply);
-              }),
+  EXPECT_THAT(fault(cluster,
+                    [&] {
+                      port_reply reply = {0};
+                      port_get_strided(scratch(), x, 100, 64, 4, &reply);
+                    }),
               HasSubstr("100 bytes in blocks of 64"));
 }
 
 TEST(SunwayFaults, OverlappingTransfers) {
   Cluster cluster;
   float* const x = cluster.floats(65536);
-  EXPECT_THAT(fault(cluster, [&] {
-                port_reply reply = {0};
-                port_get(scratch(), x, 512, &reply);
-                port_get(scratch() + 64, x + 512, 512, &reply);
-              }),
+  EXPECT_THAT(fault(cluster,
+                    [&] {
+                      port_reply reply = {0};
+                      port_get(scratch(), x, 512, &reply);
+                      port_get(scratch() + 64, x + 512, 512, &reply);
+                    }),
               HasSubstr("overlaps one in the scratchpad"));
   EXPECT_THAT(error_of(cluster,
                        [&] {
@@ -120,32 +123,35 @@ TEST(SunwayFaults, ReadBeforeArrival) {
 TEST(SunwayFaults, WriteWhatATransferReads) {
   Cluster cluster;
   float* const x = cluster.floats(1024);
-  EXPECT_THAT(fault(cluster, [&] {
-                port_reply reply = {0};
-                port_put(x, scratch(), 512, &reply);
-                sunway::store(scratch() + 127, 1.0f);
-              }),
+  EXPECT_THAT(fault(cluster,
+                    [&] {
+                      port_reply reply = {0};
+                      port_put(x, scratch(), 512, &reply);
+                      sunway::store(scratch() + 127, 1.0f);
+                    }),
               HasSubstr("writes what a transfer to memory still reads"));
 }
 
 TEST(SunwayFaults, WaitForMoreTransfersThanStarted) {
   Cluster cluster;
   const float* const x = cluster.floats(1024);
-  EXPECT_THAT(fault(cluster, [&] {
-                port_reply reply = {0};
-                port_get(scratch(), x, 512, &reply);
-                port_wait(&reply, 2);
-              }),
+  EXPECT_THAT(fault(cluster,
+                    [&] {
+                      port_reply reply = {0};
+                      port_get(scratch(), x, 512, &reply);
+                      port_wait(&reply, 2);
+                    }),
               HasSubstr("waits for 2 transfers, of which 1 were started"));
 }
 
 TEST(SunwayFaults, EndBeforeArrival) {
   Cluster cluster;
   const float* const x = cluster.floats(1024);
-  EXPECT_THAT(fault(cluster, [&] {
-                port_reply reply = {0};
-                port_get(scratch(), x, 512, &reply);
-              }),
+  EXPECT_THAT(fault(cluster,
+                    [&] {
+                      port_reply reply = {0};
+                      port_get(scratch(), x, 512, &reply);
+                    }),
               HasSubstr("ends before 1 transfers were waited for"));
 }
 
@@ -157,7 +163,10 @@ TEST(SunwayFaults, MessageToNoMate) {
 
 TEST(SunwayFaults, MessageNeverReceived) {
   Cluster cluster;
-  EXPECT_THAT(fault(cluster, [] { port_col_send({{1, 2, 3, 4}}, 0); }),
+  EXPECT_THAT(fault(cluster,
+                    [] {
+                      port_col_send({{1, 2, 3, 4}}, 0);
+                    }),
               AllOf(HasSubstr("CPE (0, 5)"), HasSubstr("1 messages were never received")));
 }
 
@@ -165,9 +174,10 @@ TEST(SunwayFaults, DeadlockNamesWhoWaitsForWhat) {
   Cluster cluster;
   EXPECT_THAT(fault(cluster, [] { port_row_receive(); }),
               AllOf(HasSubstr("deadlock"), HasSubstr("CPE (2, 5) waits for a message along its row")));
-  EXPECT_THAT(fault(cluster, [] {
-                for (int i = 0; i < 100; ++i) port_row_broadcast({{1, 2, 3, 4}});
-              }),
+  EXPECT_THAT(fault(cluster,
+                    [] {
+                      for (int i = 0; i < 100; ++i) port_row_broadcast({{1, 2, 3, 4}});
+                    }),
               HasSubstr("CPE (2, 5) waits for room in the FIFO"));
   EXPECT_THAT(error_of(cluster,
                        [] {

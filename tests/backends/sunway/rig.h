@@ -13,7 +13,8 @@ class Cluster {
 
   /// Cycles from start to end of `body` on all 64 CPEs.
   double run(std::function<void()> body) {
-    return machine_.run("test", [](void* argument) { (*static_cast<std::function<void()>*>(argument))(); }, &body, 0);
+    return machine_.run(
+        "test", [](void* argument) { (*static_cast<std::function<void()>*>(argument))(); }, &body, 0);
   }
   /// `count` floats of cluster memory, alive as long as the cluster; 0, 1, 2...
   float* floats(std::size_t count) {
