@@ -1,8 +1,7 @@
 #include "layers/batch_norm/batch_norm.h"
 
-#include <cmath>
-
 #include "core/formats/caffe.pb.h"
+#include "layers/batch_norm/programs.h"
 
 namespace cortado {
 
@@ -34,57 +33,71 @@ void BatchNormLayer::reshape(const Blobs& bottom, const Blobs& top) {
   normalised_->reshape(bottom[0]->shape());
 }
 
-/// Mean, inverse deviation and the running sums from this batch. The few values per channel are finished on the host,
-/// where other ranks' come in too.
+/// Every rank's mean and variance become those of all ranks' batches together; returns how many values they are of.
+double BatchNormLayer::share_statistics() {
+  const double own = static_cast<double>(shape_.outer * shape_.inner);
+  auto mean = mean_->data_vector(), variance = variance_->data_vector();
+  std::vector<double> sums{own};
+  for (const float m : mean) sums.push_back(own * m);
+  run().replicas->sum(sums.data(), static_cast<i64>(sums.size()));
+  const double values = sums[0];
+  std::vector<double> squares;
+  for (std::size_t k = 0; k < mean.size(); ++k) {
+    const double all = sums[k + 1] / values, off = mean[k] - all;
+    squares.push_back(own * (variance[k] + off * off));
+    mean[k] = static_cast<float>(all);
+  }
+  run().replicas->sum(squares.data(), static_cast<i64>(squares.size()));
+  for (std::size_t k = 0; k < mean.size(); ++k) variance[k] = static_cast<float>(squares[k] / values);
+  mean_->write_data(mean.data());
+  variance_->write_data(variance.data());
+  return values;
+}
+
 void BatchNormLayer::batch_statistics(const float* x) {
   shape_.moments(group(), x, mean_->mutable_data(), variance_->mutable_data());
-  auto mean = mean_->data_vector(), variance = variance_->data_vector();
-  double values = static_cast<double>(shape_.outer * shape_.inner);
-  if (synchronised()) {
-    const double own = values;
-    std::vector<double> sums{own};
-    for (const float m : mean) sums.push_back(own * m);
-    run().replicas->sum(sums.data(), static_cast<i64>(sums.size()));
-    values = sums[0];
-    std::vector<double> squares;
-    for (std::size_t k = 0; k < mean.size(); ++k) {
-      const double all = sums[k + 1] / values, off = mean[k] - all;
-      squares.push_back(own * (variance[k] + off * off));
-      mean[k] = static_cast<float>(all);
-    }
-    run().replicas->sum(squares.data(), static_cast<i64>(squares.size()));
-    for (std::size_t k = 0; k < mean.size(); ++k) variance[k] = static_cast<float>(squares[k] / values);
-    mean_->write_data(mean.data());
-  }
-  const auto& p = parameter().batch_norm_param();
-  const float fraction = p.moving_average_fraction(),
-              unbias = static_cast<float>(values > 1 ? values / (values - 1) : 1);
-  auto running_mean = blobs()[0]->data_vector(), running_variance = blobs()[1]->data_vector(),
-       weight = blobs()[2]->data_vector();
-  std::vector<float> inverse;
-  for (std::size_t k = 0; k < mean.size(); ++k) {
-    running_mean[k] = mean[k] + fraction * running_mean[k];
-    running_variance[k] = unbias * variance[k] + fraction * running_variance[k];
-    inverse.push_back(1 / std::sqrt(variance[k] + p.eps()));
-  }
-  weight[0] = 1 + fraction * weight[0];
-  blobs()[0]->write_data(running_mean.data());
-  blobs()[1]->write_data(running_variance.data());
-  blobs()[2]->write_data(weight.data());
-  inverse_->write_data(inverse.data());
+  const double values = synchronised() ? share_statistics() : static_cast<double>(shape_.outer * shape_.inner);
+  TakeBatchStatistics p{};
+  p.mean = mean_->data();
+  p.variance = variance_->data();
+  p.running_mean = blobs()[0]->mutable_data();
+  p.running_variance = blobs()[1]->mutable_data();
+  p.weight = blobs()[2]->mutable_data();
+  p.inverse = inverse_->mutable_data();
+  p.fraction = parameter().batch_norm_param().moving_average_fraction();
+  p.unbias = static_cast<float>(values > 1 ? values / (values - 1) : 1);
+  p.eps = parameter().batch_norm_param().eps();
+  p.channels = shape_.channels;
+  p.block = line_elements(group().spec(), p.channels, 5);
+  PlanBuilder book(group().spec());
+  const i64 line = p.block * 4;
+  p.mean_buf = book.line("mean", line, 1);
+  p.variance_buf = book.line("variance", line, 1);
+  p.running_mean_buf = book.line("running mean", line, 1);
+  p.running_variance_buf = book.line("running variance", line, 1);
+  p.inverse_buf = book.line("inverse", line, 1);
+  p.weight_buf = book.line("weight", 4, 1);
+  group().launch(p, book.plan((p.channels + p.block - 1) / p.block));
 }
 
 void BatchNormLayer::running_statistics() {
-  auto mean = blobs()[0]->data_vector();
-  const auto variance = blobs()[1]->data_vector(), weight = blobs()[2]->data_vector();
-  const float factor = weight[0] == 0 ? 0 : 1 / weight[0];
-  std::vector<float> inverse;
-  for (std::size_t k = 0; k < mean.size(); ++k) {
-    mean[k] *= factor;
-    inverse.push_back(1 / std::sqrt(variance[k] * factor + parameter().batch_norm_param().eps()));
-  }
-  mean_->write_data(mean.data());
-  inverse_->write_data(inverse.data());
+  UseRunningStatistics p{};
+  p.running_mean = blobs()[0]->data();
+  p.running_variance = blobs()[1]->data();
+  p.weight = blobs()[2]->data();
+  p.mean = mean_->mutable_data();
+  p.inverse = inverse_->mutable_data();
+  p.eps = parameter().batch_norm_param().eps();
+  p.channels = shape_.channels;
+  p.block = line_elements(group().spec(), p.channels, 4);
+  PlanBuilder book(group().spec());
+  const i64 line = p.block * 4;
+  p.running_mean_buf = book.line("running mean", line, 1);
+  p.running_variance_buf = book.line("running variance", line, 1);
+  p.weight_buf = book.line("weight", 4, 1);
+  p.mean_buf = book.line("mean", line, 1);
+  p.inverse_buf = book.line("inverse", line, 1);
+  group().launch(p, book.plan((p.channels + p.block - 1) / p.block));
 }
 
 void BatchNormLayer::forward(const Blobs& bottom, const Blobs& top) {
@@ -104,19 +117,20 @@ void BatchNormLayer::backward(const Blobs& top, const std::vector<bool>& propaga
   if (global()) return shape_.affine(group(), dy, nullptr, inverse_->data(), nullptr, bottom[0]->mutable_diff());
   float *const plain = sums_->mutable_data(), *const product = plain + shape_.channels;
   shape_.gradients(group(), normalised_->data(), dy, false, plain, product);
-  auto sums = sums_->data_vector();
-  double values = static_cast<double>(shape_.outer * shape_.inner);
-  if (synchronised()) {
-    std::vector<double> all(sums.begin(), sums.end());
-    all.push_back(values);
-    run().replicas->sum(all.data(), static_cast<i64>(all.size()));
-    values = all.back();
-    for (std::size_t k = 0; k < sums.size(); ++k) sums[k] = static_cast<float>(all[k]);
-  }
-  for (float& sum : sums) sum = static_cast<float>(sum / values);
-  sums_->write_data(sums.data());
-  shape_.normalise_backward(group(), normalised_->data(), dy, plain, product, inverse_->data(),
+  const double values = synchronised() ? share_sums() : static_cast<double>(shape_.outer * shape_.inner);
+  shape_.normalise_backward(group(), normalised_->data(), dy, plain, product, values, inverse_->data(),
                             bottom[0]->mutable_diff());
+}
+
+/// Every rank's sums become those over all ranks; returns how many values they are of.
+double BatchNormLayer::share_sums() {
+  auto sums = sums_->data_vector();
+  std::vector<double> all(sums.begin(), sums.end());
+  all.push_back(static_cast<double>(shape_.outer * shape_.inner));
+  run().replicas->sum(all.data(), static_cast<i64>(all.size()));
+  for (std::size_t k = 0; k < sums.size(); ++k) sums[k] = static_cast<float>(all[k]);
+  sums_->write_data(sums.data());
+  return all.back();
 }
 
 Layer::Cost BatchNormLayer::cost(const Blobs& bottom, const Blobs&) const {

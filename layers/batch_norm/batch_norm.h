@@ -22,7 +22,10 @@ class BatchNormLayer : public Layer {
  private:
   bool global() const;
   bool synchronised() const;
+  /// Mean, inverse deviation and the running sums from this batch.
   void batch_statistics(const float* x);
+  double share_statistics();
+  double share_sums();
   void running_statistics();
 
   Channels shape_;

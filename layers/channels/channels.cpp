@@ -41,14 +41,15 @@ void Channels::gradients(CoreGroup& group, const float* x, const float* dy, bool
   group.launch(p, book.plan(channels));
 }
 
-void Channels::normalise_backward(CoreGroup& group, const float* y, const float* dy, const float* mean_dy,
-                                  const float* mean_dy_y, const float* inverse, float* dx) const {
-  NormaliseBackward p{rows_of(*this, group.spec()), y, dy, mean_dy, mean_dy_y, inverse, dx, {}, {}, {}, {}, {}, {}};
+void Channels::normalise_backward(CoreGroup& group, const float* y, const float* dy, const float* sum_dy,
+                                  const float* sum_dy_y, double values, const float* inverse, float* dx) const {
+  NormaliseBackward p{rows_of(*this, group.spec()),   y,  dy, sum_dy, sum_dy_y, inverse, dx,
+                      static_cast<float>(1 / values), {}, {}, {},     {},       {},      {}};
   PlanBuilder book(group.spec());
   p.y_buf = book.line("y", p.s.block * 4, Depth::two);
   p.dy_buf = book.line("dy", p.s.block * 4, Depth::two);
-  p.a_buf = book.line("mean of dy", 4, Depth::two);
-  p.b_buf = book.line("mean of dy y", 4, Depth::two);
+  p.a_buf = book.line("sum of dy", 4, Depth::two);
+  p.b_buf = book.line("sum of dy y", 4, Depth::two);
   p.c_buf = book.line("inverse", 4, Depth::two);
   p.dx_buf = book.line("dx", p.s.block * 4, 1);
   group.launch(p, book.plan(p.s.lines()));

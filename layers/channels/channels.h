@@ -16,9 +16,9 @@ struct Channels {
   void moments(CoreGroup& group, const float* x, float* mean, float* variance) const;
   /// plain = sum dy, product = sum dy x of each channel; `adds` to what is there.
   void gradients(CoreGroup& group, const float* x, const float* dy, bool adds, float* plain, float* product) const;
-  /// dx = (dy - mean_dy - y mean_dy_y) inverse.
-  void normalise_backward(CoreGroup& group, const float* y, const float* dy, const float* mean_dy,
-                          const float* mean_dy_y, const float* inverse, float* dx) const;
+  /// dx = (dy - (sum_dy + y sum_dy_y) / values) inverse.
+  void normalise_backward(CoreGroup& group, const float* y, const float* dy, const float* sum_dy, const float* sum_dy_y,
+                          double values, const float* inverse, float* dx) const;
 };
 
 }  // namespace cortado

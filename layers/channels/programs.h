@@ -134,12 +134,13 @@ struct ChannelGradients {
   }
 };
 
-/// dx = (dy - mean_dy[c] - y mean_dy_y[c]) inverse[c], y being the normalised values; dx may be dy.
+/// dx = (dy - share (sum_dy[c] + y sum_dy_y[c])) inverse[c], y being the normalised values; dx may be dy.
 struct NormaliseBackward {
   static constexpr const char* label = "batch_norm_backward";
   ChannelRows s;
-  const float *y, *dy, *mean_dy, *mean_dy_y, *inverse;
+  const float *y, *dy, *sum_dy, *sum_dy_y, *inverse;
   float* dx;
+  float share;
   Buf y_buf, dy_buf, a_buf, b_buf, c_buf, dx_buf;
 
   template <class C>
@@ -150,12 +151,13 @@ struct NormaliseBackward {
         [&](i64 i) {
           const i64 k = p.s.channel(i), at = p.s.offset(i), n = p.s.width(i);
           return both(both(c.get(p.y_buf, p.y + at, n), c.get(p.dy_buf, p.dy + at, n)),
-                      both(c.get(p.a_buf, p.mean_dy + k, 1),
-                           both(c.get(p.b_buf, p.mean_dy_y + k, 1), c.get(p.c_buf, p.inverse + k, 1))));
+                      both(c.get(p.a_buf, p.sum_dy + k, 1),
+                           both(c.get(p.b_buf, p.sum_dy_y + k, 1), c.get(p.c_buf, p.inverse + k, 1))));
         },
         [&](i64 i, auto& in) {
           const auto y = in.first.first, dy = in.first.second;
-          const float a = in.second.first[0], b = in.second.second.first[0], inverse = in.second.second.second[0];
+          const float a = p.share * in.second.first[0], b = p.share * in.second.second.first[0],
+                      inverse = in.second.second.second[0];
           auto dx = c.out(p.dx_buf, p.dx + p.s.offset(i), y.n);
           c.each(y.n, [&](i64 j) { dx.set(j, (dy[j] - a - y[j] * b) * inverse); });
           c.put(dx);

@@ -11,12 +11,14 @@ void LrnLayer::setup(const Blobs&, const Blobs&) {
   if (parameter().lrn_param().local_size() % 2 == 0)
     bad_config("local_size must be odd, it is " + std::to_string(parameter().lrn_param().local_size()));
   scale_ = std::make_unique<Blob>(group());
+  terms_ = std::make_unique<Blob>(group());
 }
 
 void LrnLayer::reshape(const Blobs& bottom, const Blobs& top) {
   if (bottom[0]->axes() != 4) bad_shape("expects N x C x H x W, the bottom has shape " + to_string(bottom[0]->shape()));
   top[0]->reshape(bottom[0]->shape());
   scale_->reshape(bottom[0]->shape());
+  terms_->reshape(bottom[0]->shape());
 }
 
 /// Blocks such that `arrays` of them fit a scratchpad.
@@ -55,22 +57,41 @@ void LrnLayer::forward(const Blobs& bottom, const Blobs& top) {
 
 void LrnLayer::backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
   if (!propagate_down[0]) return;
-  LrnBackward p{
-      cut(*bottom[0], 7), bottom[0]->data(), scale_->data(), top[0]->diff(), bottom[0]->mutable_diff(), {}, {}, {}, {}};
+  launch_terms(*bottom[0], *top[0], bottom[0]->mutable_diff());
+  LrnBackward p{cut(*bottom[0], 7), bottom[0]->data(), terms_->data(), bottom[0]->mutable_diff(), {}, {}, {}, {}};
   const i64 own = 4 * (p.s.across ? p.s.channels * p.s.block : p.s.block * p.s.width);
   const i64 read = p.s.across ? own : 4 * std::min(p.s.height, p.s.block + 2 * p.s.reach) * p.s.width;
   PlanBuilder book(group().spec());
-  p.x_buf = book.line("x", read, Depth::two);
-  p.scale_buf = book.line("scale", read, Depth::two);
-  p.dy_buf = book.line("dy", read, Depth::two);
+  p.terms_buf = book.line("terms", read, Depth::two);
+  p.x_buf = book.line("x", own, Depth::two);
+  p.direct_buf = book.line("direct", own, Depth::two);
   p.dx_buf = book.line("dx", own, 1);
   group().launch(p, book.plan(p.s.lines()));
+}
+
+void LrnLayer::launch_terms(const Blob& bottom, const Blob& top, float* direct) {
+  LrnTerms p{};
+  p.x = bottom.data();
+  p.scale = scale_->data();
+  p.dy = top.diff();
+  p.terms = terms_->mutable_data();
+  p.direct = direct;
+  p.beta = parameter().lrn_param().beta();
+  p.n = bottom.count();
+  p.block = line_elements(group().spec(), p.n, 8);
+  PlanBuilder book(group().spec());
+  p.x_buf = book.line("x", p.block * 4, Depth::two);
+  p.scale_buf = book.line("scale", p.block * 4, Depth::two);
+  p.dy_buf = book.line("dy", p.block * 4, Depth::two);
+  p.terms_buf = book.line("terms", p.block * 4, 1);
+  p.direct_buf = book.line("direct", p.block * 4, 1);
+  group().launch(p, book.plan((p.n + p.block - 1) / p.block));
 }
 
 Layer::Cost LrnLayer::cost(const Blobs& bottom, const Blobs&) const {
   const double n = static_cast<double>(bottom[0]->count()),
                size = static_cast<double>(parameter().lrn_param().local_size());
-  return {n * (2 * size + 40), n * (43 * size + 40), 12 * n, 16 * n};
+  return {n * (2 * size + 40), n * (size + 45), 12 * n, 36 * n};
 }
 
 }  // namespace cortado

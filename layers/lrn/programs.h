@@ -78,13 +78,49 @@ struct LrnForward {
   }
 };
 
-/// dx = dy scale^-beta - 2 share beta x * sum over the window of dy y / scale, with y = x scale^-beta.
+/// The gradient's first step, element by element: with u = scale^(-beta - 1), what the window sums run over,
+/// terms = dy x u, and the part of dx that needs no neighbours, direct = dy u scale. The power is taken once an
+/// element.
+struct LrnTerms {
+  static constexpr const char* label = "lrn_terms";
+  const float *x, *scale, *dy;
+  float *terms, *direct;
+  float beta;
+  i64 n, block;
+  Buf x_buf, scale_buf, dy_buf, terms_buf, direct_buf;
+
+  template <class C>
+  CORTADO_FN void operator()(C& c) const {
+    const LrnTerms p = *this;
+    c.lines((p.n + p.block - 1) / p.block, Depth::two,
+            [&](i64 i) {
+              const i64 at = i * p.block, n = math::min(p.block, p.n - at);
+              return both(c.get(p.x_buf, p.x + at, n),
+                          both(c.get(p.scale_buf, p.scale + at, n), c.get(p.dy_buf, p.dy + at, n)));
+            },
+            [&](i64 i, auto& in) {
+              const float exponent = -p.beta - 1.0f;
+              const auto x = in.first, scale = in.second.first, dy = in.second.second;
+              auto terms = c.out(p.terms_buf, p.terms + i * p.block, x.n);
+              auto direct = c.out(p.direct_buf, p.direct + i * p.block, x.n);
+              c.each(x.n, [&](i64 j) {
+                const auto u = dy[j] * math::pow(scale[j], exponent);
+                terms.set(j, u * x[j]);
+                direct.set(j, u * scale[j]);
+              });
+              c.put(terms);
+              c.put(direct);
+            });
+  }
+};
+
+/// The second: dx = direct - 2 share beta x * sum of terms over the window; dx is where direct is.
 struct LrnBackward {
   static constexpr const char* label = "lrn_backward";
   LrnShape s;
-  const float *x, *scale, *dy;
+  const float *x, *terms;
   float* dx;
-  Buf x_buf, scale_buf, dy_buf, dx_buf;
+  Buf x_buf, terms_buf, direct_buf, dx_buf;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
@@ -93,20 +129,18 @@ struct LrnBackward {
         p.s.lines(), Depth::two,
         [&](i64 i) {
           const auto part = p.s.part(i);
-          return both(c.get2d(p.x_buf, p.x + part.offset, part.rows, part.cols, part.pitch),
-                      both(c.get2d(p.scale_buf, p.scale + part.offset, part.rows, part.cols, part.pitch),
-                           c.get2d(p.dy_buf, p.dy + part.offset, part.rows, part.cols, part.pitch)));
+          return both(c.get2d(p.terms_buf, p.terms + part.offset, part.rows, part.cols, part.pitch),
+                      both(c.get2d(p.x_buf, p.x + part.own_offset, part.own_rows, part.cols, part.pitch),
+                           c.get2d(p.direct_buf, p.dx + part.own_offset, part.own_rows, part.cols, part.pitch)));
         },
         [&](i64 i, auto& in) {
           const auto part = p.s.part(i);
           const LrnShape s = p.s;
-          const auto x = in.first, scale = in.second.first, dy = in.second.second;
+          const auto terms = in.first, x = in.second.first, direct = in.second.second;
           auto dx = c.out2d(p.dx_buf, p.dx + part.own_offset, part.own_rows, part.cols, part.pitch);
-          c.each2d(part.own_rows, part.cols, [&](i64 row, i64 q) {
-            const i64 r = row + part.own_first;
-            const float sum = s.window(
-                part, r, q, [&](i64 a, i64 b) { return dy(a, b) * x(a, b) * math::pow(scale(a, b), -s.beta - 1.0f); });
-            dx.set(row, q, dy(r, q) * math::pow(scale(r, q), -s.beta) - 2.0f * s.share * s.beta * x(r, q) * sum);
+          c.each2d(part.own_rows, part.cols, [&](i64 r, i64 q) {
+            const float sum = s.window(part, r + part.own_first, q, [&](i64 a, i64 b) { return terms(a, b); });
+            dx.set(r, q, direct(r, q) - 2.0f * s.share * s.beta * x(r, q) * sum);
           });
           c.put(dx);
         });

@@ -52,9 +52,7 @@ TEST_P(ConcatTest, OnlyAskedGradientsAreWritten) {
   EXPECT_EQ(rig.bottom(1).diff_vector(), (std::vector<float>{2, 3}));
 }
 
-TEST_P(ConcatTest, GradientsAreSlopes) {
-  LayerRig(GetParam(), concat(), {{2, 1, 3}, {2, 4, 3}}).check_gradients();
-}
+TEST_P(ConcatTest, GradientsAreSlopes) { LayerRig(GetParam(), concat(), {{2, 1, 3}, {2, 4, 3}}).check_gradients(); }
 
 TEST_P(ConcatTest, MistakesAreNamed) {
   EXPECT_THROW(LayerRig(GetParam(), concat(), {{2, 3, 4}, {2, 3, 5}}), ShapeError);

@@ -47,7 +47,8 @@ TEST_P(ScaleTest, IsTheOracle) {
     expect_near(rig.bottom(0).diff_vector(), c.oracle.backward(dy, factors), 1e-6f, 1e-6f);
     expect_near(rig.blob(0).diff_vector(), c.oracle.scale_gradient(x, dy), 1e-4f, 1e-4f);
     if (biased)
-      expect_near(rig.blob(1).diff_vector(), c.oracle.scale_gradient(std::vector<float>(x.size(), 1), dy), 1e-4f, 1e-4f);
+      expect_near(rig.blob(1).diff_vector(), c.oracle.scale_gradient(std::vector<float>(x.size(), 1), dy), 1e-4f,
+                  1e-4f);
   }
 }
 
