@@ -123,7 +123,7 @@ void add_bench(CLI::App& app, Options& o) {
   auto* verb = app.add_subcommand("bench", "Time parts of training, beside published times");
   verb->require_subcommand(1);
   auto& b = o.bench;
-  const auto kind = [&](const char* name, const char* what, std::vector<std::string> sets = {}) {
+  const auto kind = [&](const char* name, const char* what, const std::vector<std::string>& sets = {}) {
     auto* sub = verb->add_subcommand(name, what);
     sub->callback([&b, name, sets] {
       b.kind = name;
