@@ -26,6 +26,12 @@ std::unique_ptr<Net> net_of(const Session& session, const SetLayer& layer) {
 void time_layer(Session& session, const SetLayer& layer, const Limits& limits, Report& report) {
   const auto net = net_of(session, layer);
   Blob &x = *net->blob("x"), &y = *net->blob("y");
+  // Both with gradients, and what pooling keeps for its way back.
+  if (4 * (2 * x.count() + 3 * y.count()) > free_memory(session.group.spec()))
+    return report.add({{"set", layer.set},
+                       {"layer", layer.name},
+                       {"shape", to_string(layer.bottom)},
+                       {"refused", "needs more memory than is free"}});
   for (Blob* blob : {&x, &y}) {
     fill_with_numbers(session.group, blob->mutable_data(), blob->count());
     fill_with_numbers(session.group, blob->mutable_diff(), blob->count());
@@ -57,7 +63,8 @@ void bench_layers(Session& session, const Options& options) {
                  {"direction", "direction"},
                  {"seconds", "s", 5},
                  {"gbytes_per_s", "GB/s", 2},
-                 {"bandwidth_share", "of limit", 3}},
+                 {"bandwidth_share", "of limit", 3},
+                 {"refused", ""}},
                 session.group.spec(), bench_options(options, limits));
   ProgressBar bar("timing layers");
   for (std::size_t i = 0; i < layers.size(); ++i) {

@@ -18,6 +18,7 @@ std::vector<SetLayer> bottoms_of(const Session& session, const Options::Bench& o
   return list;
 }
 
+/// Throws Error where the arrays do not fit.
 double time_transform(CoreGroup& group, Layout from, Layout to, const Shape& shape) {
   const ClusterMemory x = numbers<float>(group, floats_of(from, shape)),
                       y = numbers<float>(group, floats_of(to, shape));
