@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "backends/reference/processor.h"
+#include "core/base/error.h"
 #include "programs/reference_all_programs.h"
 #ifdef CORTADO_WITH_KOKKOS
 #include "backends/kokkos/processor.h"
@@ -15,22 +16,27 @@
 
 namespace cortado {
 
-std::unique_ptr<Processor> make_processor(int core_groups, [[maybe_unused]] int cpus) {
-#ifdef CORTADO_WITH_KOKKOS
-  kokkos::Options options;
-  options.core_groups = core_groups;
-  if (std::getenv("OMP_NUM_THREADS") == nullptr) options.threads = cpus;
-  return kokkos::make_processor(options, kokkos::all_programs());
-#elif defined(CORTADO_WITH_SUNWAY)
+std::unique_ptr<Processor> make_processor(const BackendOptions& wanted) {
+#ifdef CORTADO_WITH_SUNWAY
   sunway::sim::Options options;
-  options.core_groups = core_groups;
-  options.timing_only = std::getenv("CORTADO_TIMING_ONLY") != nullptr;
-  if (const char* timeline = std::getenv("CORTADO_TIMELINE")) options.timeline = timeline;
+  options.core_groups = wanted.core_groups;
+  options.timing_only = wanted.timing_only;
+  options.profile = wanted.profile;
   return sunway::sim::make_processor(options, sunway::all_programs());
 #else
+  if (wanted.timing_only || !wanted.profile.empty())
+    throw ConfigError("command line", "--timing-only and --profile are the simulator's",
+                      "use a build of the preset sunway-sim");
+#ifdef CORTADO_WITH_KOKKOS
+  kokkos::Options options;
+  options.core_groups = wanted.core_groups;
+  if (std::getenv("OMP_NUM_THREADS") == nullptr) options.threads = wanted.cpus;
+  return kokkos::make_processor(options, kokkos::all_programs());
+#else
   reference::Options options;
-  options.core_groups = core_groups;
+  options.core_groups = wanted.core_groups;
   return reference::make_processor(options, reference::all_programs());
+#endif
 #endif
 }
 

@@ -1,13 +1,20 @@
 #pragma once
 #include <memory>
+#include <string>
 
 #include "core/machine/core_group.h"
 
 namespace cortado {
 
-/// The processor of the backend that this build was configured for, with every program of the tree.
-/// `core_groups` 0: as many as the backend finds useful (1 on OpenMP). `cpus` is how many OpenMP threads there should
-/// be unless OMP_NUM_THREADS says otherwise (MpiJob::own_cpus); 0: as many as OpenMP makes.
-std::unique_ptr<Processor> make_processor(int core_groups = 0, int cpus = 0);
+struct BackendOptions {
+  int core_groups = 0;       ///< 0: as many as the backend finds useful (1 on OpenMP)
+  int cpus = 0;              ///< OpenMP threads unless OMP_NUM_THREADS says otherwise; 0: as many as OpenMP makes
+  bool timing_only = false;  ///< simulator: programs run their schedule without arithmetic
+  std::string profile;       ///< simulator: a timeline is written here at the end, and a table by kernel to stderr
+};
+
+/// The processor of the backend that this build was configured for, with every program of the tree. Throws ConfigError
+/// for what only the simulator has.
+std::unique_ptr<Processor> make_processor(const BackendOptions& options = {});
 
 }  // namespace cortado

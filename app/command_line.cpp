@@ -22,6 +22,12 @@ void add_net_options(CLI::App* verb, Options& o) {
   verb->add_option("--stage", o.stages, "Stages of the net's state, separated by commas")->delimiter(',');
 }
 
+void add_simulator_options(CLI::App* verb, Options& o) {
+  verb->add_flag("--timing-only", o.timing_only, "Simulator: keep time without arithmetic");
+  verb->add_option("--profile", o.profile,
+                   "Simulator: write a timeline (Perfetto, chrome://tracing), show cycles by kernel");
+}
+
 void add_train(CLI::App& app, Options& o) {
   auto* verb = app.add_subcommand("train", "Train a net, or go on training it");
   const auto effects = CLI::IsMember({"stop", "snapshot", "none"});
@@ -57,6 +63,7 @@ void add_time(CLI::App& app, Options& o) {
   verb->add_option("--phase", o.phase, "TRAIN or TEST")->check(CLI::IsMember({"TRAIN", "TEST"}));
   verb->add_option("--json", o.json, "Also write the rows to this file");
   add_net_options(verb, o);
+  add_simulator_options(verb, o);
 }
 
 void add_check(CLI::App& app, Options& o) {
@@ -130,6 +137,7 @@ void add_bench(CLI::App& app, Options& o) {
       if (b.sets.empty()) b.sets = sets;
     });
     sub->add_option("--json", o.json, "Also write the rows to this file");
+    add_simulator_options(sub, o);
     if (sets.empty()) return sub;
     sub->add_option("--set", b.sets,
                     "Folders of models/ or net prototxts, separated by commas; default " + CLI::detail::join(sets))

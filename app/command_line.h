@@ -13,6 +13,8 @@ struct Options {
   i64 iterations = 50;
   int level = 0;
   std::vector<std::string> stages;
+  bool timing_only = false;  ///< of the simulator (app/backend.h), like the next
+  std::string profile;
   std::string sigint_effect = "stop", sighup_effect = "snapshot", sigterm_effect = "stop", sigusr1_effect = "snapshot";
   struct Classify {
     std::string mean_file, labels;

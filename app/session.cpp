@@ -7,9 +7,19 @@
 
 namespace cortado {
 
-Session::Session(const MpiJob& its_job)
+namespace {
+BackendOptions backend_options(const MpiJob& job, const Options& options) {
+  BackendOptions backend;
+  backend.cpus = job.own_cpus();
+  backend.timing_only = options.timing_only;
+  backend.profile = options.profile;
+  return backend;
+}
+}  // namespace
+
+Session::Session(const MpiJob& its_job, const Options& options)
     : job(its_job),
-      processor(make_processor(0, its_job.own_cpus())),
+      processor(make_processor(backend_options(its_job, options))),
       group(processor->group(0)),
       layers(all_layers()) {}
 

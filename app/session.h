@@ -11,7 +11,7 @@ namespace cortado {
 
 /// What every verb that builds a net needs: the job's ranks, this process's processor, the layer table, the readers.
 struct Session {
-  explicit Session(const MpiJob& job);
+  Session(const MpiJob& job, const Options& options);
 
   const MpiJob& job;
   std::unique_ptr<Processor> processor;

@@ -9,7 +9,6 @@
 #include "core/base/log.h"
 #include "core/formats/caffe.pb.h"
 #include "core/formats/prototxt.h"
-#include "core/machine/limits/limits.h"
 #include "core/solver/solver.h"
 
 namespace cortado {
@@ -85,14 +84,14 @@ int time(Session& session, const Options& options) {
 
   CORTADO_LOG(info) << "Performing Forward";
   net.forward();
-  CORTADO_LOG(info) << "Initial loss: " << net.loss();
+  if (!options.timing_only) CORTADO_LOG(info) << "Initial loss: " << net.loss();
   if (training) {
     CORTADO_LOG(info) << "Performing Backward";
     net.clear_gradients();
     net.backward();
   }
   session.group.wait();
-  const Limits limits = measure_limits(session.group);
+  const Limits limits = limits_of(session.group);
   CORTADO_LOG(info) << "*** Benchmark begins ***";
   CORTADO_LOG(info) << "Testing for " << options.iterations << " iterations.";
   const LayerTimes times = time_layers(net, session.group, options.iterations, training);
@@ -130,7 +129,7 @@ int time(Session& session, const Options& options) {
               {"images_per_s", rate}});
   if (session.job.rank() != 0) return 0;
   std::cout << report.table();
-  std::printf("limits measured: %.1f Gflop/s, %.1f GB/s\n", limits.flops / 1e9, limits.bandwidth / 1e9);
+  std::printf("limits: %.1f Gflop/s, %.1f GB/s\n", limits.flops / 1e9, limits.bandwidth / 1e9);
   std::printf("%s batch %lld: %.1f images/s\n", net.name().c_str(), static_cast<long long>(batch), rate);
   if (!options.json.empty()) report.write_json(options.json);
   return 0;

@@ -30,6 +30,16 @@ struct MachineSpec {
     double bytes_per_second;
   };
   std::vector<Transfer> transfers;  ///< bandwidth by block size, ascending; empty: flat
+  double transfer_latency = 0;      ///< seconds from the end of a transfer's last block to its arrival
+  /// The multiply of tile programs, in cycles: blocks of rows x vectors sums stay in registers, each term of a block
+  /// takes a cycle a vector but at least `latency`, each block `start` more.
+  struct Multiply {
+    int rows = 4, vectors = 4, lanes = 4;
+    double latency = 7, start = 20;
+    bool converts_single =
+        false;  ///< single-precision operands are converted, a cycle a vector, before they are shared
+  };
+  Multiply multiply;
 };
 
 }  // namespace cortado

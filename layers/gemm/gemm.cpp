@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/machine/estimate.h"
 #include "layers/gemm/programs.h"
 
 namespace cortado {
@@ -28,36 +29,68 @@ void book(PlanBuilder& builder, const Tiles& t, Gemm<T>& program) {
   program.tile_k = t.k;
 }
 
-/// Tiles as large as fit the scratchpad: more columns and rows mean fewer bytes per flop (swCaffe IV-A), but there must
-/// be a block for every mesh, and no tile need exceed the matrix.
+template <class T>
+bool fits(const MachineSpec& spec, const Gemm<T>& g, const Tiles& t) {
+  Gemm<T> trial = g;
+  PlanBuilder builder(spec);
+  book(builder, t, trial);
+  return builder.fits();
+}
+
+/// What a slab of a block costs on a machine whose cache holds what it used: the multiply-adds, what is staged (a byte
+/// costs about as much as eight of them), and a start-up.
+template <class T>
+double cached_seconds(const MachineSpec& spec, const Gemm<T>& g, const Tiles& t) {
+  const i64 meshes = std::max(1, spec.cpes / (spec.mesh_rows * spec.mesh_cols));
+  const i64 blocks = g.count * ceil_div(g.m, t.m * spec.mesh_rows) * ceil_div(g.n, t.n * spec.mesh_cols);
+  const double rounds = static_cast<double>(ceil_div(blocks, meshes)), slabs = static_cast<double>(ceil_div(g.k, t.k));
+  const double work = static_cast<double>(t.m * t.n * t.k) / 8 + 4.0 * static_cast<double>((t.m + t.n) * t.k) + 500;
+  return rounds * (slabs * work + static_cast<double>(2 * t.m * t.n));
+}
+
+/// What it costs where tiles arrive by DMA while the slab before is multiplied (swCaffe IV-A): the longer of both, for
+/// every slab of every block.
+template <class T>
+double staged_seconds(const MachineSpec& spec, const Gemm<T>& g, const Tiles& t) {
+  constexpr double element = sizeof(T);
+  const double cpes = spec.mesh_rows * spec.mesh_cols;
+  const auto stage = [&](i64 rows, i64 cols) {
+    return transfer_seconds(spec, cpes * static_cast<double>(rows), element * static_cast<double>(cols));
+  };
+  const double transfers =
+      (g.a.col == 1 ? stage(t.m, t.k) : stage(t.k, t.m)) + (g.b.col == 1 ? stage(t.k, t.n) : stage(t.n, t.k));
+  TileShape shape;
+  shape.m = t.m, shape.n0 = t.n, shape.k = t.k;
+  const double multiply = spec.mesh_cols * multiply_seconds(spec, shape, 1, sizeof(T));
+  const i64 blocks = g.count * ceil_div(g.m, t.m * spec.mesh_rows) * ceil_div(g.n, t.n * spec.mesh_cols);
+  const double slabs = static_cast<double>(ceil_div(g.k, t.k * spec.mesh_cols));
+  const double ends = transfers + spec.transfer_latency + stage(t.m, t.n) * (g.beta == T(0) ? 1 : 2);
+  return static_cast<double>(blocks) * (slabs * std::max(transfers, multiply) + ends);
+}
+
+/// The cheapest tiles that fit the scratchpad.
 template <class T>
 Tiles choose_tiles(const MachineSpec& spec, const Gemm<T>& g) {
-  const i64 vector = std::max<i64>(1, spec.simd_bytes / static_cast<i64>(sizeof(T))),
-            meshes = std::max(1, spec.cpes / (spec.mesh_rows * spec.mesh_cols));
-  const Tiles most = {round_up(g.m, 4), round_up(g.n, vector), round_up(g.k, 4)};
+  const bool staged = spec.lines_in_scratch && spec.clock_hz > 0;
+  const i64 vector = std::max<i64>(1, spec.simd_bytes / static_cast<i64>(sizeof(T)));
   Tiles best = {4, vector, 4};
   double best_cost = 0;
+  const auto consider = [&](const Tiles& t) {
+    if (!fits(spec, g, t)) return;
+    const double cost = staged ? staged_seconds(spec, g, t) : cached_seconds(spec, g, t);
+    if (best_cost == 0 || cost < best_cost) best_cost = cost, best = t;
+  };
+  if (staged) {
+    for (const i64 m : tile_sizes(g.m, spec.mesh_rows, 4, 128))
+      for (const i64 n : tile_sizes(g.n, spec.mesh_cols, vector, 256))
+        for (const i64 k : tile_sizes(g.k, spec.mesh_cols, 4, 128)) consider({m, n, k});
+    return best;
+  }
+  const Tiles most = {round_up(g.m, 4), round_up(g.n, vector), round_up(g.k, 4)};
   for (const i64 m : {4, 8, 16, 32, 64, 128, 256})
     for (const i64 n : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32})
-      for (const i64 k : {4, 16, 32, 64, 128, 256}) {
-        const Tiles t = {std::min(m, most.m), std::min(n * vector, most.n), std::min(k, most.k)};
-        Gemm<T> trial = g;
-        PlanBuilder builder(spec);
-        book(builder, t, trial);
-        if (!builder.fits()) continue;
-        const i64 blocks = g.count * ((g.m + t.m * spec.mesh_rows - 1) / (t.m * spec.mesh_rows)) *
-                           ((g.n + t.n * spec.mesh_cols - 1) / (t.n * spec.mesh_cols));
-        const double rounds = static_cast<double>(ceil_div(blocks, meshes));
-        const double slabs = static_cast<double>(ceil_div(g.k, t.k));
-        // Per slab: the multiply-adds, what is staged (a byte costs about as much as eight of them), and a start-up.
-        const double work =
-            static_cast<double>(t.m * t.n * t.k) / 8 + 4.0 * static_cast<double>((t.m + t.n) * t.k) + 500;
-        const double cost = rounds * (slabs * work + static_cast<double>(2 * t.m * t.n));
-        if (best_cost == 0 || cost < best_cost) {
-          best_cost = cost;
-          best = t;
-        }
-      }
+      for (const i64 k : {4, 16, 32, 64, 128, 256})
+        consider({std::min(m, most.m), std::min(n * vector, most.n), std::min(k, most.k)});
   return best;
 }
 

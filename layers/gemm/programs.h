@@ -88,6 +88,7 @@ struct Gemm {
     box.rows = m - row0;
     box.limit0 = n - col0;
     box.pitch_m = ldy;
+    box.reads_old = beta != T(0);
     return box;
   }
 };

@@ -35,8 +35,4 @@ struct Costs {
   double barrier = 60;
 };
 
-/// Seconds that a block of `bytes` occupies the memory controller: bytes over the bandwidth of its size, which between
-/// the table's sizes follows the time of the neighbours.
-double block_seconds(const Costs& costs, double bytes);
-
 }  // namespace cortado::sunway::sim

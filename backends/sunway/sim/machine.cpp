@@ -7,6 +7,7 @@
 
 #include "backends/sunway/sim/counted.h"
 #include "core/base/error.h"
+#include "core/machine/estimate.h"
 
 namespace cortado::sunway {
 
@@ -82,6 +83,8 @@ Machine::Machine(const Costs& costs, Memory& memory, int core_group, bool timing
       timing_only_(timing_only),
       cpes_(port_cpes),
       stacks_(stack_bytes) {
+  transfer_spec_.transfers = costs.transfers;
+  transfer_spec_.bandwidth = costs.bandwidth;
   for (int id = 0; id < port_cpes; ++id) {
     Cpe& cpe = cpes_[static_cast<std::size_t>(id)];
     cpe.id = id, cpe.row = id / port_mesh_cols, cpe.col = id % port_mesh_cols;
@@ -297,19 +300,20 @@ void Machine::transfer(char* ldm, const char* memory, i64 bytes, i64 block, i64 
   Cpe& me = *current_;
   Flight flight{reply, ldm, memory, bytes, block, gap, put, 0};
   check_transfer(flight);
-  const double blocks = static_cast<double>(bytes / block);
-  controller_free_ =
-      std::max(controller_free_, me.clock) + blocks * block_seconds(costs_, static_cast<double>(block)) * costs_.hz;
+  const double service =
+      transfer_seconds(transfer_spec_, static_cast<double>(bytes / block), static_cast<double>(block));
+  controller_free_ = std::max(controller_free_, me.clock) + service * costs_.hz;
   flight.arrives = controller_free_ + costs_.transfer_latency;
   profile_.bytes += static_cast<double>(bytes);
   ++profile_.transfers;
   me.flights.push_back(flight);
-  if (timing_only_) return;
+  // Programs get their arguments, on the stack, in either mode.
+  if (timing_only_ && ldm >= me.ldm && ldm < me.bounce + port_bounce_bytes) return;
   // CPEs act in the order of their clocks: what has arrived by now meets nothing that is still to come.
   on_the_way_.erase(std::remove_if(on_the_way_.begin(), on_the_way_.end(),
                                    [&](const auto& entry) { return entry.second.arrives <= me.clock; }),
                     on_the_way_.end());
-  on_the_way_.emplace_back(&me, flight);
+  if (!timing_only_) on_the_way_.emplace_back(&me, flight);
   for (i64 at = 0; at < bytes; at += block) {
     char* const in_memory = const_cast<char*>(memory) + at / block * (block + gap);
     if (put)

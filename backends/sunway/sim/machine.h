@@ -150,6 +150,7 @@ class Machine {
   void check_operands(const Cpe& me, const Cpe& left, const Cpe& right) const;
 
   const Costs costs_;
+  MachineSpec transfer_spec_;  // only the table, for transfer_seconds
   Memory& memory_;
   const int core_group_;
   const bool timing_only_;

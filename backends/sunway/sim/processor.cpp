@@ -34,6 +34,9 @@ MachineSpec spec_of(const Options& options, const Costs& costs) {
   spec.peak_flops = 742.4e9;
   spec.bandwidth = costs.bandwidth;
   spec.transfers = costs.transfers;
+  spec.transfer_latency = costs.transfer_latency / costs.hz;
+  spec.multiply = {costs.block_rows,         costs.block_vectors, costs.vector_lanes,
+                   costs.arithmetic_latency, costs.loop_start,    true};
   spec.timing_only = options.timing_only;
   return spec;
 }
@@ -194,11 +197,13 @@ class SimulatedProcessor : public Processor {
       groups_.push_back(std::make_unique<Group>(spec_, costs_, i, programs_, memory_));
   }
   ~SimulatedProcessor() override {
-    if (options_.timeline.empty()) return;
+    if (options_.profile.empty()) return;
     std::vector<const Profile*> profiles;
     for (const auto& group : groups_) profiles.push_back(&group->profile());
     try {
-      write_timeline(options_.timeline, profiles, costs_);
+      for (const Profile* profile : profiles)
+        std::fprintf(stderr, "%s", profile->table(costs_, spec_.peak_flops).c_str());
+      write_timeline(options_.profile, profiles, costs_);
     } catch (const Error& error) { std::fprintf(stderr, "%s\n", error.what()); }
   }
 

@@ -10,8 +10,9 @@ namespace cortado::sunway::sim {
 struct Options {
   int core_groups = 1;       ///< of the processor's four; 0 counts as 1
   bool timing_only = false;  ///< programs run their schedule without arithmetic; memory contents mean nothing
-  /// Where a profile goes when the processor ends: a timeline that Perfetto and chrome://tracing open. Empty: none.
-  std::string timeline;
+  /// A timeline that Perfetto and chrome://tracing open is written here when the processor ends, and a table by kernel
+  /// to stderr. Empty: neither.
+  std::string profile;
 };
 
 /// An SW26010 on the host: checks what a Sunway program does and counts its cycles (docs/sunway-model.md). Times of

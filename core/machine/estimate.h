@@ -1,0 +1,21 @@
+#pragma once
+#include "core/machine/machine_spec.h"
+#include "core/machine/program.h"
+
+namespace cortado {
+
+/// An analytic model of a machine whose CPEs work out of scratchpads, from its spec alone: what planners rank tile
+/// sizes by. It knows rates and start-ups, not who waits for whom; docs/sunway-model.md says how far it is from the
+/// simulator.
+
+/// Seconds that `count` transfers of `bytes` contiguous bytes each occupy a core group's memory.
+double transfer_seconds(const MachineSpec& spec, double count, double bytes);
+
+/// Seconds of one `fma` of a CPE: `taps` kernel positions of the shape, operands of `element_bytes`, vectors along n0.
+double multiply_seconds(const MachineSpec& spec, const TileShape& shape, double taps, i64 element_bytes);
+
+/// Sizes worth trying for a tile when `extent` is cut over `parts` CPEs and may be cut further: multiples of `unit`,
+/// the largest first, none above `most`.
+std::vector<i64> tile_sizes(i64 extent, i64 parts, i64 unit, i64 most);
+
+}  // namespace cortado
