@@ -77,6 +77,15 @@ class Context {
     const i64 end = first_of(worker() + 1, n);
     for (i64 i = first_of(worker(), n); i < end; ++i) work(i);
   }
+  template <class Begin, class Fetch, class Work, class End>
+  CORTADO_FN void tiles(i64 n, i64 steps, Depth depth, Begin begin, Fetch fetch, Work work, End end) {
+    tiles(n, [&](i64 tile) {
+      auto sums = begin(tile);
+      pipeline(
+          steps, depth, [&](i64 step) { return fetch(tile, step); }, [&](i64 step, auto& in) { work(step, in, sums); });
+      end(tile, sums);
+    });
+  }
 
   template <class T>
   CORTADO_FN Span<T> get(Buf, const T* p, i64 n) {

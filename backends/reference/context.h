@@ -53,6 +53,15 @@ class Context {
     }
     cpe_.resume(outside);
   }
+  template <class Begin, class Fetch, class Work, class End>
+  void tiles(i64 n, i64 steps, Depth depth, Begin begin, Fetch fetch, Work work, End end) {
+    tiles(n, [&](i64 tile) {
+      auto sums = begin(tile);
+      pipeline(
+          steps, depth, [&](i64 step) { return fetch(tile, step); }, [&](i64 step, auto& in) { work(step, in, sums); });
+      end(tile, sums);
+    });
+  }
 
   // ---- data
 

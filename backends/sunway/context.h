@@ -15,6 +15,10 @@ struct Launch {
 /// Buffers that a plan may book, and slots of each.
 constexpr int max_buffers = 16, max_slots = 4;
 
+/// What `fail` is called with for an operand that was not booked as one (PlanBuilder::operand); the index is the
+/// buffer.
+constexpr int no_room_for_copy = -1;
+
 /// The context of core/machine/program.h on a Sunway cluster: lines and tiles live in the scratchpad and travel by DMA,
 /// a fetch is waited for when its work begins, operands are shared by register communication. A CPE has one lane; its
 /// lane loops are for the compiler's vectors.
@@ -53,6 +57,17 @@ class Context {
   template <class Work>
   void tiles(i64 n, Work work) {
     for (i64 tile = 0; tile < n; ++tile) work(tile);
+  }
+  template <class Begin, class Fetch, class Work, class End>
+  void tiles(i64 n, i64 steps, Depth depth, Begin begin, Fetch fetch, Work work, End end) {
+    std::optional<decltype(begin(i64{0}))> sums;
+    in_order(
+        n * steps, depth, [&](i64 i) { return fetch(i / steps, i % steps); },
+        [&](i64 i, auto& in) {
+          if (i % steps == 0) sums.emplace(begin(i / steps));
+          work(i % steps, in, *sums);
+          if (i % steps == steps - 1) end(i / steps, *sums);
+        });
   }
 
   // ---- data
@@ -157,24 +172,15 @@ class Context {
 
   template <class T>
   LeftOperand<T> stage_a(Buf buf, const Box<T>& box, LeftView view) {
-    const Place<T> place = take<T>(buf, "stage_a");
-    get_box(place.p, box, false, fetching());
-    wait_unless_fetching();
-    return {place.p, static_cast<int>(box.count()), view};
+    return {staged(buf, box, false, "stage_a"), view};
   }
-  /// A matrix whose neighbours in memory are its rows comes in column by column and is turned in the scratchpad before
-  /// its first use, if the plan books a third slot for that; else element by element.
+  /// A matrix whose neighbours in memory are its rows comes in column by column and is turned before its first use, if
+  /// the plan has room for that; else element by element.
   template <class T>
   RightOperand<T> stage_b(Buf buf, const Box<T>& box, RightView view) {
     const bool turned =
-        buf.slots > 2 && box.pitch[3] != 1 && box.pitch[2] == 1 && box.step[2] == 1 && box.size[0] * box.size[1] == 1;
-    const Place<T> place = take<T>(buf, "stage_b", turned ? 1 : 0);
-    get_box(place.p, box, turned, fetching());
-    wait_unless_fetching();
-    RightOperand<T> b{place.p, static_cast<int>(box.count()), view, nullptr, box.size[2], box.size[3]};
-    if (turned)
-      b.turn_to = reinterpret_cast<T*>(ldm_ + buf.offset + static_cast<std::uint32_t>(buf.slots - 1) * buf.bytes);
-    return b;
+        buf.spare > 0 && box.pitch[3] != 1 && box.pitch[2] == 1 && box.step[2] == 1 && box.size[0] * box.size[1] == 1;
+    return {staged(buf, box, turned, "stage_b"), view};
   }
   template <class T>
   Acc<T> acc(Buf buf, TileShape shape) {
@@ -187,18 +193,20 @@ class Context {
     return {place.p, shape, place.puts};
   }
   template <class T>
-  Shared<LeftOperand<T>> row_share(const LeftOperand<T>& a, int t) {
+  Shared<LeftOperand<T>> row_share(LeftOperand<T>& a, int t) {
+    prepare(a);
     return {a, t};
   }
   template <class T>
   Shared<RightOperand<T>> col_share(RightOperand<T>& b, int t) {
-    turn(b);
+    prepare(b);
     return {b, t};
   }
   template <class T>
   void fma(const Acc<T>& acc, const Shared<LeftOperand<T>>& a, const Shared<RightOperand<T>>& b, const Taps& taps) {
     port_name("fma", -1);
-    multiply(acc.p, a.operand.p, b.operand.p, product_of(acc.shape, a.operand, b.operand, taps, a.step));
+    multiply(acc.p, a.operand.multiplied(), b.operand.multiplied(),
+             product_of(acc.shape, a.operand, b.operand, taps, a.step));
   }
   template <class T, class F>
   void store(const Acc<T>& acc, const OutBox<T>& box, F f);
@@ -210,11 +218,11 @@ class Context {
     Pending* puts;
   };
 
-  /// The next slot of a buffer, once what was put from it has arrived. `spare` slots at the end are for other use.
+  /// The next slot of a buffer, once what was put from it has arrived.
   template <class T>
-  Place<T> take(Buf buf, [[maybe_unused]] const char* operation, int spare = 0) {
+  Place<T> take(Buf buf, [[maybe_unused]] const char* operation) {
     port_name(operation, buf.id);
-    const int slot = turn_[buf.id]++ % (buf.slots - spare);
+    const int slot = turn_[buf.id]++ % buf.slots;
     Pending& puts = puts_[buf.id][slot];
     puts.wait();
     return {reinterpret_cast<T*>(ldm_ + buf.offset + static_cast<std::uint32_t>(slot) * buf.bytes), &puts};
@@ -272,15 +280,34 @@ class Context {
   }
 
   template <class T>
-  static void turn(RightOperand<T>& b) {
-    static const port_operations shuffles = {1, 1, 2, 0};  // four vectors of four by eight shuffles
-    if (b.turn_to == nullptr) return;
-    if (!port_timing_only())
-      for (i64 r = 0; r < b.rows; ++r)
-        for (i64 c = 0; c < b.cols; ++c) b.turn_to[r * b.cols + c] = b.p[c * b.rows + r];
-    port_count(b.rows * b.cols, sizeof(T), &shuffles);
-    b.p = b.turn_to;
-    b.turn_to = nullptr;
+  Staged<T> staged(Buf buf, const Box<T>& box, bool turned, const char* operation) {
+    const Place<T> place = take<T>(buf, operation);
+    get_box(place.p, box, turned, fetching());
+    wait_unless_fetching();
+    Staged<T> operand;
+    operand.p = place.p;
+    operand.elements = static_cast<int>(box.count());
+    if (turned) operand.rows = box.size[2], operand.cols = box.size[3];
+    if (!turned && sizeof(Multiplied<T>) == sizeof(T)) return operand;
+    if (buf.spare == 0)
+      fail(no_room_for_copy, buf.id);
+    else
+      operand.copy =
+          reinterpret_cast<Multiplied<T>*>(ldm_ + buf.offset + static_cast<std::uint32_t>(buf.slots) * buf.bytes);
+    return operand;
+  }
+
+  /// Makes the copy that is multiplied, once.
+  template <class T>
+  static void prepare(Staged<T>& o) {
+    static const port_operations widen = {1, 1, 1, 0}, shuffle = {1, 1, 3, 0};  // four vectors turn by eight shuffles
+    if (o.copy == nullptr || o.copied) return;
+    o.copied = true;
+    port_count(o.elements, 4, o.rows > 0 ? &shuffle : &widen);
+    if (port_timing_only()) return;
+    load(o.p), load(o.p + o.elements - 1);  // which a simulator checks: it must have arrived
+    for (i64 i = 0; i < o.elements; ++i)
+      o.copy[i] = static_cast<Multiplied<T>>(o.rows > 0 ? o.p[i % o.cols * o.rows + i / o.cols] : o.p[i]);
   }
 
   template <class T>
@@ -297,7 +324,7 @@ class Context {
     p.a_elements = a.elements, p.b_elements = b.elements;
     return p;
   }
-  static void multiply(float* sums, const float* a, const float* b, const port_product& p) {
+  static void multiply(float* sums, const port_single* a, const port_single* b, const port_product& p) {
     port_multiply_float(sums, a, b, &p);
   }
   static void multiply(double* sums, const double* a, const double* b, const port_product& p) {

@@ -1,4 +1,6 @@
 #pragma once
+#include <type_traits>
+
 #include "backends/sunway/port.h"
 #include "backends/sunway/value.h"
 #include "core/machine/program.h"
@@ -55,21 +57,28 @@ struct OutBlock {
   Value<T> at(i64 r, i64 c) const { return load(p + r * cols + c); }
 };
 
-/// Staged operands, and what CPE (row, step) or (step, column) has staged.
+/// What is multiplied of an operand: as it was staged, or a copy, of wider elements or with rows and columns exchanged,
+/// made before its first use.
 template <class T>
-struct LeftOperand {
+using Multiplied = std::conditional_t<std::is_same_v<T, float>, port_single, T>;
+template <class T>
+struct Staged {
   const T* p = nullptr;
   int elements = 0;
+  Multiplied<T>* copy = nullptr;  ///< null if it is multiplied as it lies
+  bool copied = false;
+  i64 rows = 0, cols = 0;  ///< of a matrix that came column by column; rows 0: it did not
+  const Multiplied<T>* multiplied() const { return copy != nullptr ? copy : reinterpret_cast<const Multiplied<T>*>(p); }
+};
+
+/// Staged operands, and what CPE (row, step) or (step, column) has staged.
+template <class T>
+struct LeftOperand : Staged<T> {
   LeftView view;
 };
 template <class T>
-struct RightOperand {
-  const T* p = nullptr;
-  int elements = 0;
+struct RightOperand : Staged<T> {
   RightView view;
-  /// Where a matrix that arrived column by column goes before it is used; null if it came row by row.
-  T* turn_to = nullptr;
-  i64 rows = 0, cols = 0;
 };
 template <class Operand>
 struct Shared {

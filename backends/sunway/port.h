@@ -71,7 +71,7 @@ port_vector port_col_receive(void);
  *       a[m a_m + k a_k + t1 a1 + t0 a0] b[k b_k + n2 b_n2 + n1 b_n1 + n0 b_n0 + t1 b1 + t0 b0]
  * with sums dense, row-major over (m, n2, n1, n0). With step >= 0 `a` is what CPE (row, step) gives here and `b` what
  * CPE (step, column) gives: those two send theirs along the row and the column, all 64 call with the same sizes. With
- * step -1 the CPE multiplies its own. Single-precision operands travel and are multiplied as doubles. */
+ * step -1 the CPE multiplies its own. */
 typedef struct {
   int m, n2, n1, n0, k;
   int count1, count0; /* taps */
@@ -81,7 +81,15 @@ typedef struct {
   int a_elements, b_elements; /* of the staged operands, for receive buffers and checks */
 } port_product;
 
-void port_multiply_float(float* sums, const float* a, const float* b, const port_product* product);
+/* What single-precision operands are multiplied as. SW26010's registers and messages hold doubles, so that operands are
+ * widened once, in the scratchpad, not each time they are shared. */
+#ifdef CORTADO_SUNWAY_PRO
+typedef float port_single;
+#else
+typedef double port_single;
+#endif
+
+void port_multiply_float(float* sums, const port_single* a, const port_single* b, const port_product* product);
 void port_multiply_double(double* sums, const double* a, const double* b, const port_product* product);
 
 /* ---- all CPEs of the cluster */

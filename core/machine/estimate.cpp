@@ -26,14 +26,13 @@ double transfer_seconds(const MachineSpec& spec, double count, double bytes) {
   return count * (seconds(i - 1) + (seconds(i) - seconds(i - 1)) * (bytes - low) / (high - low));
 }
 
-double multiply_seconds(const MachineSpec& spec, const TileShape& s, double taps, i64 element_bytes) {
+double multiply_seconds(const MachineSpec& spec, const TileShape& s, double taps) {
   const auto& unit = spec.multiply;
   const i64 vectors = s.n2 * s.n1 * ceil_div(s.n0, unit.lanes);
   const double terms = static_cast<double>(s.k) * taps;
   const auto block = [&](i64 rows, i64 wide) {
-    const double convert = element_bytes < 8 && unit.converts_single ? static_cast<double>(std::max(rows, wide)) : 0;
     const auto sums = static_cast<double>(rows * wide);
-    return terms * std::max({sums + convert, static_cast<double>(rows + wide), unit.latency}) + 2 * sums + unit.start;
+    return terms * std::max({sums, static_cast<double>(rows + wide), unit.latency}) + 2 * sums + unit.start;
   };
   const i64 rows = s.m / unit.rows, rows_left = s.m % unit.rows, wide = vectors / unit.vectors,
             wide_left = vectors % unit.vectors;
@@ -42,6 +41,11 @@ double multiply_seconds(const MachineSpec& spec, const TileShape& s, double taps
   if (wide_left > 0) cycles += static_cast<double>(rows) * block(unit.rows, wide_left);
   if (rows_left > 0 && wide_left > 0) cycles += block(rows_left, wide_left);
   return cycles / spec.clock_hz;
+}
+
+double widen_seconds(const MachineSpec& spec, double elements, i64 element_bytes) {
+  const bool widened = spec.multiply.widens_single && element_bytes == 4;
+  return widened ? (2 * elements / spec.multiply.lanes + spec.multiply.start) / spec.clock_hz : 0;
 }
 
 std::vector<i64> tile_sizes(i64 extent, i64 parts, i64 unit, i64 most) {

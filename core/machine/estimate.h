@@ -11,8 +11,11 @@ namespace cortado {
 /// Seconds that `count` transfers of `bytes` contiguous bytes each occupy a core group's memory.
 double transfer_seconds(const MachineSpec& spec, double count, double bytes);
 
-/// Seconds of one `fma` of a CPE: `taps` kernel positions of the shape, operands of `element_bytes`, vectors along n0.
-double multiply_seconds(const MachineSpec& spec, const TileShape& shape, double taps, i64 element_bytes);
+/// Seconds of one `fma` of a CPE: `taps` kernel positions of the shape, vectors along n0.
+double multiply_seconds(const MachineSpec& spec, const TileShape& shape, double taps);
+
+/// Seconds in which a CPE copies `elements` of an operand to what the machine multiplies; 0 where it need not.
+double widen_seconds(const MachineSpec& spec, double elements, i64 element_bytes);
 
 /// Sizes worth trying for a tile when `extent` is cut over `parts` CPEs and may be cut further: multiples of `unit`,
 /// the largest first, none above `most`.

@@ -36,8 +36,7 @@ struct MachineSpec {
   struct Multiply {
     int rows = 4, vectors = 4, lanes = 4;
     double latency = 7, start = 20;
-    bool converts_single =
-        false;  ///< single-precision operands are converted, a cycle a vector, before they are shared
+    bool widens_single = false;  ///< single-precision operands become doubles in the scratchpad before they are shared
   };
   Multiply multiply;
 };

@@ -14,13 +14,20 @@ Buf PlanBuilder::line(const char* name, i64 bytes, int slots) { return book(name
 
 Buf PlanBuilder::tile(const char* name, i64 bytes, int slots) { return book(name, Use::tile, bytes, slots); }
 
-Buf PlanBuilder::book(const char* name, Use use, i64 bytes, int slots) {
+Buf PlanBuilder::operand(const char* name, i64 elements, i64 element_bytes, Depth depth, bool turns) {
+  const bool widened = spec_.multiply.widens_single && element_bytes == 4;
+  const int spare = widened ? 2 : turns && spec_.lines_in_scratch ? 1 : 0;
+  return book(name, Use::tile, elements * element_bytes, static_cast<int>(depth), spare);
+}
+
+Buf PlanBuilder::book(const char* name, Use use, i64 bytes, int slots, int spare) {
   Buf place;
   place.bytes = static_cast<std::uint32_t>(round_up(std::max<i64>(bytes, 1), kAlign));
   place.slots = slots;
+  place.spare = spare;
   place.id = static_cast<std::int32_t>(bookings_.size());
   place.offset = static_cast<std::uint32_t>(used_);
-  if (use == Use::tile || spec_.lines_in_scratch) used_ += i64{place.bytes} * slots;
+  if (use == Use::tile || spec_.lines_in_scratch) used_ += i64{place.bytes} * (slots + spare);
   bookings_.push_back({name, use, place});
   return place;
 }

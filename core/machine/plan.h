@@ -16,7 +16,8 @@ struct Buf {
   std::uint32_t offset = 0;
   std::uint32_t bytes = 0;
   std::int32_t slots = 0;
-  std::int32_t id = 0;  ///< position in the plan's list of bookings; names the buffer in errors
+  std::int32_t spare = 0;  ///< slots after those, for a copy that the backend multiplies instead of what was staged
+  std::int32_t id = 0;     ///< position in the plan's list of bookings; names the buffer in errors
 };
 
 /// What a booking is for. Lines (`get`, `out`, `update`, `keep`) may borrow the memory itself and then cost
@@ -51,6 +52,10 @@ class PlanBuilder {
   Buf tile(const char* name, i64 bytes, int slots);
   Buf tile(const char* name, i64 bytes, Depth depth) { return tile(name, bytes, static_cast<int>(depth)); }
 
+  /// Books `slots` areas for an operand of a tile program: `elements` of `element_bytes`, and room for the copy that
+  /// the machine multiplies where it widens single precision, or where it `turns` what lies in memory column by column.
+  Buf operand(const char* name, i64 elements, i64 element_bytes, Depth depth, bool turns = false);
+
   const MachineSpec& spec() const { return spec_; }
   bool fits() const { return used_ <= spec_.scratch_bytes; }
 
@@ -64,7 +69,7 @@ class PlanBuilder {
   Plan plan(i64 work_items) const;
 
  private:
-  Buf book(const char* name, Use use, i64 bytes, int slots);
+  Buf book(const char* name, Use use, i64 bytes, int slots, int spare = 0);
 
   const MachineSpec& spec_;
   i64 used_ = 0;

@@ -46,6 +46,10 @@ ProgramKey program_key() {
 //                                      With Depth::two fetch(i') of the next line runs before work(i).
 //   c.pipeline(n, depth, fetch, work)  the same order, all n done by this CPE (or mesh, in a tile program)
 //   c.tiles(n, work)                   tile program: tiles 0..n-1 spread over meshes; all CPEs of a mesh get the same
+//   c.tiles(n, steps, depth, begin, fetch, work, end)
+//                                      tiles of at least one step each, in one pipeline that goes on from tile to tile:
+//                                      sums = begin(tile); for every step in = fetch(tile, step) and
+//                                      work(step, in, sums); end(tile, sums)
 //
 // Data. The destination of an output is named before it is written.
 //   c.get(buf, p, n)                   read-only line p[0..n): Span with .n and [i]; may borrow the memory itself

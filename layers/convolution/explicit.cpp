@@ -40,9 +40,10 @@ i64 chunk_of(const ConvolutionShape& s) {
   return std::max<i64>(1, std::min(s.mb, column_floats / std::max<i64>(1, column_image(s))));
 }
 
-/// Weight gradients are summed over images in this many parallel partial sums; a number that only the shape decides, so
-/// that the result does not depend on threads.
-i64 partials_of(const ConvolutionShape& s) {
+/// Weight gradients are summed over images in this many parallel partial sums; a number that does not depend on
+/// threads, so that the result does not. Where a mesh shares a product there is nothing to run beside it.
+i64 partials_of(const MachineSpec& spec, const ConvolutionShape& s) {
+  if (spec.mesh_rows * spec.mesh_cols > 1) return 1;
   const i64 weights = s.oc * s.terms();
   i64 partials = 1;
   while (partials < most_partials && 2 * partials <= chunk_of(s) && 2 * partials * weights <= partial_floats)
@@ -112,9 +113,9 @@ std::string ExplicitConvolution::refuse(CoreGroup& group, const ConvolutionShape
                                                            : refuse_im2col(group.spec(), shape);
 }
 
-i64 ExplicitConvolution::workspace(CoreGroup&, const ConvolutionShape& s, ConvolutionDirection direction) const {
+i64 ExplicitConvolution::workspace(CoreGroup& group, const ConvolutionShape& s, ConvolutionDirection direction) const {
   const i64 columns = s.is_pointwise() ? 0 : chunk_of(s) * column_image(s);
-  const i64 partials = partials_of(s);
+  const i64 partials = partials_of(group.spec(), s);
   const bool sums = direction == ConvolutionDirection::weight_gradient && partials > 1;
   return columns + (sums ? partials * s.oc * s.terms() : 0);
 }
@@ -166,7 +167,7 @@ void ExplicitConvolution::forward(CoreGroup& group, const ConvolutionShape& s, c
 /// of every partial sum in round r.
 void ExplicitConvolution::weight_gradient(CoreGroup& group, const ConvolutionShape& s, const ConvolutionArguments& arg,
                                           float* workspace) const {
-  const i64 chunk = chunk_of(s), partials = partials_of(s), weights = s.oc * s.terms();
+  const i64 chunk = chunk_of(s), partials = partials_of(group.spec(), s), weights = s.oc * s.terms();
   float* const sums = partials > 1 ? workspace : arg.out;
   float* const columns = partials > 1 ? workspace + partials * weights : workspace;
   if (partials > 1) group.zero(sums, static_cast<std::size_t>(partials * weights) * sizeof(float));
@@ -177,7 +178,10 @@ void ExplicitConvolution::weight_gradient(CoreGroup& group, const ConvolutionSha
       run_im2col(group, s, matrix, images, columns);
       matrix = columns;
     }
-    for (i64 done = 0; done < images; done += partials)
+    // Rounds in which every partial sum takes an image, then what is left.
+    const i64 rounds = images / partials, rest = images % partials;
+    const auto add = [&](i64 skip, i64 count, i64 parts) {
+      if (count * parts == 0) return;
       for (i64 g = 0; g < s.g; ++g) {
         MatrixProduct p;
         p.gemm = {false,
@@ -186,19 +190,25 @@ void ExplicitConvolution::weight_gradient(CoreGroup& group, const ConvolutionSha
                   s.terms(),
                   s.pixels(),
                   1,
-                  arg.dy + (first + done) * s.dst_image() + g * s.group_oc() * s.pixels(),
+                  arg.dy + (first + skip) * s.dst_image() + g * s.group_oc() * s.pixels(),
                   s.pixels(),
-                  matrix + done * column_image(s) + g * s.terms() * s.pixels(),
+                  matrix + skip * column_image(s) + g * s.terms() * s.pixels(),
                   s.pixels(),
                   1,
                   sums + g * s.group_oc() * s.terms(),
                   s.terms()};
-        p.count = std::min(partials, images - done);
+        p.count = count;
         p.stride_a = s.dst_image();
         p.stride_b = column_image(s);
         p.stride_y = weights;
+        p.parts = parts;
+        p.part_a = count * s.dst_image();
+        p.part_b = count * column_image(s);
         multiply(group, multiplier_, p);
       }
+    };
+    add(0, partials, rounds);
+    add(rounds * partials, rest, 1);
   }
   if (partials > 1) sum_to_bias(group, sums, partials, weights, 1, arg.out);
 }

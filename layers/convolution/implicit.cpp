@@ -31,15 +31,15 @@ ConvolutionShape turned(const ConvolutionShape& s) {
 
 void book(ImplicitForward& p, PlanBuilder& builder, const ImplicitTiles& t) {
   p.tile = t;
-  p.x_buf = builder.tile("pixels", t.ic * p.s.rows_under(t.rows) * p.s.cols_under(t.cols) * 4, p.depth);
-  p.w_buf = builder.tile("weights", t.oc * t.ic * p.s.kh * p.s.kw * 4, p.depth);
+  p.x_buf = builder.operand("pixels", t.ic * p.s.rows_under(t.rows) * p.s.cols_under(t.cols), 4, p.depth);
+  p.w_buf = builder.operand("weights", t.oc * t.ic * p.s.kh * p.s.kw, 4, p.depth);
   p.acc_buf = builder.tile("sums", t.oc * t.rows * t.cols * 4, 1);
 }
 
 void book(ImplicitWeightGradient& p, PlanBuilder& builder, const ImplicitTiles& t) {
   p.tile = t;
-  p.x_buf = builder.tile("pixels", t.ic * p.s.rows_under(t.rows) * p.s.cols_under(t.cols) * 4, p.depth);
-  p.dy_buf = builder.tile("gradients", t.oc * t.rows * t.cols * 4, p.depth);
+  p.x_buf = builder.operand("pixels", t.ic * p.s.rows_under(t.rows) * p.s.cols_under(t.cols), 4, p.depth);
+  p.dy_buf = builder.operand("gradients", t.oc * t.rows * t.cols, 4, p.depth);
   p.acc_buf = builder.tile("sums", t.oc * t.ic * p.s.kh * p.s.kw * 4, 1);
 }
 

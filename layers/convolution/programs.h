@@ -173,25 +173,30 @@ struct ImplicitForward {
               ic_step = C::mesh_cols * p.tile.ic;
     const i64 oc_blocks = (p.s.group_oc() + oc_step - 1) / oc_step, row_blocks = (p.s.oh + row_step - 1) / row_step;
     const i64 col_blocks = (p.s.ow + p.tile.cols - 1) / p.tile.cols;
-    c.tiles(p.s.images * p.s.g * oc_blocks * row_blocks * col_blocks, [&](i64 block) {
+    const auto place = [&](i64 block) {
       Place at;
       at.col = block % col_blocks * p.tile.cols;
       at.row = block / col_blocks % row_blocks * row_step + c.col() * p.tile.rows;
       at.oc = block / col_blocks / row_blocks % oc_blocks * oc_step + c.row() * p.tile.oc;
       at.group = block / col_blocks / row_blocks / oc_blocks % p.s.g;
       at.image = block / col_blocks / row_blocks / oc_blocks / p.s.g;
-      auto acc = c.template acc<float>(p.acc_buf, p.shape());
-      c.pipeline((p.s.group_ic() + ic_step - 1) / ic_step, p.depth,
-                 [&](i64 q) {
-                   return both(p.weights(c, at, q * ic_step + c.col() * p.tile.ic),
-                               p.pixels(c, at, q * ic_step + c.row() * p.tile.ic));
-                 },
-                 [&](i64, auto& in) {
-                   for (int t = 0; t < C::mesh_cols; ++t)
-                     c.fma(acc, c.row_share(in.first, t), c.col_share(in.second, t), p.taps());
-                 });
-      c.store(acc, p.destination(at), [](float value, float, i64) { return value; });
-    });
+      return at;
+    };
+    c.tiles(
+        p.s.images * p.s.g * oc_blocks * row_blocks * col_blocks, (p.s.group_ic() + ic_step - 1) / ic_step, p.depth,
+        [&](i64) { return c.template acc<float>(p.acc_buf, p.shape()); },
+        [&](i64 block, i64 q) {
+          const Place at = place(block);
+          return both(p.weights(c, at, q * ic_step + c.col() * p.tile.ic),
+                      p.pixels(c, at, q * ic_step + c.row() * p.tile.ic));
+        },
+        [&](i64, auto& in, auto& acc) {
+          for (int t = 0; t < C::mesh_cols; ++t)
+            c.fma(acc, c.row_share(in.first, t), c.col_share(in.second, t), p.taps());
+        },
+        [&](i64 block, auto& acc) {
+          c.store(acc, p.destination(place(block)), [](float value, float, i64) { return value; });
+        });
   }
 
  private:
@@ -254,6 +259,7 @@ struct ImplicitForward {
     box.limit0 = s.ow - at.col;
     box.pitch_m = s.oh * s.ow;
     box.pitch1 = s.ow;
+    box.reads_old = false;
     return box;
   }
 };
@@ -278,28 +284,33 @@ struct ImplicitWeightGradient {
     const i64 oc_blocks = (p.s.group_oc() + oc_step - 1) / oc_step,
               ic_blocks = (p.s.group_ic() + ic_step - 1) / ic_step;
     const i64 row_blocks = (p.s.oh + row_step - 1) / row_step, col_blocks = (p.s.ow + p.tile.cols - 1) / p.tile.cols;
-    c.tiles(p.s.g * oc_blocks * ic_blocks, [&](i64 block) {
-      const i64 group = block / ic_blocks / oc_blocks;
-      const i64 oc0 = block / ic_blocks % oc_blocks * oc_step + c.row() * p.tile.oc;
-      const i64 ic0 = block % ic_blocks * ic_step + c.col() * p.tile.ic;
-      auto acc = c.template acc<float>(p.acc_buf, p.shape());
-      c.pipeline(
-          p.s.images * row_blocks * col_blocks, p.depth,
-          [&](i64 q) {
-            const i64 image = q / col_blocks / row_blocks, row = q / col_blocks % row_blocks * row_step;
-            const i64 col = q % col_blocks * p.tile.cols;
-            return both(p.gradients(c, image, group, oc0, row + c.col() * p.tile.rows, col),
-                        p.pixels(c, image, group, ic0, row + c.row() * p.tile.rows, col));
-          },
-          [&](i64, auto& in) {
-            for (int t = 0; t < C::mesh_cols; ++t)
-              c.fma(acc, c.row_share(in.first, t), c.col_share(in.second, t), p.taps());
-          });
-      c.store(acc, p.destination(group, oc0, ic0), [](float value, float old, i64) { return old + value; });
-    });
+    const auto place = [&](i64 block) {
+      return Place{block / ic_blocks / oc_blocks, block / ic_blocks % oc_blocks * oc_step + c.row() * p.tile.oc,
+                   block % ic_blocks * ic_step + c.col() * p.tile.ic};
+    };
+    c.tiles(
+        p.s.g * oc_blocks * ic_blocks, p.s.images * row_blocks * col_blocks, p.depth,
+        [&](i64) { return c.template acc<float>(p.acc_buf, p.shape()); },
+        [&](i64 block, i64 q) {
+          const Place at = place(block);
+          const i64 image = q / col_blocks / row_blocks, row = q / col_blocks % row_blocks * row_step;
+          const i64 col = q % col_blocks * p.tile.cols;
+          return both(p.gradients(c, at, image, row + c.col() * p.tile.rows, col),
+                      p.pixels(c, at, image, row + c.row() * p.tile.rows, col));
+        },
+        [&](i64, auto& in, auto& acc) {
+          for (int t = 0; t < C::mesh_cols; ++t)
+            c.fma(acc, c.row_share(in.first, t), c.col_share(in.second, t), p.taps());
+        },
+        [&](i64 block, auto& acc) {
+          c.store(acc, p.destination(place(block)), [](float value, float old, i64) { return old + value; });
+        });
   }
 
  private:
+  struct Place {
+    i64 group, oc, ic;
+  };
   CORTADO_FN i64 halo_rows() const { return s.rows_under(tile.rows); }
   CORTADO_FN i64 halo_cols() const { return s.cols_under(tile.cols); }
   CORTADO_FN TileShape shape() const {
@@ -320,21 +331,21 @@ struct ImplicitWeightGradient {
   }
 
   template <class C>
-  CORTADO_FN auto gradients(C& c, i64 image, i64 group, i64 oc0, i64 row, i64 col) const {
+  CORTADO_FN auto gradients(C& c, const Place& at, i64 image, i64 row, i64 col) const {
     Box<float> box;
-    box.base = dy + (image * s.oc + group * s.group_oc()) * s.oh * s.ow;
+    box.base = dy + (image * s.oc + at.group * s.group_oc()) * s.oh * s.ow;
     const i64 extent[4] = {1, s.group_oc(), s.oh, s.ow}, pitch[4] = {0, s.oh * s.ow, s.ow, 1};
-    const i64 origin[4] = {0, oc0, row, col}, size[4] = {1, tile.oc, tile.rows, tile.cols};
+    const i64 origin[4] = {0, at.oc, row, col}, size[4] = {1, tile.oc, tile.rows, tile.cols};
     box.set(extent, pitch, origin, size);
     return c.stage_a(dy_buf, box, LeftView{tile.rows * tile.cols, 1});
   }
 
   template <class C>
-  CORTADO_FN auto pixels(C& c, i64 image, i64 group, i64 ic0, i64 row, i64 col) const {
+  CORTADO_FN auto pixels(C& c, const Place& at, i64 image, i64 row, i64 col) const {
     Box<float> box;
-    box.base = x + (image * s.ic + group * s.group_ic()) * s.ih * s.iw;
+    box.base = x + (image * s.ic + at.group * s.group_ic()) * s.ih * s.iw;
     const i64 extent[4] = {1, s.group_ic(), s.ih, s.iw}, pitch[4] = {0, s.ih * s.iw, s.iw, 1};
-    const i64 origin[4] = {0, ic0, row * s.sh - s.ph, col * s.sw - s.pw};
+    const i64 origin[4] = {0, at.ic, row * s.sh - s.ph, col * s.sw - s.pw};
     const i64 size[4] = {1, tile.ic, halo_rows(), halo_cols()};
     box.set(extent, pitch, origin, size);
     RightView view;
@@ -345,12 +356,12 @@ struct ImplicitWeightGradient {
     return c.stage_b(x_buf, box, view);
   }
 
-  CORTADO_FN OutBox<float> destination(i64 group, i64 oc0, i64 ic0) const {
+  CORTADO_FN OutBox<float> destination(const Place& at) const {
     const i64 ic = s.group_ic(), taps = s.kh * s.kw;
     OutBox<float> box;
-    box.base = dw + ((group * s.group_oc() + oc0) * ic + ic0) * taps;
-    box.rows = s.group_oc() - oc0;
-    box.limit2 = ic - ic0;
+    box.base = dw + ((at.group * s.group_oc() + at.oc) * ic + at.ic) * taps;
+    box.rows = s.group_oc() - at.oc;
+    box.limit2 = ic - at.ic;
     box.limit1 = s.kh;
     box.limit0 = s.kw;
     box.pitch_m = ic * taps;

@@ -11,6 +11,7 @@ namespace {
 
 struct Tiles {
   i64 m, n, k;
+  int sums = 1;  ///< slots: with two, a block starts while the one before is put
 };
 
 i64 ceil_div(i64 n, i64 by) { return (n + by - 1) / by; }
@@ -19,11 +20,9 @@ i64 round_up(i64 n, i64 to) { return ceil_div(n, to) * to; }
 template <class T>
 void book(PlanBuilder& builder, const Tiles& t, Gemm<T>& program) {
   constexpr i64 element = sizeof(T);
-  program.a_buf = builder.tile("a", t.m * t.k * element, program.depth);
-  // Where tiles arrive by DMA, columns that are neighbours in memory are turned into rows in a slot of their own.
-  const bool turns = builder.spec().lines_in_scratch && program.b.col != 1;
-  program.b_buf = builder.tile("b", t.k * t.n * element, turns ? 3 : static_cast<int>(program.depth));
-  program.acc_buf = builder.tile("sums", t.m * t.n * element, 1);
+  program.a_buf = builder.operand("a", t.m * t.k, element, program.depth);
+  program.b_buf = builder.operand("b", t.k * t.n, element, program.depth, program.b.col != 1);
+  program.acc_buf = builder.tile("sums", t.m * t.n * element, t.sums);
   program.tile_m = t.m;
   program.tile_n = t.n;
   program.tile_k = t.k;
@@ -43,7 +42,8 @@ template <class T>
 double cached_seconds(const MachineSpec& spec, const Gemm<T>& g, const Tiles& t) {
   const i64 meshes = std::max(1, spec.cpes / (spec.mesh_rows * spec.mesh_cols));
   const i64 blocks = g.count * ceil_div(g.m, t.m * spec.mesh_rows) * ceil_div(g.n, t.n * spec.mesh_cols);
-  const double rounds = static_cast<double>(ceil_div(blocks, meshes)), slabs = static_cast<double>(ceil_div(g.k, t.k));
+  const double rounds = static_cast<double>(ceil_div(blocks, meshes)),
+               slabs = static_cast<double>(g.parts * ceil_div(g.k, t.k));
   const double work = static_cast<double>(t.m * t.n * t.k) / 8 + 4.0 * static_cast<double>((t.m + t.n) * t.k) + 500;
   return rounds * (slabs * work + static_cast<double>(2 * t.m * t.n));
 }
@@ -61,11 +61,13 @@ double staged_seconds(const MachineSpec& spec, const Gemm<T>& g, const Tiles& t)
       (g.a.col == 1 ? stage(t.m, t.k) : stage(t.k, t.m)) + (g.b.col == 1 ? stage(t.k, t.n) : stage(t.n, t.k));
   TileShape shape;
   shape.m = t.m, shape.n0 = t.n, shape.k = t.k;
-  const double multiply = spec.mesh_cols * multiply_seconds(spec, shape, 1, sizeof(T));
+  const double multiply = spec.mesh_cols * multiply_seconds(spec, shape, 1) +
+                          widen_seconds(spec, static_cast<double>((t.m + t.n) * t.k), sizeof(T));
   const i64 blocks = g.count * ceil_div(g.m, t.m * spec.mesh_rows) * ceil_div(g.n, t.n * spec.mesh_cols);
-  const double slabs = static_cast<double>(ceil_div(g.k, t.k * spec.mesh_cols));
-  const double ends = transfers + spec.transfer_latency + stage(t.m, t.n) * (g.beta == T(0) ? 1 : 2);
-  return static_cast<double>(blocks) * (slabs * std::max(transfers, multiply) + ends);
+  const double slabs = static_cast<double>(g.parts * ceil_div(g.k, t.k * spec.mesh_cols));
+  const double put = stage(t.m, t.n) * (g.beta == T(0) ? 1 : 2), slab = slabs * std::max(transfers, multiply);
+  const double end = t.sums > 1 ? std::max(0.0, slabs * transfers + put - slab) : put + spec.transfer_latency;
+  return static_cast<double>(blocks) * (slab + end) + transfers;
 }
 
 /// The cheapest tiles that fit the scratchpad.
@@ -83,7 +85,8 @@ Tiles choose_tiles(const MachineSpec& spec, const Gemm<T>& g) {
   if (staged) {
     for (const i64 m : tile_sizes(g.m, spec.mesh_rows, 4, 128))
       for (const i64 n : tile_sizes(g.n, spec.mesh_cols, vector, 256))
-        for (const i64 k : tile_sizes(g.k, spec.mesh_cols, 4, 128)) consider({m, n, k});
+        for (const i64 k : tile_sizes(g.k, spec.mesh_cols, 4, 128))
+          for (const int sums : {2, 1}) consider({m, n, k, sums});
     return best;
   }
   const Tiles most = {round_up(g.m, 4), round_up(g.n, vector), round_up(g.k, 4)};
@@ -108,6 +111,9 @@ Gemm<float> program_of(const MatrixProduct& p) {
   program.stride_a = p.stride_a;
   program.stride_b = p.stride_b;
   program.stride_y = p.stride_y;
+  program.parts = p.parts;
+  program.part_a = p.part_a;
+  program.part_b = p.part_b;
   program.alpha = g.alpha;
   program.beta = g.beta;
   return program;
@@ -122,10 +128,16 @@ void run_tile_program(CoreGroup& group, Gemm<T> program) {
 }
 
 void run_library(MatrixLibrary& library, const MatrixProduct& p) {
-  if (p.count == 1)
-    library.gemm(p.gemm);
-  else
-    library.gemm_batch(p.gemm, p.count, p.stride_a, p.stride_b, p.stride_y);
+  MatrixLibrary::Gemm gemm = p.gemm;
+  for (i64 part = 0; part < p.parts; ++part) {
+    gemm.a = p.gemm.a + part * p.part_a;
+    gemm.b = p.gemm.b + part * p.part_b;
+    if (part > 0) gemm.beta = 1;
+    if (p.count == 1)
+      library.gemm(gemm);
+    else
+      library.gemm_batch(gemm, p.count, p.stride_a, p.stride_b, p.stride_y);
+  }
 }
 
 }  // namespace

@@ -5,10 +5,12 @@
 
 namespace cortado {
 
-/// A matrix product as the library states it, with `count` products that lie strides apart.
+/// A matrix product as the library states it, with `count` products that lie strides apart, each the sum of `parts`
+/// products whose operands lie part_a and part_b apart.
 struct MatrixProduct {
   MatrixLibrary::Gemm gemm;
   i64 count = 1, stride_a = 0, stride_b = 0, stride_y = 0;
+  i64 parts = 1, part_a = 0, part_b = 0;
 };
 
 /// Which way a product goes.

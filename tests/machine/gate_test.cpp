@@ -92,8 +92,8 @@ TEST_P(GateTest, RegisterCommunicationGemmDoubleBuffered) {
     program.m = m, program.n = n, program.k = k;
     program.alpha = 2, program.beta = depth == Depth::one ? 0.0f : 1.0f;
     program.tile_m = 16, program.tile_n = 32, program.tile_k = 40;
-    program.a_buf = book.tile("a", 4 * 16 * 40, depth);
-    program.b_buf = book.tile("b", 4 * 40 * 32, depth);
+    program.a_buf = book.operand("a", 16 * 40, 4, depth);
+    program.b_buf = book.operand("b", 40 * 32, 4, depth);
     program.acc_buf = book.tile("acc", 4 * 16 * 32, 1);
     program.depth = depth;
     y->write_data(old.data());
