@@ -47,17 +47,28 @@ Image decode_jpeg(const std::string& file, const std::vector<unsigned char>& byt
   return from_interleaved(pixels, channels, height, width);
 }
 
+/// The grey that JPEG stores (ITU-R BT.601); libpng's own conversion weighs colours in another way.
+std::vector<unsigned char> luminance(const std::vector<unsigned char>& rgb) {
+  std::vector<unsigned char> grey(rgb.size() / 3);
+  for (std::size_t i = 0; i < grey.size(); ++i) {
+    const unsigned char* const p = rgb.data() + 3 * i;
+    grey[i] = static_cast<unsigned char>(0.299 * p[0] + 0.587 * p[1] + 0.114 * p[2] + 0.5);
+  }
+  return grey;
+}
+
 Image decode_png(const std::string& file, const std::vector<unsigned char>& bytes, bool grey) {
   png_image png{};
   png.version = PNG_IMAGE_VERSION;
   if (png_image_begin_read_from_memory(&png, bytes.data(), bytes.size()) == 0)
     throw FileError(file, std::string("is not a PNG image: ") + png.message);
-  png.format = grey ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
+  png.format = PNG_FORMAT_RGB;
   std::vector<unsigned char> pixels(PNG_IMAGE_SIZE(png));
   const png_color black{0, 0, 0};  // what shows through transparent pixels
   if (png_image_finish_read(&png, &black, pixels.data(), 0, nullptr) == 0)
     throw FileError(file, std::string("cannot be decoded: ") + png.message);
-  return from_interleaved(pixels, grey ? 1 : 3, static_cast<int>(png.height), static_cast<int>(png.width));
+  const int height = static_cast<int>(png.height), width = static_cast<int>(png.width);
+  return grey ? from_interleaved(luminance(pixels), 1, height, width) : from_interleaved(pixels, 3, height, width);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 namespace cortado {
 namespace {
@@ -17,7 +18,9 @@ spdlog::level::level_enum level_of(Severity severity) {
 spdlog::logger& logger() {
   static const auto instance = [] {
     auto made = spdlog::stderr_logger_mt("cortado");
-    made->set_pattern("%L%m%d %T.%f %t %s:%#] %v");
+    const std::string line = "%L%m%d %T.%f %t %s:%#] %v";
+    // On a terminal a line takes the place of a progress bar that stands there.
+    made->set_pattern(isatty(STDERR_FILENO) != 0 ? "\r\033[K" + line : line);
     made->flush_on(spdlog::level::info);
     return made;
   }();

@@ -59,11 +59,13 @@ std::string score_line(const char* phase, std::size_t index, const Solver::Score
   return line.str();
 }
 
-/// Fails now rather than after hours when nothing can be written to the prefix.
+/// Makes the prefix's folder; fails now rather than after hours when nothing can be written there.
 void probe(const std::string& prefix) {
+  const auto folder = std::filesystem::path(prefix).parent_path();
+  std::error_code ignored;  // the probe tells
+  if (!folder.empty()) std::filesystem::create_directories(folder, ignored);
   const std::string file = prefix + ".probe";
-  if (!std::ofstream(file))
-    throw FileError(prefix, "snapshots cannot be written there", "make the folder, or change snapshot_prefix");
+  if (!std::ofstream(file)) throw FileError(prefix, "snapshots cannot be written there", "change snapshot_prefix");
   std::filesystem::remove(file);
 }
 }  // namespace

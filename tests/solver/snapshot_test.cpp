@@ -129,9 +129,16 @@ TEST_F(SnapshotTest, RefusesBrokenFiles) {
   EXPECT_THROW(wider.restore(state), ShapeError);
 }
 
+TEST_F(SnapshotTest, MakesItsFolder) {
+  auto elsewhere = parameter(5, "max_iter: 3 snapshot: 3");
+  elsewhere.set_snapshot_prefix(folder_.file("new/folder/toy"));
+  Solver(elsewhere, toy_options()).solve();
+  EXPECT_TRUE(std::filesystem::exists(folder_.file("new/folder/toy_iter_3.caffemodel")));
+}
+
 TEST_F(SnapshotTest, RefusesWhatItCannotWrite) {
   auto elsewhere = parameter(5, "max_iter: 3 snapshot: 1");
-  elsewhere.set_snapshot_prefix(folder_.file("no/such/folder/toy"));
+  elsewhere.set_snapshot_prefix(folder_.write("a_file", "") + "/toy");  // whose folder cannot be made
   Solver solver(elsewhere, toy_options());
   EXPECT_THROW(solver.solve(), FileError);
   EXPECT_EQ(solver.iteration(), 0) << "said before training, not after";

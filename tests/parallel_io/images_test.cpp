@@ -1,0 +1,105 @@
+// Images as libpng and TurboJPEG write them: sizes that no block or row alignment divides, colour and grey.
+#include <gtest/gtest.h>
+#include <png.h>
+#include <turbojpeg.h>
+
+#include <cmath>
+#include <fstream>
+
+#include "core/base/error.h"
+#include "parallel_io/image.h"
+#include "tests/support/temporary_folder.h"
+
+namespace cortado::test {
+namespace {
+struct Size {
+  int width, height;
+};
+constexpr Size sizes[] = {{1, 1}, {3, 5}, {17, 9}, {64, 33}};
+
+/// Interleaved pixels of a smooth picture, which JPEG keeps nearly: channel c rises along x, y, or falls.
+std::vector<std::uint8_t> picture(Size s, int channels) {
+  std::vector<std::uint8_t> pixels;
+  for (int y = 0; y < s.height; ++y)
+    for (int x = 0; x < s.width; ++x)
+      for (int c = 0; c < channels; ++c)
+        pixels.push_back(static_cast<std::uint8_t>(c == 0 ? 40 + 3 * x : c == 1 ? 60 + 2 * y : 200 - x - y));
+  return pixels;
+}
+
+std::string png_file(const TemporaryFolder& folder, Size s, int channels) {
+  png_image image = {};
+  image.version = PNG_IMAGE_VERSION;
+  image.width = static_cast<png_uint_32>(s.width);
+  image.height = static_cast<png_uint_32>(s.height);
+  image.format = channels == 3 ? PNG_FORMAT_RGB : PNG_FORMAT_GRAY;
+  const std::string file = (folder.path() / "picture.png").string();
+  EXPECT_NE(png_image_write_to_file(&image, file.c_str(), 0, picture(s, channels).data(), 0, nullptr), 0);
+  return file;
+}
+
+std::string jpeg_file(const TemporaryFolder& folder, Size s, int channels) {
+  const tjhandle encoder = tjInitCompress();
+  unsigned char* data = nullptr;
+  unsigned long bytes = 0;
+  EXPECT_EQ(
+      tjCompress2(encoder, picture(s, channels).data(), s.width, 0, s.height, channels == 3 ? TJPF_RGB : TJPF_GRAY,
+                  &data, &bytes, channels == 3 ? TJSAMP_444 : TJSAMP_GRAY, 100, 0),
+      0);
+  const std::string file = folder.write("picture.jpg", std::string(reinterpret_cast<char*>(data), bytes));
+  tjFree(data);
+  tjDestroy(encoder);
+  return file;
+}
+
+/// Every pixel of every channel within `tolerance` of the picture; a grey file gives three equal channels.
+void expect_picture(const Image& image, Size s, int channels, int tolerance) {
+  ASSERT_EQ(image.width, s.width);
+  ASSERT_EQ(image.height, s.height);
+  ASSERT_EQ(image.channels, 3);
+  const auto expected = picture(s, channels);
+  for (int c = 0; c < 3; ++c)
+    for (int y = 0; y < s.height; ++y)
+      for (int x = 0; x < s.width; ++x) {
+        const auto at = static_cast<std::size_t>((y * s.width + x) * channels + (channels == 3 ? c : 0));
+        ASSERT_NEAR(image.at(c, y, x), expected[at], tolerance) << "channel " << c << ", row " << y << ", column " << x;
+      }
+}
+
+TEST(Images, PngsComeBackExactly) {
+  const TemporaryFolder folder;
+  for (const Size s : sizes)
+    for (const int channels : {1, 3}) expect_picture(read_image(png_file(folder, s, channels)), s, channels, 0);
+}
+
+TEST(Images, JpegsComeBackNearly) {
+  const TemporaryFolder folder;
+  for (const Size s : sizes)
+    for (const int channels : {1, 3}) expect_picture(read_image(jpeg_file(folder, s, channels)), s, channels, 3);
+}
+
+TEST(Images, ColourAsGreyIsItsLuminance) {
+  const TemporaryFolder folder;
+  for (const Size s : sizes)
+    for (const auto& file : {png_file(folder, s, 3), jpeg_file(folder, s, 3)}) {
+      const Image grey = read_image(file, true);
+      ASSERT_EQ(grey.channels, 1);
+      const auto pixels = picture(s, 3);
+      for (int i = 0; i < s.width * s.height; ++i) {
+        const auto* const p = pixels.data() + 3 * i;
+        EXPECT_NEAR(grey.values[static_cast<std::size_t>(i)], 0.299 * p[0] + 0.587 * p[1] + 0.114 * p[2], 4) << file;
+      }
+    }
+}
+
+TEST(Images, CutFilesAreNamed) {
+  const TemporaryFolder folder;
+  for (const auto& file : {png_file(folder, {17, 9}, 3), jpeg_file(folder, {17, 9}, 3)}) {
+    std::ifstream in(file, std::ios::binary);
+    std::string bytes{std::istreambuf_iterator<char>(in), {}};
+    const std::string cut = folder.write("cut", bytes.substr(0, bytes.size() / 4));
+    EXPECT_THROW(read_image(cut), FileError) << file;
+  }
+}
+}  // namespace
+}  // namespace cortado::test
