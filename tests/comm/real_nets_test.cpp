@@ -94,12 +94,10 @@ TEST_P(RealNetsTest, CountValidLabelsOverAllRanks) {
 }
 
 TEST_P(RealNetsTest, SynchronisedBatchStatisticsEqualOneRank) {
-  if (!all_layers().has("BatchNorm") || !all_layers().has("Scale")) GTEST_SKIP() << "needs BatchNorm and Scale";
   compare(convolution() + batch_norm("true") + head());
 }
 
 TEST_P(RealNetsTest, OwnBatchStatisticsAgreeAfterTests) {
-  if (!all_layers().has("BatchNorm") || !all_layers().has("Scale")) GTEST_SKIP() << "needs BatchNorm and Scale";
   const std::string net = data(global_batch / job().size()) + convolution() + batch_norm("false") + head();
   Solver solver(solver_of(rates + std::string("test_iter: 2 test_interval: 100"), net), together());
   solver.step(3);
