@@ -165,6 +165,12 @@ class Context {
     return {p, shape};
   }
   template <class T>
+  CORTADO_FN Acc<T> rows(const Acc<T>& acc, i64 first, i64 count) {
+    TileShape shape = acc.shape;
+    shape.m = count;
+    return {acc.p + first * shape.n(), shape};
+  }
+  template <class T>
   CORTADO_FN LeftOperand<T> row_share(const LeftOperand<T>& a, int) {
     return a;
   }

@@ -216,6 +216,17 @@ class Context {
     });
   }
   template <class T>
+  Acc<T> rows(const Acc<T>& acc, i64 first, i64 count) {
+    cpe_.meet({"rows", first, count, acc.slot});
+    if (first < 0 || count < 1 || first + count > acc.shape.m)
+      cpe_.violation("rows " + std::to_string(first) + " to " + std::to_string(first + count) +
+                     " of an accumulator of " + std::to_string(acc.shape.m));
+    Acc<T> part = acc;
+    part.shape.m = count;
+    part.first += first * acc.shape.n();
+    return part;
+  }
+  template <class T>
   LeftOperand<T> row_share(const LeftOperand<T>& a, int t) {
     check_share("row_share", t, mesh_cols);
     return a;
@@ -238,7 +249,7 @@ class Context {
     acc.check_live();
     const TileShape &s = acc.shape, part = inside(s, box);
     if (cpe_.lane() == 0) check_store(cpe_, *acc.slot, part, box);
-    const T* const sums = reinterpret_cast<const T*>(acc.slot->data);
+    const T* const sums = acc.sums();
     for (i64 e = cpe_.lane(); e < part.m * part.n(); e += cpe_.lanes()) {
       const i64 n0 = e % part.n0, n1 = e / part.n0 % part.n1, n2 = e / part.n0 / part.n1 % part.n2, m = e / part.n();
       T& y = box.base[m * box.pitch_m + n2 * box.pitch2 + n1 * box.pitch1 + n0 * box.pitch0];

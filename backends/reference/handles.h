@@ -106,8 +106,10 @@ struct RightOperand : Handle {
 template <class T>
 struct Acc : Handle {
   TileShape shape;
+  i64 first = 0;  ///< its first element in the slot: rows of an accumulator are one too
   Acc() = default;
   Acc(Slot& made_for, const TileShape& s) : Handle(made_for), shape(s) {}
+  T* sums() const { return reinterpret_cast<T*>(slot->data) + first; }
 };
 
 }  // namespace cortado::reference

@@ -92,7 +92,7 @@ void multiply(const Acc<T>& acc, const LeftOperand<T>& a, const RightOperand<T>&
   const TileShape& s = acc.shape;
   const T* const left = reinterpret_cast<const T*>(a.slot->data);
   const T* const right = reinterpret_cast<const T*>(b.slot->data);
-  T* const sum = reinterpret_cast<T*>(acc.slot->data);
+  T* const sum = acc.sums();
   for (i64 t1 = 0; t1 < taps.count1; ++t1)
     for (i64 t0 = 0; t0 < taps.count0; ++t0)
       for (i64 m = 0; m < s.m; ++m)

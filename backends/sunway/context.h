@@ -15,10 +15,6 @@ struct Launch {
 /// Buffers that a plan may book, and slots of each.
 constexpr int max_buffers = 16, max_slots = 4;
 
-/// What `fail` is called with for an operand that was not booked as one (PlanBuilder::operand); the index is the
-/// buffer.
-constexpr int no_room_for_copy = -1;
-
 /// The context of core/machine/program.h on a Sunway cluster: lines and tiles live in the scratchpad and travel by DMA,
 /// a fetch is waited for when its work begins, operands are shared by register communication. A CPE has one lane; its
 /// lane loops are for the compiler's vectors.
@@ -193,6 +189,13 @@ class Context {
     return {place.p, shape, place.puts};
   }
   template <class T>
+  Acc<T> rows(const Acc<T>& acc, i64 first, i64 count) {
+    Acc<T> part = acc;
+    part.shape.m = count;
+    part.p += first * acc.shape.n();
+    return part;
+  }
+  template <class T>
   Shared<LeftOperand<T>> row_share(LeftOperand<T>& a, int t) {
     prepare(a);
     return {a, t};
@@ -288,12 +291,8 @@ class Context {
     operand.p = place.p;
     operand.elements = static_cast<int>(box.count());
     if (turned) operand.rows = box.size[2], operand.cols = box.size[3];
-    if (!turned && sizeof(Multiplied<T>) == sizeof(T)) return operand;
-    if (buf.spare == 0)
-      fail(no_room_for_copy, buf.id);
-    else
-      operand.copy =
-          reinterpret_cast<Multiplied<T>*>(ldm_ + buf.offset + static_cast<std::uint32_t>(buf.slots) * buf.bytes);
+    operand.widened = sizeof(T) == 4 && buf.spare > 1;
+    if (turned || operand.widened) operand.copy = ldm_ + buf.offset + static_cast<std::uint32_t>(buf.slots) * buf.bytes;
     return operand;
   }
 
@@ -306,8 +305,14 @@ class Context {
     port_count(o.elements, 4, o.rows > 0 ? &shuffle : &widen);
     if (port_timing_only()) return;
     load(o.p), load(o.p + o.elements - 1);  // which a simulator checks: it must have arrived
-    for (i64 i = 0; i < o.elements; ++i)
-      o.copy[i] = static_cast<Multiplied<T>>(o.rows > 0 ? o.p[i % o.cols * o.rows + i / o.cols] : o.p[i]);
+    if (o.widened)
+      copy(o, static_cast<double*>(o.copy));
+    else
+      copy(o, static_cast<T*>(o.copy));
+  }
+  template <class T, class To>
+  static void copy(const Staged<T>& o, To* to) {
+    for (i64 i = 0; i < o.elements; ++i) to[i] = o.rows > 0 ? o.p[i % o.cols * o.rows + i / o.cols] : o.p[i];
   }
 
   template <class T>
@@ -322,13 +327,14 @@ class Context {
     p.b_n0 = narrow(b.view.n0_stride), p.b1 = narrow(taps.b1), p.b0 = narrow(taps.b0);
     p.step = step;
     p.a_elements = a.elements, p.b_elements = b.elements;
+    p.a_widened = a.widened ? 1 : 0, p.b_widened = b.widened ? 1 : 0;
     return p;
   }
-  static void multiply(float* sums, const port_single* a, const port_single* b, const port_product& p) {
+  static void multiply(float* sums, const void* a, const void* b, const port_product& p) {
     port_multiply_float(sums, a, b, &p);
   }
-  static void multiply(double* sums, const double* a, const double* b, const port_product& p) {
-    port_multiply_double(sums, a, b, &p);
+  static void multiply(double* sums, const void* a, const void* b, const port_product& p) {
+    port_multiply_double(sums, static_cast<const double*>(a), static_cast<const double*>(b), &p);
   }
 
   i64* failures_;

@@ -1,6 +1,4 @@
 #pragma once
-#include <type_traits>
-
 #include "backends/sunway/port.h"
 #include "backends/sunway/value.h"
 #include "core/machine/program.h"
@@ -57,18 +55,16 @@ struct OutBlock {
   Value<T> at(i64 r, i64 c) const { return load(p + r * cols + c); }
 };
 
-/// What is multiplied of an operand: as it was staged, or a copy, of wider elements or with rows and columns exchanged,
-/// made before its first use.
-template <class T>
-using Multiplied = std::conditional_t<std::is_same_v<T, float>, port_single, T>;
+/// A staged box, and the copy, of wider elements or with rows and columns exchanged, that is multiplied instead if the
+/// plan has room for one (Buf::spare). The copy is made before the first use.
 template <class T>
 struct Staged {
   const T* p = nullptr;
   int elements = 0;
-  Multiplied<T>* copy = nullptr;  ///< null if it is multiplied as it lies
-  bool copied = false;
+  void* copy = nullptr;
+  bool widened = false, copied = false;
   i64 rows = 0, cols = 0;  ///< of a matrix that came column by column; rows 0: it did not
-  const Multiplied<T>* multiplied() const { return copy != nullptr ? copy : reinterpret_cast<const Multiplied<T>*>(p); }
+  const void* multiplied() const { return copy != nullptr ? copy : p; }
 };
 
 /// Staged operands, and what CPE (row, step) or (step, column) has staged.

@@ -71,7 +71,8 @@ port_vector port_col_receive(void);
  *       a[m a_m + k a_k + t1 a1 + t0 a0] b[k b_k + n2 b_n2 + n1 b_n1 + n0 b_n0 + t1 b1 + t0 b0]
  * with sums dense, row-major over (m, n2, n1, n0). With step >= 0 `a` is what CPE (row, step) gives here and `b` what
  * CPE (step, column) gives: those two send theirs along the row and the column, all 64 call with the same sizes. With
- * step -1 the CPE multiplies its own. */
+ * step -1 the CPE multiplies its own. Operands of single-precision sums are of single precision too, and widened each
+ * time they are loaded, unless they were widened before. */
 typedef struct {
   int m, n2, n1, n0, k;
   int count1, count0; /* taps */
@@ -79,17 +80,10 @@ typedef struct {
   int b_k, b_n2, b_n1, b_n0, b1, b0;
   int step;
   int a_elements, b_elements; /* of the staged operands, for receive buffers and checks */
+  int a_widened, b_widened;   /* whether an operand of single-precision sums is an array of doubles */
 } port_product;
 
-/* What single-precision operands are multiplied as. SW26010's registers and messages hold doubles, so that operands are
- * widened once, in the scratchpad, not each time they are shared. */
-#ifdef CORTADO_SUNWAY_PRO
-typedef float port_single;
-#else
-typedef double port_single;
-#endif
-
-void port_multiply_float(float* sums, const port_single* a, const port_single* b, const port_product* product);
+void port_multiply_float(float* sums, const void* a, const void* b, const port_product* product);
 void port_multiply_double(double* sums, const double* a, const double* b, const port_product* product);
 
 /* ---- all CPEs of the cluster */

@@ -14,8 +14,8 @@ Buf PlanBuilder::line(const char* name, i64 bytes, int slots) { return book(name
 
 Buf PlanBuilder::tile(const char* name, i64 bytes, int slots) { return book(name, Use::tile, bytes, slots); }
 
-Buf PlanBuilder::operand(const char* name, i64 elements, i64 element_bytes, Depth depth, bool turns) {
-  const bool widened = spec_.multiply.widens_single && element_bytes == 4;
+Buf PlanBuilder::operand(const char* name, i64 elements, i64 element_bytes, Depth depth, bool turns, bool widens) {
+  const bool widened = widens && spec_.multiply.widens_single && element_bytes == 4;
   const int spare = widened ? 2 : turns && spec_.lines_in_scratch ? 1 : 0;
   return book(name, Use::tile, elements * element_bytes, static_cast<int>(depth), spare);
 }

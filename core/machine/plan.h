@@ -52,9 +52,10 @@ class PlanBuilder {
   Buf tile(const char* name, i64 bytes, int slots);
   Buf tile(const char* name, i64 bytes, Depth depth) { return tile(name, bytes, static_cast<int>(depth)); }
 
-  /// Books `slots` areas for an operand of a tile program: `elements` of `element_bytes`, and room for the copy that
-  /// the machine multiplies where it widens single precision, or where it `turns` what lies in memory column by column.
-  Buf operand(const char* name, i64 elements, i64 element_bytes, Depth depth, bool turns = false);
+  /// Books slots for an operand of a tile program: `elements` of `element_bytes`, and room for the copy that the
+  /// machine multiplies where it widens single precision (unless the plan would rather have that done anew in every
+  /// multiply), or where it `turns` what lies in memory column by column.
+  Buf operand(const char* name, i64 elements, i64 element_bytes, Depth depth, bool turns = false, bool widens = true);
 
   const MachineSpec& spec() const { return spec_; }
   bool fits() const { return used_ <= spec_.scratch_bytes; }

@@ -79,6 +79,7 @@ ProgramKey program_key() {
 //   c.stage_a(buf, Box, LeftView)    stages a box (private, zero outside the array's extent) and says how to read
 //   c.stage_b(buf, Box, RightView)   it as an operand; both are opaque
 //   c.acc<T>(buf, TileShape)         a zeroed M x N accumulator
+//   c.rows(acc, first, count)        some of its rows, as an accumulator
 //   c.row_share(a, t), c.col_share(b, t)   operand of CPE (row, t) / (t, col), as tokens for the next fma
 //   c.fma(acc, a, b, Taps)           the multiply; belongs to the backend
 //   c.store(acc, OutBox, f)          y = f(value, old y, m) for every element inside the box's bounds

@@ -93,9 +93,7 @@ TEST_P(RealNetsTest, CountValidLabelsOverAllRanks) {
   }
 }
 
-TEST_P(RealNetsTest, SynchronisedBatchStatisticsEqualOneRank) {
-  compare(convolution() + batch_norm("true") + head());
-}
+TEST_P(RealNetsTest, SynchronisedBatchStatisticsEqualOneRank) { compare(convolution() + batch_norm("true") + head()); }
 
 TEST_P(RealNetsTest, OwnBatchStatisticsAgreeAfterTests) {
   const std::string net = data(global_batch / job().size()) + convolution() + batch_norm("false") + head();

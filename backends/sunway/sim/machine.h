@@ -118,7 +118,7 @@ class Machine {
   port_vector receive(bool along_row);
   void barrier();
   template <class T>
-  void multiply(T* sums, const double* a, const double* b, const port_product& product);
+  void multiply(T* sums, const void* a, const void* b, const port_product& product);
   void count(i64 elements, const port_operations& each);
   void check_arrived(const void* p, bool write);
   /// The overhead of one operation of a program: addresses, calls.
@@ -169,6 +169,7 @@ class Machine {
 };
 
 /// Cycles of one CPE's part of a product, as one that loads and sends `a`, `b`, both or neither.
-double multiply_cycles(const Costs& costs, const port_product& p, bool owns_a, bool owns_b);
+/// A CPE that owns an operand of single precision that is not widened yet converts what it sends.
+double multiply_cycles(const Costs& costs, const port_product& p, bool single_precision, bool owns_a, bool owns_b);
 
 }  // namespace cortado::sunway::sim

@@ -48,7 +48,7 @@ void port_col_send(port_vector v, int row) {
 void port_col_broadcast(port_vector v) { Machine::here().send(v, -1, false); }
 port_vector port_col_receive(void) { return Machine::here().receive(false); }
 
-void port_multiply_float(float* sums, const port_single* a, const port_single* b, const port_product* product) {
+void port_multiply_float(float* sums, const void* a, const void* b, const port_product* product) {
   Machine::here().multiply(sums, a, b, *product);
 }
 void port_multiply_double(double* sums, const double* a, const double* b, const port_product* product) {

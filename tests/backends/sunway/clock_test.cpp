@@ -71,13 +71,18 @@ TEST(SunwayClock, ASharedMultiplyRunsAtThePaceOfItsPipelines) {
   p.m = p.n0 = 64, p.n2 = p.n1 = 1, p.k = 64, p.count1 = p.count0 = 1;
   p.a_m = 64, p.a_k = 1, p.b_k = 64, p.b_n0 = 1;
   const double ideal = 64.0 * 64 * 64 / 4;
-  EXPECT_NEAR(sunway::sim::multiply_cycles(costs, p, true, true) / ideal, 1.0, 0.06);
-  EXPECT_EQ(sunway::sim::multiply_cycles(costs, p, false, false), sunway::sim::multiply_cycles(costs, p, true, true));
+  EXPECT_NEAR(sunway::sim::multiply_cycles(costs, p, false, true, true) / ideal, 1.0, 0.06);
+  EXPECT_EQ(sunway::sim::multiply_cycles(costs, p, false, false, false),
+            sunway::sim::multiply_cycles(costs, p, false, true, true));
+  EXPECT_NEAR(sunway::sim::multiply_cycles(costs, p, true, true, false) / ideal, 20.0 / 16, 0.06);  // widens a's rows
+  EXPECT_NEAR(sunway::sim::multiply_cycles(costs, p, true, true, true) / ideal, 24.0 / 16, 0.06);
+  p.a_widened = p.b_widened = 1;
+  EXPECT_NEAR(sunway::sim::multiply_cycles(costs, p, true, true, true) / ideal, 1.0, 0.06);
   p.b_n0 = 2, p.a_m = 1, p.a_k = 64;  // vectors along m instead
-  EXPECT_NEAR(sunway::sim::multiply_cycles(costs, p, true, true) / ideal, 1.0, 0.06);
+  EXPECT_NEAR(sunway::sim::multiply_cycles(costs, p, false, true, true) / ideal, 1.0, 0.06);
   p.a_m = 64, p.a_k = 1;  // neither side has neighbours: the owner loads and inserts element by element
-  EXPECT_NEAR(sunway::sim::multiply_cycles(costs, p, true, true) / ideal, (4 + 4 * 7) / 16.0, 0.06);
-  EXPECT_NEAR(sunway::sim::multiply_cycles(costs, p, true, false) / ideal, 1.0, 0.06);
+  EXPECT_NEAR(sunway::sim::multiply_cycles(costs, p, false, true, true) / ideal, (4 + 4 * 7) / 16.0, 0.06);
+  EXPECT_NEAR(sunway::sim::multiply_cycles(costs, p, false, true, false) / ideal, 1.0, 0.06);
 }
 
 TEST(SunwayClock, RunsRepeat) {
