@@ -100,6 +100,9 @@ typedef struct {
 void port_count(long elements, int element_bytes, const port_operations* each);
 void port_name(const char* operation, int buffer); /* what the CPE does now, for errors and profiles */
 int port_timing_only(void);                        /* whether arithmetic and data movement are left out */
+/* What this CPE does until the end stands for `times` as much, where only time is kept. Samples nest. */
+void port_sample_begin(double times);
+void port_sample_end(void);
 #else
 #define port_count(elements, element_bytes, each) ((void)0)
 #define port_name(operation, buffer) ((void)0)

@@ -17,6 +17,8 @@ const std::vector<std::unique_ptr<ConvolutionCandidate>>& convolution_candidates
     list.push_back(make_explicit_convolution());
     list.push_back(make_explicit_tile_convolution());
     list.push_back(make_implicit_convolution());
+    list.push_back(make_published_explicit_convolution());
+    list.push_back(make_published_implicit_convolution());
     return list;
   }();
   return all;

@@ -11,9 +11,11 @@ constexpr i64 partial_floats = i64{2} << 20;  // 8 MiB of partial weight gradien
 constexpr i64 most_partials = 16;
 
 /// swCaffe's explicit plan (section IV-B1): im2col, then a matrix product for each image and group; images in parallel.
+/// As published, image by image, im2col and col2im row by row, nothing double-buffered but the product.
 class ExplicitConvolution : public ConvolutionCandidate {
  public:
   ExplicitConvolution(std::string name, Multiplier multiplier) : name_(std::move(name)), multiplier_(multiplier) {}
+  bool published() const { return multiplier_ == Multiplier::published; }
 
   std::string name() const override { return name_; }
   std::string refuse(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const override;
@@ -27,6 +29,8 @@ class ExplicitConvolution : public ConvolutionCandidate {
                        float* workspace) const;
   void input_gradient(CoreGroup& group, const ConvolutionShape& s, const ConvolutionArguments& arg,
                       float* columns) const;
+  i64 chunk_of(const ConvolutionShape& s) const;
+  i64 partials_of(const MachineSpec& spec, const ConvolutionShape& s) const;
 
   std::string name_;
   Multiplier multiplier_;
@@ -35,14 +39,15 @@ class ExplicitConvolution : public ConvolutionCandidate {
 i64 column_image(const ConvolutionShape& s) { return s.g * s.terms() * s.pixels(); }
 
 /// Images whose columns are in memory together.
-i64 chunk_of(const ConvolutionShape& s) {
+i64 ExplicitConvolution::chunk_of(const ConvolutionShape& s) const {
+  if (published()) return 1;
   if (s.is_pointwise()) return s.mb;
   return std::max<i64>(1, std::min(s.mb, column_floats / std::max<i64>(1, column_image(s))));
 }
 
 /// Weight gradients are summed over images in this many parallel partial sums; a number that does not depend on
 /// threads, so that the result does not. Where a mesh shares a product there is nothing to run beside it.
-i64 partials_of(const MachineSpec& spec, const ConvolutionShape& s) {
+i64 ExplicitConvolution::partials_of(const MachineSpec& spec, const ConvolutionShape& s) const {
   if (spec.mesh_rows * spec.mesh_cols > 1) return 1;
   const i64 weights = s.oc * s.terms();
   i64 partials = 1;
@@ -89,17 +94,18 @@ std::string refuse_col2im(const MachineSpec& spec, const ConvolutionShape& s) {
   return book.fits() ? "" : "col2im of one row " + book.reason();
 }
 
-void run_im2col(CoreGroup& group, const ConvolutionShape& s, const float* x, i64 images, float* columns) {
-  Im2col p{sizes_of(s, images), x, columns, 1, {}, {}, Depth::two};
-  const i64 rows = most_rows(group.spec(), s.oh, p, book_im2col);
+/// `by_rows`: a row at a time, and every transfer is waited for.
+void run_im2col(CoreGroup& group, const ConvolutionShape& s, const float* x, i64 images, float* columns, bool by_rows) {
+  Im2col p{sizes_of(s, images), x, columns, 1, {}, {}, by_rows ? Depth::one : Depth::two};
+  const i64 rows = by_rows ? 1 : most_rows(group.spec(), s.oh, p, book_im2col);
   PlanBuilder book(group.spec());
   book_im2col(p, book, rows);
   group.launch(p, book.plan(images * s.ic * ((s.oh + rows - 1) / rows)));
 }
 
-void run_col2im(CoreGroup& group, const ConvolutionShape& s, const float* columns, i64 images, float* x) {
-  Col2im p{sizes_of(s, images), columns, x, 1, {}, {}, Depth::two};
-  const i64 rows = most_rows(group.spec(), s.ih, p, book_col2im);
+void run_col2im(CoreGroup& group, const ConvolutionShape& s, const float* columns, i64 images, float* x, bool by_rows) {
+  Col2im p{sizes_of(s, images), columns, x, 1, {}, {}, by_rows ? Depth::one : Depth::two};
+  const i64 rows = by_rows ? 1 : most_rows(group.spec(), s.ih, p, book_col2im);
   PlanBuilder book(group.spec());
   book_col2im(p, book, rows);
   group.launch(p, book.plan(images * s.ic * ((s.ih + rows - 1) / rows)));
@@ -107,6 +113,7 @@ void run_col2im(CoreGroup& group, const ConvolutionShape& s, const float* column
 
 std::string ExplicitConvolution::refuse(CoreGroup& group, const ConvolutionShape& shape,
                                         ConvolutionDirection direction) const {
+  if (published() && group.spec().mesh_cols == 1) return "it is a plan for meshes that share operands";
   const std::string reason = why_not(multiplier_, group);
   if (!reason.empty() || shape.is_pointwise()) return reason;
   return direction == ConvolutionDirection::input_gradient ? refuse_col2im(group.spec(), shape)
@@ -137,7 +144,7 @@ void ExplicitConvolution::forward(CoreGroup& group, const ConvolutionShape& s, c
     const i64 images = std::min(chunk, s.mb - first);
     const float* matrix = arg.x + first * s.src_image();
     if (!s.is_pointwise()) {
-      run_im2col(group, s, matrix, images, columns);
+      run_im2col(group, s, matrix, images, columns, published());
       matrix = columns;
     }
     for (i64 g = 0; g < s.g; ++g) {
@@ -175,7 +182,7 @@ void ExplicitConvolution::weight_gradient(CoreGroup& group, const ConvolutionSha
     const i64 images = std::min(chunk, s.mb - first);
     const float* matrix = arg.x + first * s.src_image();
     if (!s.is_pointwise()) {
-      run_im2col(group, s, matrix, images, columns);
+      run_im2col(group, s, matrix, images, columns, published());
       matrix = columns;
     }
     // Rounds in which every partial sum takes an image, then what is left.
@@ -241,7 +248,7 @@ void ExplicitConvolution::input_gradient(CoreGroup& group, const ConvolutionShap
       p.stride_y = column_image(s);
       multiply(group, multiplier_, p);
     }
-    if (!s.is_pointwise()) run_col2im(group, s, columns, images, dx);
+    if (!s.is_pointwise()) run_col2im(group, s, columns, images, dx, published());
   }
 }
 
@@ -253,6 +260,10 @@ std::unique_ptr<ConvolutionCandidate> make_explicit_convolution() {
 
 std::unique_ptr<ConvolutionCandidate> make_explicit_tile_convolution() {
   return std::make_unique<ExplicitConvolution>("explicit_tile", Multiplier::tile_program);
+}
+
+std::unique_ptr<ConvolutionCandidate> make_published_explicit_convolution() {
+  return std::make_unique<ExplicitConvolution>("explicit_paper", Multiplier::published);
 }
 
 }  // namespace cortado

@@ -1,6 +1,7 @@
 #pragma once
 #include "core/machine/math.h"
 #include "core/machine/program.h"
+#include "layers/convolution/published_program.h"
 
 namespace cortado {
 

@@ -12,6 +12,7 @@ namespace {
 struct Tiles {
   i64 m, n, k;
   int sums = 1;  ///< slots: with two, a block starts while the one before is put
+  bool widens = true;
 };
 
 i64 ceil_div(i64 n, i64 by) { return (n + by - 1) / by; }
@@ -20,8 +21,8 @@ i64 round_up(i64 n, i64 to) { return ceil_div(n, to) * to; }
 template <class T>
 void book(PlanBuilder& builder, const Tiles& t, Gemm<T>& program) {
   constexpr i64 element = sizeof(T);
-  program.a_buf = builder.operand("a", t.m * t.k, element, program.depth);
-  program.b_buf = builder.operand("b", t.k * t.n, element, program.depth, program.b.col != 1);
+  program.a_buf = builder.operand("a", t.m * t.k, element, program.depth, false, t.widens);
+  program.b_buf = builder.operand("b", t.k * t.n, element, program.depth, program.b.col != 1, t.widens);
   program.acc_buf = builder.tile("sums", t.m * t.n * element, t.sums);
   program.tile_m = t.m;
   program.tile_n = t.n;
@@ -72,7 +73,7 @@ double staged_seconds(const MachineSpec& spec, const Gemm<T>& g, const Tiles& t)
 
 /// The cheapest tiles that fit the scratchpad.
 template <class T>
-Tiles choose_tiles(const MachineSpec& spec, const Gemm<T>& g) {
+Tiles choose_tiles(const MachineSpec& spec, const Gemm<T>& g, bool widens) {
   const bool staged = spec.lines_in_scratch && spec.clock_hz > 0;
   const i64 vector = std::max<i64>(1, spec.simd_bytes / static_cast<i64>(sizeof(T)));
   Tiles best = {4, vector, 4};
@@ -86,7 +87,7 @@ Tiles choose_tiles(const MachineSpec& spec, const Gemm<T>& g) {
     for (const i64 m : tile_sizes(g.m, spec.mesh_rows, 4, 128))
       for (const i64 n : tile_sizes(g.n, spec.mesh_cols, vector, 256))
         for (const i64 k : tile_sizes(g.k, spec.mesh_cols, 4, 128))
-          for (const int sums : {2, 1}) consider({m, n, k, sums});
+          for (const int sums : {2, 1}) consider({m, n, k, sums, widens});
     return best;
   }
   const Tiles most = {round_up(g.m, 4), round_up(g.n, vector), round_up(g.k, 4)};
@@ -120,8 +121,8 @@ Gemm<float> program_of(const MatrixProduct& p) {
 }
 
 template <class T>
-void run_tile_program(CoreGroup& group, Gemm<T> program) {
-  const Tiles tiles = choose_tiles(group.spec(), program);
+void run_tile_program(CoreGroup& group, Gemm<T> program, bool widens = true) {
+  const Tiles tiles = choose_tiles(group.spec(), program, widens);
   PlanBuilder builder(group.spec());
   book(builder, tiles, program);
   group.launch(program, builder.plan(0));
@@ -158,7 +159,7 @@ void multiply(CoreGroup& group, Multiplier multiplier, const MatrixProduct& prod
   if (multiplier == Multiplier::library)
     run_library(*group.library(), product);
   else
-    run_tile_program(group, program_of(product));
+    run_tile_program(group, program_of(product), multiplier != Multiplier::published);
 }
 
 void multiply(CoreGroup& group, i64 m, i64 n, i64 k, const double* a, const double* b, double* y) {

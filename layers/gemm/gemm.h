@@ -13,8 +13,9 @@ struct MatrixProduct {
   i64 parts = 1, part_a = 0, part_b = 0;
 };
 
-/// Which way a product goes.
-enum class Multiplier { library, tile_program };
+/// Which way a product goes: by the group's library, by the tile program, or by the tile program as swCaffe has it
+/// (single precision is converted whenever it is shared).
+enum class Multiplier { library, tile_program, published };
 
 /// The group's library where it has one, else the tile program.
 Multiplier preferred_multiplier(CoreGroup& group);

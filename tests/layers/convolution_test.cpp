@@ -1,5 +1,7 @@
 #include "layers/convolution/convolution.h"
 
+#include <algorithm>
+
 #include "core/base/error.h"
 #include "layers/convolution/oracle.h"
 #include "tests/support/layer_rig.h"
@@ -102,7 +104,8 @@ TEST_P(ConvolutionTest, TileProgramsRunEveryCase) {
     LayerRig rig(GetParam(), text_of(c), {c.bottom});
     const ConvolutionShape shape = shape_in(rig);
     for (const auto& candidate : convolution_candidates()) {
-      if (candidate->name() == "explicit") continue;
+      if (candidate->name() == "explicit" || candidate->name() == "implicit_paper") continue;
+      if (candidate->name() == "explicit_paper" && rig.bottom(0).group().spec().mesh_cols == 1) continue;
       for (const auto direction : convolution_directions) {
         const bool strided_back = candidate->name() == "implicit" &&
                                   direction == ConvolutionDirection::input_gradient && (shape.sh > 1 || shape.sw > 1);
@@ -110,6 +113,33 @@ TEST_P(ConvolutionTest, TileProgramsRunEveryCase) {
         EXPECT_EQ(reason.empty(), !strided_back) << c.name << " " << candidate->name() << ": " << reason;
       }
     }
+  }
+}
+
+// The published implicit plan wants 64 channels, 128 backward; widths and batches that the mesh does not divide.
+TEST_P(ConvolutionTest, PublishedImplicitPlan) {
+  for (const auto& [bottom, parameter] :
+       {std::pair<Shape, std::string>{{3, 128, 4, 5}, "num_output: 130 kernel_size: 3 pad: 1"},
+        {{9, 65, 5, 3}, "num_output: 64 kernel_h: 2 kernel_w: 3 pad_h: 0 pad_w: 2"}}) {
+    LayerRig rig(GetParam(), text_of({"", {}, parameter}), {bottom});
+    const ConvolutionShape shape = shape_in(rig);
+    const auto& candidates = convolution_candidates();
+    const auto paper =
+        std::find_if(candidates.begin(), candidates.end(), [](const auto& c) { return c->name() == "implicit_paper"; });
+    ASSERT_NE(paper, candidates.end());
+    PlanBook wanted;
+    for (const auto direction : convolution_directions) {
+      const std::string reason = (*paper)->refuse(rig.bottom(0).group(), shape, direction);
+      if (rig.bottom(0).group().spec().mesh_cols == 1)
+        expect_says(reason, "meshes");
+      else if (direction != ConvolutionDirection::forward && shape.ic < 128)
+        expect_says(reason, "at least 128");
+      else
+        EXPECT_EQ(reason, "");
+      if (reason.empty()) wanted[to_string(direction)] = "implicit_paper";
+    }
+    rig.layer().choose_plans(wanted);
+    expect_oracle(rig, parameter);
   }
 }
 

@@ -134,6 +134,8 @@ void Machine::begin(port_entry entry, void* argument, double start) {
     cpe.operation = "";
     cpe.buffer = -1;
     cpe.cycles = {};
+    cpe.samples.clear();
+    cpe.weight = 1;
     cpe.fiber = boost::context::fiber(
         std::allocator_arg, stacks_, [this, &cpe, entry, argument](boost::context::fiber&& scheduler) {
           scheduler_ = std::move(scheduler);
@@ -236,7 +238,19 @@ void Machine::wake_mates() {
 
 void Machine::spend(Spent kind, double cycles) {
   current_->clock += cycles;
-  current_->cycles[static_cast<std::size_t>(kind)] += cycles;
+  current_->cycles[static_cast<std::size_t>(kind)] += cycles * current_->weight;
+}
+
+void Machine::begin_sample(double times) {
+  current_->samples.emplace_back(times, current_->clock);
+  current_->weight *= times;
+}
+
+void Machine::end_sample() {
+  const auto [times, began] = current_->samples.back();
+  current_->samples.pop_back();
+  current_->weight /= times;
+  current_->clock += (current_->clock - began) * (times - 1);
 }
 
 void Machine::count(i64 elements, const port_operations& each) {
@@ -244,7 +258,7 @@ void Machine::count(i64 elements, const port_operations& each) {
   const double vectors = static_cast<double>((elements + costs_.vector_lanes - 1) / costs_.vector_lanes);
   const double arithmetic = each.arithmetic + each.divisions * costs_.division, memory = each.loads + each.stores;
   spend(Spent::compute, costs_.loop_start + vectors * std::max({arithmetic, memory, 1.0}));
-  profile_.flops += static_cast<double>(elements) * (each.arithmetic + each.divisions);
+  profile_.flops += current_->weight * static_cast<double>(elements) * (each.arithmetic + each.divisions);
 }
 
 // ---- transfers
@@ -304,8 +318,8 @@ void Machine::transfer(char* ldm, const char* memory, i64 bytes, i64 block, i64 
       transfer_seconds(transfer_spec_, static_cast<double>(bytes / block), static_cast<double>(block));
   controller_free_ = std::max(controller_free_, me.clock) + service * costs_.hz;
   flight.arrives = controller_free_ + costs_.transfer_latency;
-  profile_.bytes += static_cast<double>(bytes);
-  ++profile_.transfers;
+  profile_.bytes += me.weight * static_cast<double>(bytes);
+  profile_.transfers += me.weight;
   me.flights.push_back(flight);
   // Programs get their arguments, on the stack, in either mode.
   if (timing_only_ && ldm >= me.ldm && ldm < me.bounce + port_bounce_bytes) return;
@@ -373,7 +387,7 @@ void Machine::send(const port_vector& v, int to, bool along_row) {
       });
     }
     fifo.push_back({v, me.clock + costs_.message_latency});
-    ++profile_.messages;
+    profile_.messages += me.weight;
     wake(receiver);
   }
 }

@@ -45,7 +45,7 @@ struct LaunchProfile {
   double start = 0, end = 0;                    ///< cycles of the core group's clock
   std::array<double, spent_kinds> cycles = {};  ///< sums over the CPEs
   double bytes = 0, flops = 0;
-  i64 transfers = 0, messages = 0;
+  double transfers = 0, messages = 0;
 };
 
 /// A transfer that was not waited for yet.
@@ -84,6 +84,10 @@ struct Cpe {
   const port_product* product = nullptr;
   const void *a = nullptr, *b = nullptr;
 
+  /// Samples that are under way: what their steps stand for, and when they began; `weight` is the product of all.
+  std::vector<std::pair<double, double>> samples;
+  double weight = 1;
+
   const char* operation = "";
   int buffer = -1;
   std::array<double, spent_kinds> cycles = {};
@@ -121,6 +125,9 @@ class Machine {
   void multiply(T* sums, const void* a, const void* b, const port_product& product);
   void count(i64 elements, const port_operations& each);
   void check_arrived(const void* p, bool write);
+  /// In between, this CPE's time and counts stand for `times` as much.
+  void begin_sample(double times);
+  void end_sample();
   /// The overhead of one operation of a program: addresses, calls.
   void call() { spend(Spent::compute, costs_.line_start); }
 

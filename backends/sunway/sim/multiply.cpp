@@ -122,7 +122,7 @@ template <class T>
 void Machine::multiply(T* sums, const void* a, const void* b, const port_product& p) {
   Cpe& me = *current_;
   constexpr bool single = sizeof(T) == 4;
-  profile_.flops += 2.0 * p.m * p.n2 * p.n1 * p.n0 * p.k * p.count1 * p.count0;
+  profile_.flops += me.weight * 2.0 * p.m * p.n2 * p.n1 * p.n0 * p.k * p.count1 * p.count0;
   if (p.step < 0) {
     if (!timing_only_) add_products(sums, a, b, p);
     return spend(Spent::compute, multiply_cycles(costs_, p, single, true, true));

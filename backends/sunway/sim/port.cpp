@@ -63,6 +63,8 @@ void port_name(const char* operation, int buffer) {
   me().buffer = buffer;
   Machine::here().call();
 }
+void port_sample_begin(double times) { Machine::here().begin_sample(times); }
+void port_sample_end(void) { Machine::here().end_sample(); }
 int port_timing_only(void) { return Machine::here().timing_only() ? 1 : 0; }
 
 }  // extern "C"
