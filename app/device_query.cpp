@@ -1,14 +1,14 @@
 #include <iostream>
 
+#include "app/measure.h"
 #include "app/report.h"
 #include "app/session.h"
-#include "core/machine/limits/limits.h"
 
 namespace cortado {
 
 int device_query(Session& session, const Options& options) {
   const MachineSpec& spec = session.group.spec();
-  const Limits limits = measure_limits(session.group);
+  const Limits limits = limits_of(session.group);
   Report report({{"property", "property"}, {"value", "value"}, {"unit", "unit"}}, spec, nlohmann::json::object());
   const auto add = [&](const std::string& property, const auto& value, const char* unit) {
     nlohmann::json row;
@@ -25,8 +25,8 @@ int device_query(Session& session, const Options& options) {
   add("mesh", std::to_string(spec.mesh_rows) + " x " + std::to_string(spec.mesh_cols), "CPEs");
   add("scratchpad per CPE", spec.scratch_bytes, "bytes");
   add("vector width", spec.simd_bytes, "bytes");
-  add("multiply-add limit, measured", limits.flops / 1e9, "Gflop/s");
-  add("memory limit, measured", limits.bandwidth / 1e9, "GB/s");
+  add("multiply-add limit", limits.flops / 1e9, "Gflop/s");
+  add("memory limit", limits.bandwidth / 1e9, "GB/s");
   const auto* library = session.group.library();
   add("matrix library", library != nullptr ? library->name() : "none: " + session.group.why_no_library(), "");
   const nlohmann::json build = build_description();

@@ -33,7 +33,9 @@ TEST_P(Limits, MultiplyAddsDoTheWorkThatIsCounted) {
 
 TEST_P(Limits, AreOfThisWorld) {
   if (GetParam() == "lanes") GTEST_SKIP() << "several times the reference's time for the same code";
-  const auto limits = measure_limits(group_of(GetParam()));
+  CoreGroup& group = group_of(GetParam());
+  if (group.spec().peak_flops > 0) GTEST_SKIP() << "the machine's description states them; nobody measures";
+  const auto limits = measure_limits(group);
   EXPECT_GT(limits.flops, 1e6);
   EXPECT_LT(limits.flops, 1e16);
   EXPECT_GT(limits.bandwidth, 1e6);
