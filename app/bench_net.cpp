@@ -6,12 +6,12 @@
 #include "app/net_sets.h"
 #include "app/progress_bar.h"
 #include "app/published.h"
-#include "core/solver/solver.h"
+#include "core/solver/core_groups.h"
 
 namespace cortado {
 namespace {
 
-/// A net to train, with the batch of a node, whose core groups share it; 0: the net's own batch for each core group.
+/// A net to train, with the batch of a process, whose core groups share it; 0: the net's own.
 struct Work {
   std::string set;
   i64 batch;
@@ -37,34 +37,55 @@ i64 memory_of(const Net& net) {
   return m.activations + m.activation_gradients + 2 * m.parameters + m.parameter_gradients;
 }
 
-void time_net(Session& session, const Work& work, Report& report) {
-  CoreGroup& group = session.group;
-  const i64 groups = session.processor->core_groups();
-  caffe::NetParameter parameter;
-  read_set(work.set, work.batch == 0 ? 0 : std::max<i64>(1, work.batch / groups), parameter);
-  if (group.spec().timing_only) start_with_zeros(parameter);
-  SolverOptions with;
-  with.group = &group;
-  with.layers = &session.layers;
-  Solver solver(solver_around(parameter), with);
+struct NetTimes {
+  i64 batch = 0;
+  double forward = 0, backward = 0, iteration = 0;  ///< seconds
+  bool refused = false;
+};
+
+/// One core group's part of timing a net; all core groups do the same.
+NetTimes time_part(const SolverOptions& own, const caffe::NetParameter& parameter) {
+  CoreGroup& group = *own.group;
+  NetTimes times;
+  Solver solver(solver_around(parameter), own);
   Net& net = solver.net();
-  const i64 batch = batch_of(net) * groups;
-  nlohmann::json row = {{"net", work.set}, {"batch", batch}, {"core_groups", groups}};
-  if (memory_of(net) > free_memory(group.spec())) {
-    row["refused"] = "needs more memory than is free";
-    return report.add(row);
-  }
+  times.batch = batch_of(net) * own.core_groups;
+  times.refused = own.core_groups * memory_of(net) > free_memory(group.spec());
+  if (times.refused) return times;
   if (!group.spec().timing_only) {  // memory comes with the first use
     net.forward();
     net.clear_gradients();
     net.backward();
   }
   const LayerTimes layers = time_layers(net, group, 1, true);
-  const double seconds = milliseconds(group, [&] { solver.step(1); }) / 1e3;
-  const double rate = static_cast<double>(batch) / seconds;
-  row["forward_seconds"] = layers.forward_sum / 1e3;
-  row["backward_seconds"] = layers.backward_sum / 1e3;
-  row["seconds"] = seconds;
+  times.forward = layers.forward_sum / 1e3;
+  times.backward = layers.backward_sum / 1e3;
+  times.iteration = milliseconds(group, [&] { solver.step(1); }) / 1e3;
+  return times;
+}
+
+void time_net(Session& session, const Work& work, Report& report) {
+  caffe::NetParameter parameter;
+  read_set(work.set, work.batch, parameter);
+  if (session.group.spec().timing_only) start_with_zeros(parameter);
+  SolverOptions with;
+  with.group = &session.group;
+  with.layers = &session.layers;
+  with.core_groups = session.processor->core_groups();
+  NetTimes times;
+  train_on_core_groups(*session.processor, with, [&](const SolverOptions& own) {
+    const NetTimes part = time_part(own, parameter);
+    if (own.group->index() == 0) times = part;
+  });
+  nlohmann::json row = {{"net", work.set}, {"batch", times.batch}, {"core_groups", with.core_groups}};
+  if (times.refused) {
+    row["refused"] = "needs more memory than is free";
+    return report.add(row);
+  }
+  const double rate = static_cast<double>(times.batch) / times.iteration;
+  row["forward_seconds"] = times.forward;
+  row["backward_seconds"] = times.backward;
+  row["seconds"] = times.iteration;
   row["images_per_s"] = rate;
   if (work.paper_images_per_s > 0) {
     row["paper_images_per_s"] = work.paper_images_per_s;
@@ -94,9 +115,10 @@ void bench_net(Session& session, const Options& options) {
     bar.show(static_cast<i64>(i), static_cast<i64>(works.size()), works[i].set);
     time_net(session, works[i], report);
   }
-  std::string below = "forward and backward: sums over layers, each timed on its own; iteration: with update\n";
-  if (session.processor->core_groups() > 1)
-    below += "one core group is timed with its part of the batch; the sum of gradients over core groups is not in it\n";
+  std::string below =
+      "forward and backward: sums over layers, each timed on its own; iteration: with the exchange of gradients and "
+      "the "
+      "update\n";
   finish(session, options, report, below);
 }
 

@@ -22,10 +22,17 @@ void add_net_options(CLI::App* verb, Options& o) {
   verb->add_option("--stage", o.stages, "Stages of the net's state, separated by commas")->delimiter(',');
 }
 
+constexpr const char* profile_text = "Simulator: write a timeline (Perfetto, chrome://tracing), show cycles by kernel";
+
+void add_core_groups(CLI::App* verb, Options& o) {
+  verb->add_option("--core-groups", o.core_groups,
+                   "Core groups of each process, which share its batch; default: what the backend has")
+      ->check(CLI::PositiveNumber);
+}
+
 void add_simulator_options(CLI::App* verb, Options& o) {
   verb->add_flag("--timing-only", o.timing_only, "Simulator: keep time without arithmetic");
-  verb->add_option("--profile", o.profile,
-                   "Simulator: write a timeline (Perfetto, chrome://tracing), show cycles by kernel");
+  verb->add_option("--profile", o.profile, profile_text);
 }
 
 void add_train(CLI::App& app, Options& o) {
@@ -43,6 +50,8 @@ void add_train(CLI::App& app, Options& o) {
       ->capture_default_str()
       ->check(effects);
   add_net_options(verb, o);
+  add_core_groups(verb, o);
+  verb->add_option("--profile", o.profile, profile_text);
 }
 
 void add_test(CLI::App& app, Options& o) {
@@ -162,7 +171,8 @@ void add_bench(CLI::App& app, Options& o) {
   kind("pool", "Pooling layers of nets", many);
   kind("relu", "ReLU layers of nets", many);
   kind("transform", "Changes of layout of convolutions' bottoms", many);
-  kind("net", "Training iterations of nets, of the node's batch; table3: those of swCaffe's table", {"table3"});
+  add_core_groups(
+      kind("net", "Training iterations of nets, of the node's batch; table3: those of swCaffe's table", {"table3"}), o);
 }
 }  // namespace
 

@@ -40,7 +40,7 @@ LayerTimes time_layers(Net& net, CoreGroup& group, i64 iterations, bool with_bac
     group.wait();
     CORTADO_LOG(info) << "Iteration: " << iteration + 1
                       << " forward-backward time: " << times.forward_sum + times.backward_sum - start << " ms.";
-    bar.show(iteration + 1, iterations);
+    if (group.index() == 0) bar.show(iteration + 1, iterations);
   }
   return times;
 }

@@ -10,6 +10,8 @@ namespace cortado {
 namespace {
 BackendOptions backend_options(const MpiJob& job, const Options& options) {
   BackendOptions backend;
+  // Verbs that do not train on all core groups use one.
+  backend.core_groups = options.verb == "train" || options.verb == "bench" ? options.core_groups : 1;
   backend.cpus = job.own_cpus();
   backend.timing_only = options.timing_only;
   backend.profile = options.profile;

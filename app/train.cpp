@@ -8,7 +8,7 @@
 #include "core/base/log.h"
 #include "core/formats/caffe.pb.h"
 #include "core/formats/prototxt.h"
-#include "core/solver/solver.h"
+#include "core/solver/core_groups.h"
 
 namespace cortado {
 namespace {
@@ -38,7 +38,7 @@ int train(Session& session, const Options& options) {
   PackedAllreduce exchange(session.job.replicas(), session.group);
   ProgressBar bar("training");
   SolverOptions with;
-  with.group = &session.group;
+  with.group = &session.group;  // of core group 0
   with.layers = &session.layers;
   with.sources = &session.sources;
   with.replicas = &session.job.replicas();
@@ -48,11 +48,14 @@ int train(Session& session, const Options& options) {
 
   // As in Caffe, either flag stands instead of the solver's own `weights`.
   if (!options.weights.empty() || !options.snapshot.empty()) parameter.clear_weights();
-  Solver solver(parameter, with);
-  if (!options.weights.empty()) solver.load_weights(options.weights);
-  if (!options.snapshot.empty()) solver.restore(options.snapshot);
-  CORTADO_LOG(info) << "Starting Optimization";
-  solver.solve();
+  with.core_groups = session.processor->core_groups();
+  train_on_core_groups(*session.processor, with, [&](const SolverOptions& own) {
+    Solver solver(parameter, own);
+    if (!options.weights.empty()) solver.load_weights(options.weights);
+    if (!options.snapshot.empty()) solver.restore(options.snapshot);
+    CORTADO_LOG(info) << "Starting Optimization";
+    solver.solve();
+  });
   CORTADO_LOG(info) << "Optimization Done.";
   return 0;
 }

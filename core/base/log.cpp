@@ -15,6 +15,8 @@ spdlog::level::level_enum level_of(Severity severity) {
   return spdlog::level::err;
 }
 
+thread_local bool quiet_thread = false;
+
 spdlog::logger& logger() {
   static const auto instance = [] {
     auto made = spdlog::stderr_logger_mt("cortado");
@@ -30,7 +32,11 @@ spdlog::logger& logger() {
 
 void open_log(bool silent) { logger().set_level(silent ? spdlog::level::err : spdlog::level::info); }
 
+QuietLog::QuietLog(bool quiet) : before_(quiet_thread) { quiet_thread = before_ || quiet; }
+QuietLog::~QuietLog() { quiet_thread = before_; }
+
 void log_line(Severity severity, const char* file, int line, const std::string& text) {
+  if (quiet_thread && severity != Severity::error) return;
   logger().log(spdlog::source_loc{file, line, ""}, level_of(severity), spdlog::string_view_t(text));
 }
 

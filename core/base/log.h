@@ -10,6 +10,18 @@ enum class Severity { info, warning, error };
 /// which Caffe's log tools read. `silent` drops info and warnings (ranks other than 0).
 void open_log(bool silent);
 
+/// While it lives, and if `quiet`, info and warnings of this thread are dropped: one core group speaks for all.
+class QuietLog {
+ public:
+  explicit QuietLog(bool quiet);
+  ~QuietLog();
+  QuietLog(const QuietLog&) = delete;
+  QuietLog& operator=(const QuietLog&) = delete;
+
+ private:
+  bool before_;
+};
+
 /// Writes one line. Thread-safe.
 void log_line(Severity severity, const char* file, int line, const std::string& text);
 

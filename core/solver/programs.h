@@ -44,6 +44,30 @@ struct SgdUpdate {
   }
 };
 
+/// y += x for n consecutive values: the gradients of another core group.
+struct AddValues {
+  static constexpr const char* label = "add_gradients";
+  const float* x;
+  float* y;
+  i64 n, block;
+  Buf x_buf, y_buf;
+
+  template <class C>
+  CORTADO_FN void operator()(C& c) const {
+    const AddValues p = *this;
+    c.lines((p.n + p.block - 1) / p.block, Depth::two,
+            [&](i64 i) {
+              const i64 first = i * p.block, count = p.block < p.n - first ? p.block : p.n - first;
+              return c.get(p.x_buf, p.x + first, count);
+            },
+            [&](i64 i, auto& x) {
+              auto y = c.update(p.y_buf, p.y + i * p.block, x.n);
+              c.each(x.n, [&](i64 j) { y.set(j, y.at(j) + x[j]); });
+              c.put(y);
+            });
+  }
+};
+
 /// sums[i] = sum of squares of line i, the i-th `block` of n values. The host adds the lines' sums in order, so the
 /// result is the same from run to run.
 struct SumOfSquares {

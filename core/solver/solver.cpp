@@ -11,6 +11,7 @@
 #include "core/base/log.h"
 #include "core/formats/prototxt.h"
 #include "core/solver/agreement.h"
+#include "core/solver/core_groups.h"
 #include "core/solver/rate.h"
 #include "core/solver/sgd_solver.h"
 #include "core/solver/smoothed_loss.h"
@@ -125,7 +126,8 @@ Solver::State::State(const caffe::SolverParameter& given, const SolverOptions& g
   check_solver(parameter);
   CORTADO_LOG(info) << "Initializing solver from parameters:\n" << parameter.DebugString();
   if (parameter.debug_info()) CORTADO_LOG(warning) << "debug_info has no effect here";
-  const NamedNet training = training_net(parameter);
+  NamedNet training = training_net(parameter);
+  divide_batches(training.net, options.core_groups);
   CORTADO_LOG(info) << "Creating training net from " << training.source;
   net = make_net(training.net, &replicas);
   share_from_root(replicas, *options.group, *net->parameter_arena());

@@ -22,6 +22,7 @@ struct SolverOptions {
   const LayerTable* layers = nullptr;
   const SourceOpener* sources = nullptr;
   const Replicas* replicas = nullptr;    ///< null: this process alone
+  i64 core_groups = 1;                   ///< of the process, among which its training batch is divided
   GradientExchange* exchange = nullptr;  ///< may be null where there is one replica
   std::function<SolverAction()> action;  ///< asked once per iteration on every rank; the ranks' answers are merged
   struct Progress {

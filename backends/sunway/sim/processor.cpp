@@ -23,7 +23,7 @@ MachineSpec spec_of(const Options& options, const Costs& costs) {
   MachineSpec spec;
   spec.name = "sw26010";
   spec.description = "SW26010, simulated" + std::string(options.timing_only ? ", timing only" : "");
-  spec.core_groups = std::max(1, options.core_groups);
+  spec.core_groups = options.core_groups > 0 ? options.core_groups : 4;
   spec.cpes = port_cpes;
   spec.mesh_rows = port_mesh_rows;
   spec.mesh_cols = port_mesh_cols;
@@ -202,7 +202,7 @@ class SimulatedProcessor : public Processor {
     for (const auto& group : groups_) profiles.push_back(&group->profile());
     try {
       for (const Profile* profile : profiles)
-        std::fprintf(stderr, "%s", profile->table(costs_, spec_.peak_flops).c_str());
+        if (!profile->launches().empty()) std::fprintf(stderr, "%s", profile->table(costs_, spec_.peak_flops).c_str());
       write_timeline(options_.profile, profiles, costs_);
     } catch (const Error& error) { std::fprintf(stderr, "%s\n", error.what()); }
   }

@@ -8,7 +8,7 @@
 namespace cortado::sunway::sim {
 
 struct Options {
-  int core_groups = 1;       ///< of the processor's four; 0 counts as 1
+  int core_groups = 1;       ///< 0: all of the processor's four
   bool timing_only = false;  ///< programs run their schedule without arithmetic; memory contents mean nothing
   /// A timeline that Perfetto and chrome://tracing open is written here when the processor ends, and a table by kernel
   /// to stderr. Empty: neither.

@@ -1,0 +1,170 @@
+#include "core/solver/core_groups.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/log.h"
+#include "core/formats/caffe.pb.h"
+#include "core/solver/programs.h"
+
+namespace cortado {
+namespace {
+
+/// What the core groups of a process show each other between two meetings.
+struct Table {
+  Table(const Replicas& its_processes, GradientExchange& its_exchange, int groups)
+      : processes(its_processes), exchange(its_exchange), shown(static_cast<std::size_t>(groups)) {}
+  const Replicas& processes;
+  GradientExchange& exchange;
+  std::vector<void*> shown;  ///< by index
+  float factor = 1;
+
+  int groups() const { return static_cast<int>(shown.size()); }
+};
+
+/// One core group among those of all processes. Values meet in core group 0, in order of indices.
+class GroupReplicas : public Replicas {
+ public:
+  GroupReplicas(Table& table, GroupBarrier& barrier, int index) : table_(table), barrier_(barrier), index_(index) {}
+  int rank() const override { return table_.processes.rank() * table_.groups() + index_; }
+  int size() const override { return table_.processes.size() * table_.groups(); }
+
+  void sum(double* values, i64 count) const override {
+    reduce(
+        values, count, [](double a, double b) { return a + b; }, [&] { table_.processes.sum(values, count); });
+  }
+  void maximum(i64* values, i64 count) const override {
+    reduce(
+        values, count, [](i64 a, i64 b) { return std::max(a, b); }, [&] { table_.processes.maximum(values, count); });
+  }
+  std::string from_root(const std::string& text) const override {
+    std::string own = text;
+    if (index_ == 0) own = table_.processes.from_root(text);
+    return at_root(own, [&](const std::string& roots) { own = roots; }), own;
+  }
+  void from_root(float* values, i64 count) const override {
+    if (index_ == 0) table_.processes.from_root(values, count);
+    at_root(*values, [&](const float& roots) { std::copy_n(&roots, count, values); });
+  }
+
+ private:
+  /// Shows core group 0's value to the others.
+  template <class T, class Use>
+  void at_root(T& own, Use use) const {
+    if (index_ == 0) table_.shown[0] = &own;
+    barrier_.arrive_and_wait();
+    if (index_ != 0) use(*static_cast<const T*>(table_.shown[0]));
+    barrier_.arrive_and_wait();
+  }
+  template <class T, class Op, class Across>
+  void reduce(T* values, i64 count, Op op, Across across) const {
+    table_.shown[static_cast<std::size_t>(index_)] = values;
+    barrier_.arrive_and_wait();
+    if (index_ == 0) {
+      for (int other = 1; other < table_.groups(); ++other) {
+        const auto* const more = static_cast<const T*>(table_.shown[static_cast<std::size_t>(other)]);
+        for (i64 i = 0; i < count; ++i) values[i] = op(values[i], more[i]);
+      }
+      across();
+    }
+    barrier_.arrive_and_wait();
+    if (index_ != 0) std::copy_n(static_cast<const T*>(table_.shown[0]), count, values);
+    barrier_.arrive_and_wait();
+  }
+
+  Table& table_;
+  GroupBarrier& barrier_;
+  const int index_;
+};
+
+/// y += x over n values, by a cluster program.
+void add(CoreGroup& group, const float* x, float* y, i64 n) {
+  AddValues program{x, y, n, line_elements(group.spec(), n, 4), {}, {}};
+  PlanBuilder book(group.spec());
+  program.x_buf = book.line("x", program.block * 4, Depth::two);
+  program.y_buf = book.line("y", program.block * 4, 2);
+  group.launch(program, book.plan((n + program.block - 1) / program.block));
+}
+
+class GroupExchange : public GradientExchange {
+ public:
+  GroupExchange(Table& table, CoreGroup& group, GroupBarrier& barrier)
+      : table_(table), group_(group), barrier_(barrier) {}
+
+  float finish(Net& net) override {
+    const Storage& own = *net.gradient_arena();
+    group_.wait();
+    table_.shown[static_cast<std::size_t>(group_.index())] = own.data;
+    barrier_.arrive_and_wait();
+    if (group_.index() == 0) {
+      for (int other = 1; other < table_.groups(); ++other) add(group_, gradients_of(other), own.data, own.count);
+      group_.wait();
+      table_.factor = table_.exchange.finish(net) / static_cast<float>(table_.groups());
+    }
+    barrier_.arrive_and_wait();
+    if (group_.index() != 0)
+      group_.copy(own.data, gradients_of(0), static_cast<std::size_t>(own.count) * sizeof(float));
+    group_.wait();
+    barrier_.arrive_and_wait();  // core group 0's gradients stand until all have them
+    return table_.factor;
+  }
+
+ private:
+  float* gradients_of(int group) const { return static_cast<float*>(table_.shown[static_cast<std::size_t>(group)]); }
+
+  Table& table_;
+  CoreGroup& group_;
+  GroupBarrier& barrier_;
+};
+
+template <class Batch>
+i64 divided(const caffe::LayerParameter& layer, Batch batch, i64 parts) {
+  if (batch % parts != 0)
+    throw ConfigError(
+        "layer '" + layer.name() + "'",
+        "its batch of " + std::to_string(batch) + " cannot be divided among " + std::to_string(parts) + " core groups",
+        "choose another batch, or another number with --core-groups");
+  return batch / parts;
+}
+
+template <class Shapes>
+void divide(const caffe::LayerParameter& layer, Shapes& shapes, i64 parts) {
+  for (auto& shape : shapes)
+    if (shape.dim_size() > 0) shape.set_dim(0, divided(layer, shape.dim(0), parts));
+}
+
+}  // namespace
+
+void train_on_core_groups(Processor& processor, const SolverOptions& options,
+                          const std::function<void(const SolverOptions&)>& train) {
+  if (processor.core_groups() == 1) return train(options);
+  const Replicas alone;
+  NoExchange no_exchange;
+  Table table(options.replicas != nullptr ? *options.replicas : alone,
+              options.exchange != nullptr ? *options.exchange : no_exchange, processor.core_groups());
+  processor.run([&](CoreGroup& group, GroupBarrier& barrier) {
+    const QuietLog quiet(group.index() != 0);
+    const GroupReplicas replicas(table, barrier, group.index());
+    GroupExchange exchange(table, group, barrier);
+    SolverOptions own = options;
+    own.group = &group;
+    own.replicas = &replicas;
+    own.exchange = &exchange;
+    train(own);
+  });
+}
+
+void divide_batches(caffe::NetParameter& net, i64 parts) {
+  if (parts == 1) return;
+  for (auto& layer : *net.mutable_layer()) {
+    if (layer.has_hdf5_data_param()) {
+      auto& data = *layer.mutable_hdf5_data_param();
+      data.set_batch_size(static_cast<unsigned>(divided(layer, i64{data.batch_size()}, parts)));
+    }
+    if (layer.has_dummy_data_param()) divide(layer, *layer.mutable_dummy_data_param()->mutable_shape(), parts);
+    if (layer.has_input_param()) divide(layer, *layer.mutable_input_param()->mutable_shape(), parts);
+  }
+}
+
+}  // namespace cortado

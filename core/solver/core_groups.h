@@ -1,0 +1,22 @@
+#pragma once
+#include <functional>
+
+#include "core/solver/solver.h"
+
+namespace cortado {
+
+/// Trains on all core groups of a processor (swCaffe section V-A, figure 5): each is a replica that trains on its part
+/// of the process's batch, on a thread of its own. Core group 0 adds up the gradients of all, exchanges the sum with
+/// other processes, and the others copy it.
+///
+/// Calls train(options) once per core group, with `options` made for it: its core group, the replicas of all processes
+/// (rank = process rank x core groups + index), and the exchange. `options.group` is core group 0. With one core group
+/// `options` are passed on as they are. Throws what the first core group that failed threw.
+void train_on_core_groups(Processor& processor, const SolverOptions& options,
+                          const std::function<void(const SolverOptions&)>& train);
+
+/// Divides the batches of a net's data layers (HDF5Data, DummyData, Input) by `parts`. Throws ConfigError naming the
+/// layer whose batch cannot be divided.
+void divide_batches(caffe::NetParameter& net, i64 parts);
+
+}  // namespace cortado

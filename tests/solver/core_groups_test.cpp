@@ -1,0 +1,126 @@
+// Core groups of a process that share its batch train as one that has all of it.
+#include "core/solver/core_groups.h"
+
+#include <gtest/gtest.h>
+
+#include "app/backend.h"
+#include "backends/reference/processor.h"
+#include "core/base/error.h"
+#include "programs/reference_all_programs.h"
+#include "tests/support/layer_rig.h"
+#include "tests/support/toy_solver.h"
+
+namespace cortado::test {
+namespace {
+constexpr const char* rates = "base_lr: 0.1 lr_policy: 'inv' gamma: 0.1 power: 0.5 momentum: 0.9 weight_decay: 0.01 ";
+constexpr i64 batch = 60;
+
+/// The backend of this build, or the serial one, with that many core groups.
+std::unique_ptr<Processor> processor_of(const std::string& backend, int core_groups) {
+  if (backend == "built") {
+    BackendOptions options;
+    options.core_groups = core_groups;
+    return make_processor(options);
+  }
+  reference::Options options;
+  options.core_groups = core_groups;
+  return reference::make_processor(options, reference::all_programs());
+}
+
+class CoreGroupsTest : public ::testing::TestWithParam<std::string> {};
+
+/// All but the last value: the running statistic of batches of another size.
+std::vector<float> weights_of(const Net& net) {
+  auto all = parameters_of(net);
+  all.pop_back();
+  return all;
+}
+
+TEST_P(CoreGroupsTest, ShareABatch) {
+  Solver alone(solver_of(rates, toy_net(67, batch)), toy_options());
+  alone.step(5);
+  for (const int groups : {1, 2, 3, 4, 6}) {
+    SCOPED_TRACE(groups);
+    const auto processor = processor_of(GetParam(), groups);
+    SolverOptions options = toy_options();
+    options.group = &processor->group(0);
+    const auto parameter = solver_of(rates, toy_net(67, batch / groups));  // a toy's batch is not of a data layer
+    std::vector<std::vector<float>> weights(static_cast<std::size_t>(groups));
+    std::vector<double> losses(static_cast<std::size_t>(groups));
+    train_on_core_groups(*processor, options, [&](const SolverOptions& own) {
+      Solver solver(parameter, own);
+      solver.step(5);
+      const auto index = static_cast<std::size_t>(own.group->index());
+      weights[index] = weights_of(solver.net());
+      losses[index] = solver.last_loss();
+      if (groups > 1) {
+        EXPECT_EQ(own.replicas->size(), groups);
+        EXPECT_EQ(own.replicas->rank(), own.group->index());
+      }
+    });
+    expect_near(weights[0], weights_of(alone.net()), 1e-6f, 1e-5f);
+    for (const auto& others : weights) EXPECT_EQ(others, weights[0]) << "same bits on every core group";
+    for (const double loss : losses) EXPECT_NEAR(loss, alone.last_loss(), 1e-5);
+  }
+}
+
+TEST_P(CoreGroupsTest, AgreeOnSumsAndTexts) {
+  const auto processor = processor_of(GetParam(), 3);
+  SolverOptions options = toy_options();
+  options.group = &processor->group(0);
+  train_on_core_groups(*processor, options, [&](const SolverOptions& own) {
+    const int rank = own.replicas->rank();
+    double sums[] = {1.0 + rank, 10};
+    own.replicas->sum(sums, 2);
+    EXPECT_EQ(sums[0], 6);
+    EXPECT_EQ(sums[1], 30);
+    i64 most = 5 - rank;
+    own.replicas->maximum(&most, 1);
+    EXPECT_EQ(most, 5);
+    EXPECT_EQ(own.replicas->from_root("text of " + std::to_string(rank)), "text of 0");
+    std::vector<float> values(5, static_cast<float>(rank + 7));
+    own.replicas->from_root(values.data(), 5);
+    EXPECT_EQ(values, std::vector<float>(5, 7.0f));
+  });
+}
+
+TEST_P(CoreGroupsTest, AFailureOfOneEndsAll) {
+  const auto processor = processor_of(GetParam(), 3);
+  SolverOptions options = toy_options();
+  options.group = &processor->group(0);
+  EXPECT_THROW(train_on_core_groups(*processor, options,
+                                    [&](const SolverOptions& own) {
+                                      if (own.group->index() == 2) throw ConfigError("layer 'x'", "cannot be");
+                                      double sum = 1;
+                                      own.replicas->sum(&sum, 1);
+                                    }),
+               ConfigError);
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, CoreGroupsTest, ::testing::Values("reference", "built"),
+                         [](const auto& param_info) { return param_info.param; });
+
+TEST(DivideBatches, ChangesDataLayersOnly) {
+  auto net = net_of(R"(
+    layer { name: "h5" type: "HDF5Data" top: "a" hdf5_data_param { source: "x" batch_size: 64 } }
+    layer { name: "dummy" type: "DummyData" top: "b" dummy_data_param { shape { dim: 8 dim: 3 } shape { dim: 8 } } }
+    layer { name: "in" type: "Input" top: "c" input_param { shape { dim: 4 dim: 6 } } }
+    layer { name: "ip" type: "InnerProduct" bottom: "a" top: "d" inner_product_param { num_output: 7 } })");
+  divide_batches(net, 4);
+  EXPECT_EQ(net.layer(0).hdf5_data_param().batch_size(), 16u);
+  EXPECT_EQ(net.layer(1).dummy_data_param().shape(0).dim(0), 2);
+  EXPECT_EQ(net.layer(1).dummy_data_param().shape(1).dim(0), 2);
+  EXPECT_EQ(net.layer(1).dummy_data_param().shape(0).dim(1), 3);
+  EXPECT_EQ(net.layer(2).input_param().shape(0).dim(0), 1);
+  EXPECT_EQ(net.layer(3).inner_product_param().num_output(), 7u);
+  try {
+    divide_batches(net, 5);
+    FAIL() << "a batch of 16 was divided by 5";
+  } catch (const ConfigError& error) {
+    EXPECT_NE(std::string(error.what()).find("layer 'h5'"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("16 cannot be divided among 5"), std::string::npos) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace cortado::test
