@@ -35,6 +35,23 @@ void add_simulator_options(CLI::App* verb, Options& o) {
   verb->add_option("--profile", o.profile, profile_text);
 }
 
+void add_tuning(CLI::App* verb, Options& o) {
+  verb->add_option("--tuning", o.tuning, "Tuning file (cortado tune), besides Cortado's and the user's own");
+}
+
+void add_tune(CLI::App& app, Options& o) {
+  auto* verb = app.add_subcommand("tune", "Find the fastest plans of a net's layers on this machine");
+  verb->add_option("--model", o.model, "Net prototxt")->required();
+  verb->add_option("--iterations", o.tune.iterations, "Runs of every plan, of which the best counts")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  verb->add_flag("--explain", o.tune.explain, "Also show plans that were not tried, and why");
+  verb->add_option("--out", o.tune.out, "Tuning file to write, or to add to")->capture_default_str();
+  verb->add_option("--json", o.json, "Also write the rows to this file");
+  add_net_options(verb, o);
+  add_simulator_options(verb, o);
+}
+
 void add_train(CLI::App& app, Options& o) {
   auto* verb = app.add_subcommand("train", "Train a net, or go on training it");
   const auto effects = CLI::IsMember({"stop", "snapshot", "none"});
@@ -51,6 +68,9 @@ void add_train(CLI::App& app, Options& o) {
       ->check(effects);
   add_net_options(verb, o);
   add_core_groups(verb, o);
+  add_tuning(verb, o);
+  verb->add_flag("--choose-plans", o.choose_plans,
+                 "Try two plans of every layer in iterations 1 and 2, keep the faster");
   verb->add_option("--profile", o.profile, profile_text);
 }
 
@@ -69,6 +89,7 @@ void add_time(CLI::App& app, Options& o) {
   verb->add_option("--iterations", o.iterations, "Iterations to average over")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
+  add_tuning(verb, o);
   verb->add_option("--phase", o.phase, "TRAIN or TEST")->check(CLI::IsMember({"TRAIN", "TEST"}));
   verb->add_option("--json", o.json, "Also write the rows to this file");
   add_net_options(verb, o);
@@ -189,6 +210,7 @@ Options parse_command_line(int count, char** arguments) {
   add_classify(app, options);
   add_convert(app, options);
   add_bench(app, options);
+  add_tune(app, options);
   std::vector<std::string> words;  // CLI11 takes them last first
   for (int i = count - 1; i > 0; --i) words.push_back(two_dashes(arguments[i]));
   try {

@@ -33,6 +33,13 @@ struct Options {
     std::uint64_t seed = 1;
     bool idx = false, rgb = false;
   } convert;
+  std::string tuning;         ///< the job's tuning file
+  bool choose_plans = false;  ///< try plans in the first iterations
+  struct Tune {
+    std::string out = "tuning.prototxt";
+    bool explain = false;
+    i64 iterations = 3;
+  } tune;
   struct Bench {
     std::string kind;               ///< conv, gemm, pool, relu, transform, net
     std::vector<std::string> sets;  ///< of nets; empty: the kind's own

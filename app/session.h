@@ -33,6 +33,7 @@ int check(Session& session, const Options& options);
 int classify(Session& session, const Options& options);
 int device_query(Session& session, const Options& options);
 int bench(Session& session, const Options& options);
+int tune(Session& session, const Options& options);
 int convert(const Options& options);
 
 }  // namespace cortado

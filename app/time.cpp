@@ -5,6 +5,7 @@
 #include "app/measure.h"
 #include "app/report.h"
 #include "app/session.h"
+#include "app/tuning.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/formats/caffe.pb.h"
@@ -64,6 +65,7 @@ int time(Session& session, const Options& options) {
   const bool training = options.phase != "TEST";
   caffe::NetParameter parameter;
   read_net_for(options, options.model, training ? Phase::train : Phase::test, parameter);
+  const TuningTable tuning = read_tuning(session.group.spec(), options.tuning);
   std::unique_ptr<Solver> solver;  // for whole iterations; a net that is only tested needs none
   std::unique_ptr<Net> tested;
   if (training) {
@@ -71,9 +73,11 @@ int time(Session& session, const Options& options) {
     with.group = &session.group;
     with.layers = &session.layers;
     with.sources = &session.sources;
+    with.tuning = &tuning;
     solver = std::make_unique<Solver>(solver_around(parameter), with);
   } else {
     tested = std::make_unique<Net>(parameter, session.net_options());
+    tested->use_plans(tuning.plans_for(*tested));
   }
   Net& net = training ? solver->net() : *tested;
   if (!options.weights.empty()) {

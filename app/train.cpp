@@ -3,6 +3,7 @@
 #include "app/progress_bar.h"
 #include "app/session.h"
 #include "app/signal_actions.h"
+#include "app/tuning.h"
 #include "comm/exchange/packed_allreduce.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
@@ -43,6 +44,9 @@ int train(Session& session, const Options& options) {
   with.sources = &session.sources;
   with.replicas = &session.job.replicas();
   with.exchange = &exchange;
+  const TuningTable tuning = read_tuning(session.group.spec(), options.tuning);
+  with.tuning = &tuning;
+  with.choose_plans = options.choose_plans;
   with.action = [&] { return signals.take(); };
   with.progress = [&](const SolverOptions::Progress& progress) { show(bar, progress); };
 

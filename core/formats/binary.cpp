@@ -1,6 +1,7 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl.h>
 #include <google/protobuf/message.h>
+#include <google/protobuf/text_format.h>
 #include <google/protobuf/unknown_field_set.h>
 
 #include <climits>
@@ -41,6 +42,13 @@ void write_binary(const std::string& file, const pb::Message& message) {
     throw FileError(file, "cannot be written: " + std::to_string(message.ByteSizeLong()) +
                               " bytes are more than the 2 GiB that protobuf can hold");
   replace_file(file, [&](int descriptor) { return message.SerializeToFileDescriptor(descriptor); });
+}
+
+void write_text(const std::string& file, const pb::Message& message) {
+  replace_file(file, [&](int descriptor) {
+    pb::io::FileOutputStream out(descriptor);
+    return pb::TextFormat::Print(message, &out) && out.Flush();
+  });
 }
 
 }  // namespace cortado

@@ -30,6 +30,7 @@ struct MachineSpec {
     double bytes_per_second;
   };
   std::vector<Transfer> transfers;  ///< bandwidth by block size, ascending; empty: flat
+  double launch_seconds = 0;        ///< start and end of a program
   double transfer_latency = 0;      ///< seconds from the end of a transfer's last block to its arrival
   /// The multiply of tile programs, in cycles: blocks of rows x vectors sums stay in registers, each term of a block
   /// takes a cycle a vector but at least `latency`, each block `start` more.

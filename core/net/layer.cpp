@@ -85,4 +85,13 @@ std::unique_ptr<Layer> LayerTable::make(const caffe::LayerParameter& parameter, 
   throw ConfigError("layer '" + parameter.name() + "'", what, "known types: " + known);
 }
 
+void Layer::run_plan(const std::string& direction, const std::function<void()>& work) {
+  if (run().plan_seconds == nullptr) return work();
+  const auto before = group().record();
+  work();
+  const auto after = group().record();
+  group().wait();
+  (*run().plan_seconds)[name() + "/" + direction] += group().seconds_between(before, after);
+}
+
 }  // namespace cortado

@@ -27,6 +27,8 @@ struct RunState {
   int rank = 0,
       ranks = 1;  ///< this process's share of the global batch: global sample = (pass * ranks + rank) * batch + n
   const Replicas* replicas = nullptr;  ///< never null once the net is built
+  /// Where given, layers add to "conv1/forward" the seconds of what they had a choice in, and wait for it.
+  std::map<std::string, double>* plan_seconds = nullptr;
 
   /// Number of the first sample of this rank's batch since training began (all ranks, all passes).
   i64 first_sample(i64 batch) const { return (pass * ranks + rank) * batch; }
@@ -43,6 +45,15 @@ struct LayerContext {
 /// Which candidate each layer and direction uses ("conv1/forward" -> "implicit"). Rank 0 decides for all and
 /// snapshots keep it, because another candidate sums in another order.
 using PlanBook = std::map<std::string, std::string>;
+
+/// A way in which a layer can work in one direction, for the tuner.
+struct PlanOption {
+  std::string direction;  ///< as in a PlanBook
+  std::string shape;      ///< all that its time depends on: equal work has equal shapes, whatever the layer
+  std::string candidate;
+  std::string refused;  ///< why it cannot run; empty: it can
+  double estimate = 0;  ///< seconds, by the analytic model; 0: not known
+};
 
 /// One step of a net: values forward from bottoms to tops, gradients backward. Subclasses live in layers/.
 /// A layer holds its learnable parameters and may compute in place (top blob == bottom blob) if it says so.
@@ -82,6 +93,8 @@ class Layer {
   virtual bool is_statistic(std::size_t /*i*/) const { return false; }
   /// Candidates chosen, by direction ("forward" -> "explicit"), for layers that have a choice.
   virtual PlanBook plans() const { return {}; }
+  /// All candidates for the shapes of the last reshape, those that refuse too, in the layer's own order.
+  virtual std::vector<PlanOption> plan_options() const { return {}; }
   /// Asks for these candidates from the next reshape on; unknown directions are ignored, candidates that refuse the
   /// shape throw PlanError.
   virtual void choose_plans(const PlanBook& /*wanted*/) {}
@@ -104,6 +117,8 @@ class Layer {
  protected:
   CoreGroup& group() const { return context_.group; }
   const RunState& run() const { return context_.run; }
+  /// Runs work that the layer has a choice in, and tells its time where somebody asks (RunState::plan_seconds).
+  void run_plan(const std::string& direction, const std::function<void()>& work);
   const LayerContext& context() const { return context_; }
   /// Memory for the time of this call; see Workspace.
   float* workspace(i64 floats) const { return context_.workspace.floats(floats); }

@@ -179,6 +179,19 @@ PlanBook Net::plans() const {
   return all;
 }
 
+void Net::use_plans(const PlanBook& plans) {
+  std::map<std::string, PlanBook> by_layer;
+  for (const auto& [key, candidate] : plans) {
+    const std::size_t slash = key.rfind('/');  // a layer's name may hold slashes, a direction does not
+    if (slash != std::string::npos) by_layer[key.substr(0, slash)][key.substr(slash + 1)] = candidate;
+  }
+  for (const Entry& entry : layers_) {
+    const auto found = by_layer.find(entry.layer->name());
+    if (found != by_layer.end()) entry.layer->choose_plans(found->second);
+  }
+  reshape();
+}
+
 std::string Net::first_not_finite() const {
   for (const auto& entry : layers_) {
     for (const auto& parameter : entry.layer->blobs())

@@ -118,6 +118,8 @@ class Net {
   void share_trained(const Net& other);
 
   PlanBook plans() const;
+  /// Makes layers use these candidates, and reshapes. Unknown layers and directions are ignored; throws PlanError.
+  void use_plans(const PlanBook& plans);
 
   /// The first layer, in forward order, with NaN or Inf in a top or a parameter; empty if there is none. Waits.
   std::string first_not_finite() const;

@@ -1,7 +1,6 @@
 #include "core/solver/agreement.h"
 
 #include <exception>
-#include <map>
 #include <vector>
 
 #include "core/base/error.h"
@@ -41,20 +40,7 @@ void share_plans(const Replicas& replicas, Net& net) {
   caffe::CortadoState state;
   store_plans(net.plans(), state);
   require(state.ParseFromString(replicas.from_root(state.SerializeAsString())), "rank 0 sent its plans");
-  use_plans(net, plans_of(state));
-}
-
-void use_plans(Net& net, const PlanBook& plans) {
-  std::map<std::string, PlanBook> by_layer;
-  for (const auto& [key, candidate] : plans) {
-    const std::size_t slash = key.rfind('/');  // a layer's name may hold slashes, a direction does not
-    if (slash != std::string::npos) by_layer[key.substr(0, slash)][key.substr(slash + 1)] = candidate;
-  }
-  for (const Net::Entry& entry : net.layers()) {
-    const auto found = by_layer.find(entry.layer->name());
-    if (found != by_layer.end()) entry.layer->choose_plans(found->second);
-  }
-  net.reshape();
+  net.use_plans(plans_of(state));
 }
 
 }  // namespace cortado

@@ -19,7 +19,4 @@ void share_from_root(const Replicas& replicas, CoreGroup& group, const Storage& 
 /// Makes every rank use the candidates that rank 0's net chose.
 void share_plans(const Replicas& replicas, Net& net);
 
-/// Makes `net` use these candidates ("conv1/forward" -> "implicit"); layers it does not have are ignored.
-void use_plans(Net& net, const PlanBook& plans);
-
 }  // namespace cortado

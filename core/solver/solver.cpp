@@ -17,6 +17,7 @@
 #include "core/solver/smoothed_loss.h"
 #include "core/solver/solver_parameter.h"
 #include "core/solver/state_file.h"
+#include "core/tuner/tuner.h"
 
 namespace cortado {
 namespace {
@@ -78,6 +79,7 @@ struct Solver::State {
   void make_test_nets();
 
   void step(i64 iterations);
+  void try_plans(const std::function<void()>& work);
   double forward_backward(std::string& bad_layer);
   struct Merged {
     double loss;  ///< mean
@@ -108,6 +110,7 @@ struct Solver::State {
   std::unique_ptr<Net> net;
   std::vector<std::unique_ptr<Net>> test_nets;
   std::unique_ptr<SgdSolver> sgd;
+  std::unique_ptr<Tuner> tuner;
   SmoothedLoss smoothed;
   std::vector<std::vector<Score>> scores;
   i64 iteration = 0;
@@ -146,6 +149,7 @@ std::unique_ptr<Net> Solver::State::make_net(const caffe::NetParameter& net_para
   net_options.replicas = net_replicas;
   net_options.seed = parameter.random_seed() >= 0 ? static_cast<std::uint64_t>(parameter.random_seed()) : 1;
   auto made = std::make_unique<Net>(net_parameter, net_options);
+  if (options.tuning != nullptr) made->use_plans(options.tuning->plans_for(*made));
   share_plans(replicas, *made);
   return made;
 }
@@ -172,7 +176,8 @@ void Solver::State::step(i64 iterations) {
     }
     const auto start = Clock::now();
     std::string bad_layer;
-    const double loss = forward_backward(bad_layer);
+    double loss = 0;
+    try_plans([&] { loss = forward_backward(bad_layer); });
     const Merged merged = merge(loss, !std::isfinite(loss));
     if (merged.not_finite) throw_not_finite(bad_layer);
     last_loss = merged.loss;
@@ -191,6 +196,22 @@ void Solver::State::step(i64 iterations) {
       return;
     }
   }
+}
+
+/// The choice of plans in the first iterations (swCaffe section IV-B): after one that warms memory and caches up, two
+/// in which every layer and direction tries its two likeliest candidates; the faster one stays.
+void Solver::State::try_plans(const std::function<void()>& work) {
+  constexpr i64 first = 1, trials = 2;
+  if (!options.choose_plans || iteration < first || iteration >= first + trials ||
+      (tuner == nullptr && iteration > first))
+    return work();
+  if (tuner == nullptr) tuner = std::make_unique<Tuner>(*net, trials);
+  tuner->run(static_cast<std::size_t>(iteration - first), work);
+  if (iteration + 1 < first + trials) return;
+  net->use_plans(tuner->best());
+  share_plans(replicas, *net);
+  for (const auto& [where, candidate] : net->plans()) CORTADO_LOG(info) << "Plan of " << where << ": " << candidate;
+  tuner.reset();
 }
 
 /// Accumulates the gradients of iter_size passes; returns this rank's mean loss. `bad_layer` becomes the first layer
@@ -375,11 +396,11 @@ void Solver::State::restore_plans(const caffe::CortadoState& stored) {
   differs("threads", stored.threads(), options.group->spec().cpes);
   const PlanBook own = net->plans();
   try {
-    use_plans(*net, plans_of(stored));
+    net->use_plans(plans_of(stored));
   } catch (const PlanError& error) {
     CORTADO_LOG(warning) << "The snapshot's plans do not fit here, so the run does not go on bit for bit: "
                          << error.what();
-    use_plans(*net, own);
+    net->use_plans(own);
   }
 }
 

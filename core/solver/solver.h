@@ -6,6 +6,7 @@
 
 #include "core/net/net.h"
 #include "core/solver/gradient_exchange.h"
+#include "core/tuner/tuning_table.h"
 
 namespace caffe {
 class SolverParameter;
@@ -24,6 +25,8 @@ struct SolverOptions {
   const Replicas* replicas = nullptr;    ///< null: this process alone
   i64 core_groups = 1;                   ///< of the process, among which its training batch is divided
   GradientExchange* exchange = nullptr;  ///< may be null where there is one replica
+  const TuningTable* tuning = nullptr;   ///< plans found out before; null: layers' own order
+  bool choose_plans = false;             ///< try candidates in iterations 1 and 2 of a run, and keep the fastest
   std::function<SolverAction()> action;  ///< asked once per iteration on every rank; the ranks' answers are merged
   struct Progress {
     i64 iteration, max_iterations;

@@ -32,6 +32,11 @@ class ConvolutionCandidate {
   virtual std::string refuse(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const = 0;
   /// Floats of workspace that `run` wants.
   virtual i64 workspace(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const = 0;
+  /// Seconds by the analytic model, 0 where there is none; only for accepted shapes.
+  virtual double estimate(CoreGroup& /*group*/, const ConvolutionShape& /*shape*/,
+                          ConvolutionDirection /*direction*/) const {
+    return 0;
+  }
   /// Queues the work. Only for accepted shapes.
   virtual void run(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction,
                    const ConvolutionArguments& arguments, float* workspace) const = 0;

@@ -112,7 +112,9 @@ const ConvolutionCandidate* ConvolutionLayer::choose(ConvolutionDirection direct
 
 void ConvolutionLayer::run(ConvolutionDirection direction, const ConvolutionArguments& arguments) {
   const auto* candidate = chosen_[index_of(direction)];
-  candidate->run(group(), shape_, direction, arguments, workspace(candidate->workspace(group(), shape_, direction)));
+  run_plan(to_string(direction), [&] {
+    candidate->run(group(), shape_, direction, arguments, workspace(candidate->workspace(group(), shape_, direction)));
+  });
 }
 
 void ConvolutionLayer::forward(const Blobs& bottom, const Blobs& top) {
@@ -134,6 +136,18 @@ void ConvolutionLayer::backward(const Blobs& top, const std::vector<bool>& propa
     if (propagate_down[i])
       run(ConvolutionDirection::input_gradient, {nullptr, blobs()[0]->data(), dy, bottom[i]->mutable_diff()});
   }
+}
+
+std::vector<PlanOption> ConvolutionLayer::plan_options() const {
+  std::vector<PlanOption> options;
+  for (const auto direction : convolution_directions)
+    for (const auto& candidate : convolution_candidates()) {
+      PlanOption o{to_string(direction), shape_.text(), candidate->name(),
+                   candidate->refuse(group(), shape_, direction), 0};
+      if (o.refused.empty()) o.estimate = candidate->estimate(group(), shape_, direction);
+      options.push_back(std::move(o));
+    }
+  return options;
 }
 
 PlanBook ConvolutionLayer::plans() const {

@@ -17,6 +17,7 @@ class ConvolutionLayer : public Layer {
   void forward(const Blobs& bottom, const Blobs& top) override;
   void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) override;
   PlanBook plans() const override;
+  std::vector<PlanOption> plan_options() const override;
   void choose_plans(const PlanBook& wanted) override { wanted_ = wanted; }
   std::vector<std::string> refusals() const override { return refusals_; }
   Cost cost(const Blobs& bottom, const Blobs& top) const override;

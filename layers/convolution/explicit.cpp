@@ -20,6 +20,7 @@ class ExplicitConvolution : public ConvolutionCandidate {
   std::string name() const override { return name_; }
   std::string refuse(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const override;
   i64 workspace(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const override;
+  double estimate(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const override;
   void run(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction,
            const ConvolutionArguments& arguments, float* workspace) const override;
 
@@ -111,6 +112,57 @@ void run_col2im(CoreGroup& group, const ConvolutionShape& s, const float* column
   group.launch(p, book.plan(images * s.ic * ((s.ih + rows - 1) / rows)));
 }
 
+/// y (oc x pixels) = w (oc x terms) columns (terms x pixels) of one group, for each image.
+MatrixProduct forward_product(const ConvolutionShape& s, i64 images, const float* w, const float* columns, float* y) {
+  MatrixProduct p;
+  p.gemm = {false, false, s.group_oc(), s.pixels(), s.terms(), 1, w, s.terms(), columns, s.pixels(), 0, y, s.pixels()};
+  p.count = images;
+  p.stride_b = column_image(s);
+  p.stride_y = s.dst_image();
+  return p;
+}
+
+/// dw (oc x terms) += dy (oc x pixels) columns^T (pixels x terms), `partials` sums of `parts` images each.
+MatrixProduct weight_product(const ConvolutionShape& s, i64 partials, i64 parts, const float* dy, const float* columns,
+                             float* dw) {
+  MatrixProduct p;
+  p.gemm = {false, true, s.group_oc(), s.terms(), s.pixels(), 1, dy, s.pixels(), columns, s.pixels(), 1, dw, s.terms()};
+  p.count = partials;
+  p.stride_a = s.dst_image();
+  p.stride_b = column_image(s);
+  p.stride_y = s.oc * s.terms();
+  p.parts = parts;
+  p.part_a = partials * s.dst_image();
+  p.part_b = partials * column_image(s);
+  return p;
+}
+
+/// columns (terms x pixels) = w^T (terms x oc) dy (oc x pixels) of one group, for each image.
+MatrixProduct input_product(const ConvolutionShape& s, i64 images, const float* w, const float* dy, float* columns) {
+  MatrixProduct p;
+  p.gemm = {true, false, s.terms(), s.pixels(), s.group_oc(), 1, w, s.terms(), dy, s.pixels(), 0, columns, s.pixels()};
+  p.count = images;
+  p.stride_b = s.dst_image();
+  p.stride_y = column_image(s);
+  return p;
+}
+
+/// Im2col and col2im are transfers: inputs once, columns once, in lines that are long.
+double ExplicitConvolution::estimate(CoreGroup& group, const ConvolutionShape& s,
+                                     ConvolutionDirection direction) const {
+  const MachineSpec& spec = group.spec();
+  const i64 chunk = chunk_of(s);
+  MatrixProduct product = forward_product(s, chunk, nullptr, nullptr, nullptr);
+  if (direction == ConvolutionDirection::weight_gradient)
+    product = weight_product(s, 1, chunk, nullptr, nullptr, nullptr);
+  if (direction == ConvolutionDirection::input_gradient) product = input_product(s, chunk, nullptr, nullptr, nullptr);
+  const double products = estimated_seconds(spec, multiplier_, product);
+  if (products == 0) return 0;
+  const double floats = s.is_pointwise() ? 0 : static_cast<double>(chunk * (s.src_image() + column_image(s)));
+  const double columns = floats > 0 ? spec.launch_seconds + 4 * floats / spec.bandwidth : 0;
+  return static_cast<double>(s.mb) / static_cast<double>(chunk) * (static_cast<double>(s.g) * products + columns);
+}
+
 std::string ExplicitConvolution::refuse(CoreGroup& group, const ConvolutionShape& shape,
                                         ConvolutionDirection direction) const {
   if (published() && group.spec().mesh_cols == 1) return "it is a plan for meshes that share operands";
@@ -136,7 +188,6 @@ void ExplicitConvolution::run(CoreGroup& group, const ConvolutionShape& shape, C
   }
 }
 
-/// y (oc x pixels) = w (oc x terms) columns (terms x pixels), per group.
 void ExplicitConvolution::forward(CoreGroup& group, const ConvolutionShape& s, const ConvolutionArguments& arg,
                                   float* columns) const {
   const i64 chunk = chunk_of(s);
@@ -147,31 +198,14 @@ void ExplicitConvolution::forward(CoreGroup& group, const ConvolutionShape& s, c
       run_im2col(group, s, matrix, images, columns, published());
       matrix = columns;
     }
-    for (i64 g = 0; g < s.g; ++g) {
-      MatrixProduct p;
-      p.gemm = {false,
-                false,
-                s.group_oc(),
-                s.pixels(),
-                s.terms(),
-                1,
-                arg.w + g * s.group_oc() * s.terms(),
-                s.terms(),
-                matrix + g * s.terms() * s.pixels(),
-                s.pixels(),
-                0,
-                arg.out + first * s.dst_image() + g * s.group_oc() * s.pixels(),
-                s.pixels()};
-      p.count = images;
-      p.stride_b = column_image(s);
-      p.stride_y = s.dst_image();
-      multiply(group, multiplier_, p);
-    }
+    for (i64 g = 0; g < s.g; ++g)
+      multiply(group, multiplier_,
+               forward_product(s, images, arg.w + g * s.group_oc() * s.terms(), matrix + g * s.terms() * s.pixels(),
+                               arg.out + first * s.dst_image() + g * s.group_oc() * s.pixels()));
   }
 }
 
-/// dw (oc x terms) += dy (oc x pixels) columns^T (pixels x terms), summed over images in an order of its own: image r
-/// of every partial sum in round r.
+/// Sums over images in an order of its own: image r of every partial sum in round r.
 void ExplicitConvolution::weight_gradient(CoreGroup& group, const ConvolutionShape& s, const ConvolutionArguments& arg,
                                           float* workspace) const {
   const i64 chunk = chunk_of(s), partials = partials_of(group.spec(), s), weights = s.oc * s.terms();
@@ -189,30 +223,12 @@ void ExplicitConvolution::weight_gradient(CoreGroup& group, const ConvolutionSha
     const i64 rounds = images / partials, rest = images % partials;
     const auto add = [&](i64 skip, i64 count, i64 parts) {
       if (count * parts == 0) return;
-      for (i64 g = 0; g < s.g; ++g) {
-        MatrixProduct p;
-        p.gemm = {false,
-                  true,
-                  s.group_oc(),
-                  s.terms(),
-                  s.pixels(),
-                  1,
-                  arg.dy + (first + skip) * s.dst_image() + g * s.group_oc() * s.pixels(),
-                  s.pixels(),
-                  matrix + skip * column_image(s) + g * s.terms() * s.pixels(),
-                  s.pixels(),
-                  1,
-                  sums + g * s.group_oc() * s.terms(),
-                  s.terms()};
-        p.count = count;
-        p.stride_a = s.dst_image();
-        p.stride_b = column_image(s);
-        p.stride_y = weights;
-        p.parts = parts;
-        p.part_a = count * s.dst_image();
-        p.part_b = count * column_image(s);
-        multiply(group, multiplier_, p);
-      }
+      for (i64 g = 0; g < s.g; ++g)
+        multiply(
+            group, multiplier_,
+            weight_product(s, count, parts, arg.dy + (first + skip) * s.dst_image() + g * s.group_oc() * s.pixels(),
+                           matrix + skip * column_image(s) + g * s.terms() * s.pixels(),
+                           sums + g * s.group_oc() * s.terms()));
     };
     add(0, partials, rounds);
     add(rounds * partials, rest, 1);
@@ -220,7 +236,7 @@ void ExplicitConvolution::weight_gradient(CoreGroup& group, const ConvolutionSha
   if (partials > 1) sum_to_bias(group, sums, partials, weights, 1, arg.out);
 }
 
-/// columns (terms x pixels) = w^T (terms x oc) dy (oc x pixels), then col2im.
+/// The columns' gradients, then col2im.
 void ExplicitConvolution::input_gradient(CoreGroup& group, const ConvolutionShape& s, const ConvolutionArguments& arg,
                                          float* columns) const {
   const i64 chunk = chunk_of(s);
@@ -228,26 +244,11 @@ void ExplicitConvolution::input_gradient(CoreGroup& group, const ConvolutionShap
     const i64 images = std::min(chunk, s.mb - first);
     float* const dx = arg.out + first * s.src_image();
     float* const matrix = s.is_pointwise() ? dx : columns;
-    for (i64 g = 0; g < s.g; ++g) {
-      MatrixProduct p;
-      p.gemm = {true,
-                false,
-                s.terms(),
-                s.pixels(),
-                s.group_oc(),
-                1,
-                arg.w + g * s.group_oc() * s.terms(),
-                s.terms(),
-                arg.dy + first * s.dst_image() + g * s.group_oc() * s.pixels(),
-                s.pixels(),
-                0,
-                matrix + g * s.terms() * s.pixels(),
-                s.pixels()};
-      p.count = images;
-      p.stride_b = s.dst_image();
-      p.stride_y = column_image(s);
-      multiply(group, multiplier_, p);
-    }
+    for (i64 g = 0; g < s.g; ++g)
+      multiply(group, multiplier_,
+               input_product(s, images, arg.w + g * s.group_oc() * s.terms(),
+                             arg.dy + first * s.dst_image() + g * s.group_oc() * s.pixels(),
+                             matrix + g * s.terms() * s.pixels()));
     if (!s.is_pointwise()) run_col2im(group, s, columns, images, dx, published());
   }
 }

@@ -71,10 +71,13 @@ double staged_seconds(const MachineSpec& spec, const Gemm<T>& g, const Tiles& t)
   return static_cast<double>(blocks) * (slab + end) + transfers;
 }
 
+/// Whether the analytic model knows the machine.
+bool is_modelled(const MachineSpec& spec) { return spec.lines_in_scratch && spec.clock_hz > 0; }
+
 /// The cheapest tiles that fit the scratchpad.
 template <class T>
 Tiles choose_tiles(const MachineSpec& spec, const Gemm<T>& g, bool widens) {
-  const bool staged = spec.lines_in_scratch && spec.clock_hz > 0;
+  const bool staged = is_modelled(spec);
   const i64 vector = std::max<i64>(1, spec.simd_bytes / static_cast<i64>(sizeof(T)));
   Tiles best = {4, vector, 4};
   double best_cost = 0;
@@ -150,6 +153,12 @@ Multiplier preferred_multiplier(CoreGroup& group) {
 std::string why_not(Multiplier multiplier, CoreGroup& group) {
   if (multiplier == Multiplier::library && group.library() == nullptr) return group.why_no_library();
   return "";
+}
+
+double estimated_seconds(const MachineSpec& spec, Multiplier multiplier, const MatrixProduct& product) {
+  if (!is_modelled(spec) || multiplier != Multiplier::tile_program) return 0;
+  const Gemm<float> program = program_of(product);
+  return spec.launch_seconds + staged_seconds(spec, program, choose_tiles(spec, program, true));
 }
 
 void multiply(CoreGroup& group, Multiplier multiplier, const MatrixProduct& product) {

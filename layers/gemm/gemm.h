@@ -23,6 +23,9 @@ Multiplier preferred_multiplier(CoreGroup& group);
 /// Why the group cannot multiply that way; empty if it can.
 std::string why_not(Multiplier multiplier, CoreGroup& group);
 
+/// Seconds that the product should take by the analytic model (core/machine/estimate.h); 0 where there is none for it.
+double estimated_seconds(const MachineSpec& spec, Multiplier multiplier, const MatrixProduct& product);
+
 /// Queues the product(s). Throws PlanError where why_not says why.
 void multiply(CoreGroup& group, Multiplier multiplier, const MatrixProduct& product);
 inline void multiply(CoreGroup& group, Multiplier multiplier, const MatrixLibrary::Gemm& gemm) {

@@ -36,11 +36,20 @@ PlanBook InnerProductLayer::plans() const {
   return {{"product", multiplier_ == Multiplier::library ? "library" : "tile_program"}};
 }
 
+std::vector<PlanOption> InnerProductLayer::plan_options() const {
+  const std::string shape = "m" + std::to_string(rows_) + "n" + std::to_string(outputs_) + "k" + std::to_string(terms_);
+  return {{"product", shape, "library", why_not(Multiplier::library, group()), 0},
+          {"product", shape, "tile_program", "", 0}};
+}
+
+void InnerProductLayer::multiply_timed(const MatrixLibrary::Gemm& gemm) {
+  run_plan("product", [&] { multiply(group(), multiplier_, gemm); });
+}
+
 void InnerProductLayer::forward(const Blobs& bottom, const Blobs& top) {
   const i64 ld_weights = transpose_ ? outputs_ : terms_;
-  multiply(group(), multiplier_,
-           MatrixLibrary::Gemm{false, !transpose_, rows_, outputs_, terms_, 1, bottom[0]->data(), terms_,
-                               blobs()[0]->data(), ld_weights, 0, top[0]->mutable_data(), outputs_});
+  multiply_timed(MatrixLibrary::Gemm{false, !transpose_, rows_, outputs_, terms_, 1, bottom[0]->data(), terms_,
+                                     blobs()[0]->data(), ld_weights, 0, top[0]->mutable_data(), outputs_});
   if (bias_) add_to_columns(group(), blobs()[1]->data(), top[0]->mutable_data(), rows_, outputs_);
 }
 
@@ -50,17 +59,16 @@ void InnerProductLayer::backward(const Blobs& top, const std::vector<bool>& prop
     float* const dw = blobs()[0]->mutable_diff();
     const float* const x = bottom[0]->data();
     if (transpose_)
-      multiply(group(), multiplier_,
-               MatrixLibrary::Gemm{true, false, terms_, outputs_, rows_, 1, x, terms_, dy, outputs_, 1, dw, outputs_});
+      multiply_timed(
+          MatrixLibrary::Gemm{true, false, terms_, outputs_, rows_, 1, x, terms_, dy, outputs_, 1, dw, outputs_});
     else
-      multiply(group(), multiplier_,
-               MatrixLibrary::Gemm{true, false, outputs_, terms_, rows_, 1, dy, outputs_, x, terms_, 1, dw, terms_});
+      multiply_timed(
+          MatrixLibrary::Gemm{true, false, outputs_, terms_, rows_, 1, dy, outputs_, x, terms_, 1, dw, terms_});
   }
   if (bias_ && param_propagate_down(1)) sum_to_bias(group(), dy, rows_, outputs_, 1, blobs()[1]->mutable_diff());
   if (propagate_down[0])
-    multiply(group(), multiplier_,
-             MatrixLibrary::Gemm{false, transpose_, rows_, terms_, outputs_, 1, dy, outputs_, blobs()[0]->data(),
-                                 transpose_ ? outputs_ : terms_, 0, bottom[0]->mutable_diff(), terms_});
+    multiply_timed(MatrixLibrary::Gemm{false, transpose_, rows_, terms_, outputs_, 1, dy, outputs_, blobs()[0]->data(),
+                                       transpose_ ? outputs_ : terms_, 0, bottom[0]->mutable_diff(), terms_});
 }
 
 Layer::Cost InnerProductLayer::cost(const Blobs&, const Blobs&) const {

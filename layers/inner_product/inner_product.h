@@ -15,6 +15,7 @@ class InnerProductLayer : public Layer {
   void forward(const Blobs& bottom, const Blobs& top) override;
   void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) override;
   PlanBook plans() const override;
+  std::vector<PlanOption> plan_options() const override;
   void choose_plans(const PlanBook& wanted) override;
   Cost cost(const Blobs& bottom, const Blobs& top) const override;
 
@@ -23,6 +24,8 @@ class InnerProductLayer : public Layer {
   i64 rows_ = 0, terms_ = 0, outputs_ = 0;
   bool bias_ = true, transpose_ = false;
   bool tile_program_wanted_ = false;
+  void multiply_timed(const MatrixLibrary::Gemm& gemm);
+
   Multiplier multiplier_ = Multiplier::library;
 };
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "app/backend.h"
 #include "backends/reference/processor.h"
 #include "core/base/error.h"
@@ -27,7 +29,13 @@ std::unique_ptr<Processor> processor_of(const std::string& backend, int core_gro
   return reference::make_processor(options, reference::all_programs());
 }
 
-class CoreGroupsTest : public ::testing::TestWithParam<std::string> {};
+class CoreGroupsTest : public ::testing::TestWithParam<std::string> {
+ protected:
+  /// Kokkos is started once, with two threads here, and every core group needs one.
+  static int most_groups() {
+    return GetParam() == "built" && make_processor()->group(0).spec().name == "openmp" ? 2 : 6;
+  }
+};
 
 /// All but the last value: the running statistic of batches of another size.
 std::vector<float> weights_of(const Net& net) {
@@ -40,6 +48,7 @@ TEST_P(CoreGroupsTest, ShareABatch) {
   Solver alone(solver_of(rates, toy_net(67, batch)), toy_options());
   alone.step(5);
   for (const int groups : {1, 2, 3, 4, 6}) {
+    if (groups > most_groups()) break;
     SCOPED_TRACE(groups);
     const auto processor = processor_of(GetParam(), groups);
     SolverOptions options = toy_options();
@@ -65,15 +74,16 @@ TEST_P(CoreGroupsTest, ShareABatch) {
 }
 
 TEST_P(CoreGroupsTest, AgreeOnSumsAndTexts) {
-  const auto processor = processor_of(GetParam(), 3);
+  const int groups = std::min(3, most_groups());
+  const auto processor = processor_of(GetParam(), groups);
   SolverOptions options = toy_options();
   options.group = &processor->group(0);
   train_on_core_groups(*processor, options, [&](const SolverOptions& own) {
     const int rank = own.replicas->rank();
     double sums[] = {1.0 + rank, 10};
     own.replicas->sum(sums, 2);
-    EXPECT_EQ(sums[0], 6);
-    EXPECT_EQ(sums[1], 30);
+    EXPECT_EQ(sums[0], groups * (groups + 1) / 2);
+    EXPECT_EQ(sums[1], 10 * groups);
     i64 most = 5 - rank;
     own.replicas->maximum(&most, 1);
     EXPECT_EQ(most, 5);
@@ -85,12 +95,13 @@ TEST_P(CoreGroupsTest, AgreeOnSumsAndTexts) {
 }
 
 TEST_P(CoreGroupsTest, AFailureOfOneEndsAll) {
-  const auto processor = processor_of(GetParam(), 3);
+  const int groups = std::min(3, most_groups());
+  const auto processor = processor_of(GetParam(), groups);
   SolverOptions options = toy_options();
   options.group = &processor->group(0);
   EXPECT_THROW(train_on_core_groups(*processor, options,
                                     [&](const SolverOptions& own) {
-                                      if (own.group->index() == 2) throw ConfigError("layer 'x'", "cannot be");
+                                      if (own.group->index() == groups - 1) throw ConfigError("layer 'x'", "cannot be");
                                       double sum = 1;
                                       own.replicas->sum(&sum, 1);
                                     }),

@@ -22,7 +22,7 @@ constexpr i64 most_program_bytes = 4096, failure_words = 3;
 MachineSpec spec_of(const Options& options, const Costs& costs) {
   MachineSpec spec;
   spec.name = "sw26010";
-  spec.description = "SW26010, simulated" + std::string(options.timing_only ? ", timing only" : "");
+  spec.description = "SW26010, simulated";
   spec.core_groups = options.core_groups > 0 ? options.core_groups : 4;
   spec.cpes = port_cpes;
   spec.mesh_rows = port_mesh_rows;
@@ -34,6 +34,7 @@ MachineSpec spec_of(const Options& options, const Costs& costs) {
   spec.peak_flops = 742.4e9;
   spec.bandwidth = costs.bandwidth;
   spec.transfers = costs.transfers;
+  spec.launch_seconds = costs.spawn / costs.hz;
   spec.transfer_latency = costs.transfer_latency / costs.hz;
   spec.multiply = {costs.block_rows,         costs.block_vectors, costs.vector_lanes,
                    costs.arithmetic_latency, costs.loop_start,    true};

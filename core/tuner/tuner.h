@@ -1,0 +1,57 @@
+#pragma once
+#include <functional>
+#include <limits>
+
+#include "core/net/net.h"
+#include "core/tuner/tuning_table.h"
+
+namespace cortado {
+
+/// Finds the fastest candidates of a net's layers by running the net with one after the other: each layer tells how
+/// long each direction took with the candidate of the trial (swCaffe section IV-B tries both plans in the first two
+/// iterations). Layers that do the same work share what was measured. Where the machine's time is simulated it is that
+/// time which is compared, else wall time.
+class Tuner {
+ public:
+  /// Candidates that an estimate puts `hopeless` times above the best one are not tried; of the others at most
+  /// `most_candidates`, the likeliest first: by estimate where all have one, else in the layer's own order.
+  static constexpr double hopeless = 4;
+  explicit Tuner(Net& net, std::size_t most_candidates = std::numeric_limits<std::size_t>::max());
+
+  /// How many trials try every candidate.
+  std::size_t trials() const;
+  /// Makes the net use the candidates of trial `index` and runs `work`, which should be forward and backward.
+  void run(std::size_t index, const std::function<void()>& work);
+
+  /// A candidate of a layer, in the order in which they are tried.
+  struct Row {
+    std::string layer;
+    PlanOption option;
+    std::string skipped;  ///< why it was not tried; empty: it was
+    double seconds = 0;   ///< the least that was measured; 0: not tried
+    bool chosen = false;
+  };
+  /// All candidates of all layers, with what is known so far.
+  std::vector<Row> rows() const;
+  /// The fastest of those tried, of every layer and direction.
+  PlanBook best() const;
+  void add_to(TuningTable& table) const;
+
+ private:
+  /// A layer's direction and its candidates.
+  struct Choice {
+    std::string layer, direction;
+    std::vector<PlanOption> tried, left;
+    std::vector<std::string> why_left;
+  };
+  /// What is done how: layers with equal work share times.
+  static std::string work_of(const PlanOption& option);
+  const PlanOption& fastest(const Choice& choice) const;
+  double seconds_of(const PlanOption& option) const;
+
+  Net& net_;
+  std::vector<Choice> choices_;
+  std::map<std::string, double> seconds_;  ///< by work and candidate
+};
+
+}  // namespace cortado

@@ -1,0 +1,46 @@
+#pragma once
+#include <map>
+#include <string>
+
+#include "core/net/net.h"
+
+namespace caffe {
+class CortadoTuning;
+}
+
+namespace cortado {
+
+/// Which candidate was the fastest at which work: what `cortado tune` finds out and later runs use. An entry holds for
+/// one backend, machine, build, direction, type and shape (with its batch).
+class TuningTable {
+ public:
+  /// `machine` and `build` are those of this process: entries of others are kept and not used.
+  TuningTable(const MachineSpec& machine, const std::string& build);
+
+  /// Adds the entries of a tuning file, which win over those that are there. Throws FileError, and ConfigError naming
+  /// the line, or the version of a file that a newer Cortado wrote.
+  void read(const std::string& file);
+  /// Writes all entries, ordered, beside the file and renames it.
+  void write(const std::string& file) const;
+
+  void set(const PlanOption& option, double seconds);
+  /// What the table says for the net's layers, as far as they can do it.
+  PlanBook plans_for(const Net& net) const;
+  bool empty() const { return entries_.empty(); }
+
+ private:
+  struct Key {
+    std::string backend, machine, build, direction, type, shape;
+    bool operator<(const Key& other) const;
+  };
+  struct Choice {
+    std::string candidate;
+    double seconds;
+  };
+  Key key_of(const PlanOption& option) const;
+
+  std::string backend_, machine_, build_;
+  std::map<Key, Choice> entries_;
+};
+
+}  // namespace cortado
