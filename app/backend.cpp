@@ -9,6 +9,12 @@
 #include "backends/kokkos/processor.h"
 #include "programs/kokkos_all_programs.h"
 #endif
+#ifdef CORTADO_WITH_ATHREAD
+#include "backends/sunway/athread/processor.h"
+namespace cortado::sunway {
+Programs all_programs();  // generated
+}
+#endif
 #ifdef CORTADO_WITH_SUNWAY
 #include "backends/sunway/sim/processor.h"
 #include "programs/sunway_all_programs.h"
@@ -27,7 +33,9 @@ std::unique_ptr<Processor> make_processor(const BackendOptions& wanted) {
   if (wanted.timing_only || !wanted.profile.empty())
     throw ConfigError("command line", "--timing-only and --profile are the simulator's",
                       "use a build of the preset sunway-sim");
-#ifdef CORTADO_WITH_KOKKOS
+#if defined(CORTADO_WITH_ATHREAD)
+  return sunway::athread::make_processor(wanted.core_groups, sunway::all_programs());
+#elif defined(CORTADO_WITH_KOKKOS)
   kokkos::Options options;
   options.core_groups = wanted.core_groups;
   if (std::getenv("OMP_NUM_THREADS") == nullptr) options.threads = wanted.cpus;

@@ -1,19 +1,10 @@
 #pragma once
 #include <optional>
 
+#include "backends/sunway/launch_data.h"
 #include "backends/sunway/transfers.h"
 
 namespace cortado::sunway {
-
-/// A launch as its CPEs see it; lies in memory.
-struct Launch {
-  const void* program = nullptr;
-  /// What `fail` was called with first: [0] whether, [1] code, [2] index; one triple per CPE.
-  i64* failures = nullptr;
-};
-
-/// Buffers that a plan may book, and slots of each.
-constexpr int max_buffers = 16, max_slots = 4;
 
 /// The context of core/machine/program.h on a Sunway cluster: lines and tiles live in the scratchpad and travel by DMA,
 /// a fetch is waited for when its work begins, operands are shared by register communication. A CPE has one lane; its
@@ -128,7 +119,7 @@ class Context {
   }
   template <class T, class Op, class F>
   T fold(i64 n, T init, Op op, F f) {
-    static const port_operations combine = {0, 0, 1, 0};
+    [[maybe_unused]] static const port_operations combine = {0, 0, 1, 0};
     loop(n, [&](i64 i) { init = op(init, static_cast<T>(f(i))); });
     port_count(n, sizeof(T), &combine);
     return init;
@@ -180,7 +171,7 @@ class Context {
   }
   template <class T>
   Acc<T> acc(Buf buf, TileShape shape) {
-    static const port_operations clearing = {0, 1, 0, 0};
+    [[maybe_unused]] static const port_operations clearing = {0, 1, 0, 0};
     const Place<T> place = take<T>(buf, "acc");
     const i64 n = shape.m * shape.n();
     if (!port_timing_only())
@@ -322,7 +313,8 @@ class Context {
   /// Makes the copy that is multiplied, once.
   template <class T>
   static void prepare(Staged<T>& o) {
-    static const port_operations widen = {1, 1, 1, 0}, shuffle = {1, 1, 3, 0};  // four vectors turn by eight shuffles
+    [[maybe_unused]] static const port_operations widen = {1, 1, 1, 0},
+                                                  shuffle = {1, 1, 3, 0};  // four vectors turn by eight shuffles
     if (o.copy == nullptr || o.copied) return;
     o.copied = true;
     port_count(o.elements, 4, o.rows > 0 ? &shuffle : &widen);

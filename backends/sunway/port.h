@@ -22,8 +22,13 @@ int port_core_group(void); /* of this process's processor, 0 to 3 */
 /* ---- scratchpad (LDM) */
 
 /* The scratchpad that a launch may use, of PORT_SCRATCH_BYTES, aligned to 128. What is left of the LDM (64 KB on
- * SW26010) holds the stack, the transfer counters and PORT_BOUNCE_BYTES for the context's own use. */
+ * SW26010, 256 KB on SW26010-Pro) holds the stack, the transfer counters, receive buffers where sharing needs them, and
+ * PORT_BOUNCE_BYTES for the context's own use. */
+#ifdef CORTADO_SUNWAY_PRO
+enum { port_scratch_bytes = 72 * 1024, port_bounce_bytes = 4 * 1024 };
+#else
 enum { port_scratch_bytes = 56 * 1024, port_bounce_bytes = 4 * 1024 };
+#endif
 void* port_scratch(void);
 void* port_bounce(void);
 

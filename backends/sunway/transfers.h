@@ -106,7 +106,7 @@ Inside inside_of(const Box<T>& box) {
 /// boxes whose neighbours in memory are their rows). Zero outside the array.
 template <class T>
 void get_box(T* ldm, const Box<T>& box, bool columns_first, Pending& pending) {
-  static const port_operations clearing = {0, 1, 0, 0};
+  [[maybe_unused]] static const port_operations clearing = {0, 1, 0, 0};
   const Inside in = inside_of(box);
   if (!in.whole) {
     if (!port_timing_only())

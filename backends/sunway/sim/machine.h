@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "backends/sunway/costs.h"
 #include "backends/sunway/port.h"
-#include "backends/sunway/sim/costs.h"
 #include "core/base/types.h"
 
 namespace cortado::sunway::sim {

@@ -17,27 +17,12 @@
 namespace cortado::sunway::sim {
 namespace {
 
-constexpr i64 most_program_bytes = 4096, failure_words = 3;
+constexpr i64 failure_words = 3;
 
 MachineSpec spec_of(const Options& options, const Costs& costs) {
-  MachineSpec spec;
-  spec.name = "sw26010";
+  MachineSpec spec = machine_spec(costs);
   spec.description = "SW26010, simulated";
   spec.core_groups = options.core_groups > 0 ? options.core_groups : 4;
-  spec.cpes = port_cpes;
-  spec.mesh_rows = port_mesh_rows;
-  spec.mesh_cols = port_mesh_cols;
-  spec.scratch_bytes = port_scratch_bytes;
-  spec.lines_in_scratch = true;
-  spec.simd_bytes = 16;  // 256-bit registers hold four floats, each as a double
-  spec.clock_hz = costs.hz;
-  spec.peak_flops = 742.4e9;
-  spec.bandwidth = costs.bandwidth;
-  spec.transfers = costs.transfers;
-  spec.launch_seconds = costs.spawn / costs.hz;
-  spec.transfer_latency = costs.transfer_latency / costs.hz;
-  spec.multiply = {costs.block_rows,         costs.block_vectors, costs.vector_lanes,
-                   costs.arithmetic_latency, costs.loop_start,    true};
   spec.timing_only = options.timing_only;
   return spec;
 }
@@ -125,20 +110,6 @@ class Group : public CoreGroup {
     } catch (...) {
       if (!failure_) failure_ = std::current_exception();
     }
-  }
-
-  void check_plan(const char* label, const Plan& plan) const {
-    const std::string where = std::string("program ") + label;
-    if (plan.scratch_bytes > port_scratch_bytes)
-      throw PlanError(where, "needs " + std::to_string(plan.scratch_bytes) + " bytes of scratchpad, a CPE has " +
-                                 std::to_string(int{port_scratch_bytes}));
-    if (plan.bookings.size() > max_buffers)
-      throw PlanError(where, "books " + std::to_string(plan.bookings.size()) + " buffers, the most are " +
-                                 std::to_string(max_buffers));
-    for (const auto& booking : plan.bookings)
-      if (booking.place.slots < 1 || booking.place.slots > max_slots)
-        throw PlanError(where, "books " + std::to_string(booking.place.slots) + " slots for '" + booking.name +
-                                   "', the most are " + std::to_string(max_slots));
   }
 
   void start(const Entry& entry, const char* label, const void* program) {

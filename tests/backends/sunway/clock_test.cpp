@@ -8,7 +8,7 @@
 namespace cortado::test {
 namespace {
 
-using sunway::sim::Costs;
+using sunway::Costs;
 
 /// All CPEs bring `times` transfers of one block each, two on their way at a time; bytes per second of the core group.
 double measured_bandwidth(int block, int times) {

@@ -23,11 +23,11 @@ class Cluster {
     owned_.emplace_back(p, [this](float* q) { memory_.release(q); });
     return p;
   }
-  const sunway::sim::Costs& costs() const { return costs_; }
+  const sunway::Costs& costs() const { return costs_; }
   const sunway::sim::LaunchProfile& profile() const { return machine_.profile(); }
 
  private:
-  const sunway::sim::Costs costs_;
+  const sunway::Costs costs_;
   sunway::sim::Memory memory_;
   sunway::sim::Machine machine_;
   std::vector<std::shared_ptr<float>> owned_;

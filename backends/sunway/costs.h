@@ -1,7 +1,7 @@
 #pragma once
 #include "core/machine/machine_spec.h"
 
-namespace cortado::sunway::sim {
+namespace cortado::sunway {
 
 /// What things cost on an SW26010 core group, in cycles of 1.45 GHz. docs/sunway-model.md says where each number comes
 /// from and how it was checked.
@@ -35,4 +35,7 @@ struct Costs {
   double barrier = 60;
 };
 
-}  // namespace cortado::sunway::sim
+/// The core group that these costs describe, for planners.
+MachineSpec machine_spec(const Costs& costs);
+
+}  // namespace cortado::sunway
