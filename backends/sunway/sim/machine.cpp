@@ -50,7 +50,8 @@ bool meet_in_ldm(const Flight& a, const Flight& b) { return a.ldm < b.ldm + b.by
 }  // namespace
 
 void* Memory::allocate(std::size_t bytes) {
-  char* const raw = static_cast<char*>(std::malloc(bytes + alignment));
+  // Zeros, so that a run that only keeps time finds no garbage where it looks at results.
+  char* const raw = static_cast<char*>(std::calloc(bytes + alignment, 1));
   if (raw == nullptr)
     throw Error("sunway-sim", "no memory for " + std::to_string(bytes) + " bytes", "use a smaller batch");
   char* const p = aligned(raw);
