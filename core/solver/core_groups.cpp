@@ -41,7 +41,8 @@ class GroupReplicas : public Replicas {
   std::string from_root(const std::string& text) const override {
     std::string own = text;
     if (index_ == 0) own = table_.processes.from_root(text);
-    return at_root(own, [&](const std::string& roots) { own = roots; }), own;
+    at_root(own, [&](const std::string& roots) { own = roots; });
+    return own;
   }
   void from_root(float* values, i64 count) const override {
     if (index_ == 0) table_.processes.from_root(values, count);

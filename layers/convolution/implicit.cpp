@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <numeric>
 
 #include "core/base/error.h"
 #include "layers/convolution/candidates.h"
@@ -8,7 +9,8 @@ namespace cortado {
 namespace {
 
 /// swCaffe's implicit plan (section IV-B2), blocking on width, rows and both kinds of channels. The input gradient runs
-/// as a forward convolution of the output gradient with turned weights, which is one only at stride 1.
+/// as forward convolutions of the output gradient with turned weights: one at stride 1; at stride s one for every s-th
+/// row and column of inputs, which meet the same part of the kernel.
 class ImplicitConvolution : public ConvolutionCandidate {
  public:
   std::string name() const override { return "implicit"; }
@@ -18,15 +20,52 @@ class ImplicitConvolution : public ConvolutionCandidate {
            const ConvolutionArguments& arguments, float* workspace) const override;
 };
 
-/// The convolution whose forward is this one's input gradient at stride 1.
-ConvolutionShape turned(const ConvolutionShape& s) {
-  ConvolutionShape t = s;
-  std::swap(t.ic, t.oc);
-  std::swap(t.ih, t.oh);
-  std::swap(t.iw, t.ow);
-  t.ph = s.dh * (s.kh - 1) - s.ph;
-  t.pw = s.dw * (s.kw - 1) - s.pw;
-  return t;
+/// Along one axis, the inputs first, first + stride, ...: their kernel positions, and the convolution of the output
+/// gradient that they are.
+struct AxisPart {
+  KernelPart kernel;
+  i64 outputs, pad, dilation;
+};
+
+AxisPart part_of(i64 first, i64 inputs, i64 kernel, i64 stride, i64 pad, i64 dilation) {
+  // Kernel position a meets input i at output (i + pad - a dilation) / stride, if that divides.
+  const i64 common = std::gcd(dilation, stride), step = stride / common,
+            outputs = (inputs - first + stride - 1) / stride;
+  i64 lowest = 0;
+  while (lowest < step && (first + pad - lowest * dilation) % stride != 0) ++lowest;
+  if (lowest == step || lowest >= kernel || outputs <= 0) return {{0, 1, 0}, outputs, 0, 1};
+  const i64 count = (kernel - lowest + step - 1) / step, of_lowest = (first + pad - lowest * dilation) / stride;
+  return {{lowest + (count - 1) * step, step, count},
+          outputs,
+          (count - 1) * (dilation / common) - of_lowest,
+          dilation / common};
+}
+
+/// One of the convolutions that an input gradient is.
+struct GradientPart {
+  AxisPart y, x;
+  i64 first;  ///< its first input's place in a channel
+  bool empty() const { return y.kernel.count == 0 || x.kernel.count == 0; }
+
+  ConvolutionShape shape(const ConvolutionShape& s) const {
+    ConvolutionShape t = s;
+    std::swap(t.ic, t.oc);
+    t.ih = s.oh, t.iw = s.ow, t.oh = y.outputs, t.ow = x.outputs;
+    t.kh = y.kernel.count, t.kw = x.kernel.count;
+    t.sh = t.sw = 1;
+    t.ph = y.pad, t.pw = x.pad;
+    t.dh = y.dilation, t.dw = x.dilation;
+    return t;
+  }
+};
+
+std::vector<GradientPart> gradient_parts(const ConvolutionShape& s) {
+  std::vector<GradientPart> parts;
+  for (i64 row = 0; row < std::min(s.sh, s.ih); ++row)
+    for (i64 col = 0; col < std::min(s.sw, s.iw); ++col)
+      parts.push_back(
+          {part_of(row, s.ih, s.kh, s.sh, s.ph, s.dh), part_of(col, s.iw, s.kw, s.sw, s.pw, s.dw), row * s.iw + col});
+  return parts;
 }
 
 void book(ImplicitForward& p, PlanBuilder& builder, const ImplicitTiles& t) {
@@ -65,6 +104,7 @@ ImplicitTiles largest_tiles(const ConvolutionShape& s) {
 ImplicitForward forward_program(const MachineSpec& spec, const ConvolutionShape& s) {
   ImplicitForward p{};
   p.s = sizes_of(s, s.mb);
+  p.y_plane = s.oh * s.ow, p.y_row = s.ow, p.y_col = 1;
   p.depth = Depth::two;
   p.tile = choose_tiles(spec, p, largest_tiles(s));
   return p;
@@ -94,29 +134,45 @@ void launch(CoreGroup& group, Program& program) {
   group.launch(program, builder.plan(0));
 }
 
-void run_forward(CoreGroup& group, const ConvolutionShape& s, const float* x, const float* w, float* y) {
-  ImplicitForward p = forward_program(group.spec(), s);
-  p.x = x;
-  p.w = w;
-  p.y = y;
-  launch(group, p);
-}
-
-TurnWeights turn_program(const ConvolutionShape& s, PlanBuilder& book) {
-  TurnWeights p{nullptr, nullptr, s.g, s.group_oc(), s.group_ic(), s.kh * s.kw, {}, {}};
+TurnWeights turn_program(const ConvolutionShape& s, const GradientPart& part, PlanBuilder& book) {
+  TurnWeights p{nullptr,       nullptr, s.g, s.group_oc(), s.group_ic(), s.kw, s.kh * s.kw, part.y.kernel,
+                part.x.kernel, {},      {}};
   p.from_buf = book.line("kernels", p.group_oc * p.taps * 4, Depth::two);
-  p.to_buf = book.line("turned kernels", p.group_oc * p.taps * 4, 1);
+  p.to_buf = book.line("turned kernels", p.group_oc * p.y.count * p.x.count * 4, 1);
   return p;
 }
 
 std::string refuse_input_gradient(const MachineSpec& spec, const ConvolutionShape& s) {
-  if (s.sh != 1 || s.sw != 1)
-    return "at stride " + std::to_string(s.sh) + " x " + std::to_string(s.sw) +
-           " the input gradient is not a convolution of the output gradient";
-  PlanBuilder book(spec);
-  turn_program(s, book);
-  if (!book.fits()) return "turning the kernels of one input channel " + book.reason();
-  return refuse_tiles(spec, forward_program(spec, turned(s)));
+  for (const auto& part : gradient_parts(s)) {
+    if (part.empty()) continue;
+    PlanBuilder book(spec);
+    turn_program(s, part, book);
+    if (!book.fits()) return "turning the kernels of one input channel " + book.reason();
+    const std::string reason = refuse_tiles(spec, forward_program(spec, part.shape(s)));
+    if (!reason.empty()) return reason;
+  }
+  return "";
+}
+
+/// Inputs that no kernel position meets, at strides beyond the kernel, get zeros.
+void run_input_gradient(CoreGroup& group, const ConvolutionShape& s, const ConvolutionArguments& arg, float* weights) {
+  const auto parts = gradient_parts(s);
+  if (std::any_of(parts.begin(), parts.end(), [](const auto& part) { return part.empty(); }))
+    group.zero(arg.out, static_cast<std::size_t>(s.mb * s.src_image()) * sizeof(float));
+  for (const auto& part : parts) {
+    if (part.empty()) continue;
+    PlanBuilder book(group.spec());
+    TurnWeights turn = turn_program(s, part, book);
+    turn.w = arg.w;
+    turn.to = weights;
+    group.launch(turn, book.plan(turn.g * turn.group_ic));
+    ImplicitForward p = forward_program(group.spec(), part.shape(s));
+    p.x = arg.dy;
+    p.w = weights;
+    p.y = arg.out + part.first;
+    p.y_plane = s.ih * s.iw, p.y_row = s.sh * s.iw, p.y_col = s.sw;
+    launch(group, p);
+  }
 }
 
 std::string ImplicitConvolution::refuse(CoreGroup& group, const ConvolutionShape& shape,
@@ -136,8 +192,7 @@ i64 ImplicitConvolution::workspace(CoreGroup&, const ConvolutionShape& s, Convol
 
 void ImplicitConvolution::run(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction,
                               const ConvolutionArguments& arguments, float* workspace) const {
-  if (direction == ConvolutionDirection::forward)
-    return run_forward(group, shape, arguments.x, arguments.w, arguments.out);
+  if (direction == ConvolutionDirection::input_gradient) return run_input_gradient(group, shape, arguments, workspace);
   if (direction == ConvolutionDirection::weight_gradient) {
     ImplicitWeightGradient p = weight_gradient_program(group.spec(), shape);
     p.x = arguments.x;
@@ -145,12 +200,11 @@ void ImplicitConvolution::run(CoreGroup& group, const ConvolutionShape& shape, C
     p.dw = arguments.out;
     return launch(group, p);
   }
-  PlanBuilder book(group.spec());
-  TurnWeights turn = turn_program(shape, book);
-  turn.w = arguments.w;
-  turn.to = workspace;
-  group.launch(turn, book.plan(turn.g * turn.group_ic));
-  run_forward(group, turned(shape), arguments.dy, workspace, arguments.out);
+  ImplicitForward p = forward_program(group.spec(), shape);
+  p.x = arguments.x;
+  p.w = arguments.w;
+  p.y = arguments.out;
+  launch(group, p);
 }
 
 }  // namespace

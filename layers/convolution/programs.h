@@ -163,6 +163,7 @@ struct ImplicitForward {
   ConvolutionSizes s;
   const float *x, *w;
   float* y;
+  i64 y_plane, y_row, y_col;  ///< how far apart in y channels, rows and columns are
   ImplicitTiles tile;
   Buf x_buf, w_buf, acc_buf;
   Depth depth;
@@ -254,12 +255,13 @@ struct ImplicitForward {
   CORTADO_FN OutBox<float> destination(const Place& at) const {
     OutBox<float> box;
     const i64 oc0 = at.group * s.group_oc() + at.oc;
-    box.base = y + ((at.image * s.oc + oc0) * s.oh + at.row) * s.ow + at.col;
+    box.base = y + (at.image * s.oc + oc0) * y_plane + at.row * y_row + at.col * y_col;
     box.rows = s.group_oc() - at.oc;
     box.limit1 = s.oh - at.row;
     box.limit0 = s.ow - at.col;
-    box.pitch_m = s.oh * s.ow;
-    box.pitch1 = s.ow;
+    box.pitch_m = y_plane;
+    box.pitch1 = y_row;
+    box.pitch0 = y_col;
     box.reads_old = false;
     return box;
   }
@@ -372,14 +374,20 @@ struct ImplicitWeightGradient {
   }
 };
 
-/// Weights for the input gradient at stride 1, which is a forward convolution with input and output channels exchanged
-/// and the kernel turned by 180 degrees: to(g, i, o, a, b) = w(g, o, i, kh-1-a, kw-1-b). A line is one (g, i): the
-/// kernels of all its output channels.
+/// Kernel positions along one axis that meet the same inputs: `count` of them, `step` apart, from `last` downwards.
+struct KernelPart {
+  i64 last, step, count;
+};
+
+/// Weights for the input gradient, which is a forward convolution with input and output channels exchanged and the
+/// kernel turned by 180 degrees (at a stride, a part of the kernel): to(g, i, o, a, b) = w(g, o, i, y.last - a y.step,
+/// x.last - b x.step). A line is one (g, i): the kernels of all its output channels.
 struct TurnWeights {
   static constexpr const char* label = "turn_weights";
   const float* w;
   float* to;
-  i64 g, group_oc, group_ic, taps;
+  i64 g, group_oc, group_ic, kw, taps;
+  KernelPart y, x;
   Buf from_buf, to_buf;
 
   template <class C>
@@ -392,9 +400,11 @@ struct TurnWeights {
           return c.get2d(p.from_buf, p.w + group * p.group_oc * pitch + i * p.taps, p.group_oc, p.taps, pitch);
         },
         [&](i64 line, auto& kernels) {
-          const i64 taps = p.taps;
-          auto q = c.out2d(p.to_buf, p.to + line * p.group_oc * taps, p.group_oc, taps, taps);
-          c.each2d(p.group_oc, taps, [&](i64 o, i64 t) { q.set(o, t, kernels(o, taps - 1 - t)); });
+          const i64 own = p.y.count * p.x.count;
+          auto q = c.out2d(p.to_buf, p.to + line * p.group_oc * own, p.group_oc, own, own);
+          c.each2d(p.group_oc, own, [&](i64 o, i64 t) {
+            q.set(o, t, kernels(o, (p.y.last - t / p.x.count * p.y.step) * p.kw + p.x.last - t % p.x.count * p.x.step));
+          });
           c.put(q);
         });
   }
