@@ -28,6 +28,7 @@ struct Costs {
   double loop_start = 20;  ///< of a lane loop, or of a block of sums: prologue and pipeline drain
   double line_start = 20;  ///< of an operation on data: addresses and calls
   double load_latency = 4;
+  double unaligned_load = 3;              ///< of a vector across a 32-byte boundary: two loads and a merge
   int block_rows = 4, block_vectors = 4;  ///< sums held in registers by the multiply
 
   // Launches.

@@ -7,6 +7,8 @@ namespace {
 i64 ceil_div(i64 n, i64 by) { return (n + by - 1) / by; }
 }  // namespace
 
+bool is_modelled(const MachineSpec& spec) { return spec.lines_in_scratch && spec.clock_hz > 0; }
+
 double transfer_seconds(const MachineSpec& spec, double count, double bytes) {
   const auto& table = spec.transfers;
   if (table.empty()) return count * bytes / spec.bandwidth;

@@ -8,6 +8,9 @@ namespace cortado {
 /// sizes by. It knows rates and start-ups, not who waits for whom; docs/sunway-model.md says how far it is from the
 /// simulator.
 
+/// Whether the spec says what the model needs.
+bool is_modelled(const MachineSpec& spec);
+
 /// Seconds that `count` transfers of `bytes` contiguous bytes each occupy a core group's memory.
 double transfer_seconds(const MachineSpec& spec, double count, double bytes);
 

@@ -152,6 +152,7 @@ struct Col2im {
 /// Tile sizes of the implicit plans, for one CPE: output and input channels, rows and columns of pixels.
 struct ImplicitTiles {
   i64 oc, ic, rows, cols;
+  int sums = 1;  ///< slots: with two, a block starts while the one before is put
 };
 
 /// Implicit GEMM, forward (swCaffe IV-B2): no columns in memory; a tile of input pixels with its halo is staged (zero

@@ -71,9 +71,6 @@ double staged_seconds(const MachineSpec& spec, const Gemm<T>& g, const Tiles& t)
   return static_cast<double>(blocks) * (slab + end) + transfers;
 }
 
-/// Whether the analytic model knows the machine.
-bool is_modelled(const MachineSpec& spec) { return spec.lines_in_scratch && spec.clock_hz > 0; }
-
 /// The cheapest tiles that fit the scratchpad.
 template <class T>
 Tiles choose_tiles(const MachineSpec& spec, const Gemm<T>& g, bool widens) {

@@ -71,7 +71,13 @@ double multiply_cycles(const Costs& c, const port_product& p, bool single_precis
   const bool owns_vector = along_m ? owns_a : owns_b;
   const bool convert_a = single_precision && owns_a && p.a_widened == 0,
              convert_b = single_precision && owns_b && p.b_widened == 0;
-  const double gather = along_n || along_m || !owns_vector ? 1 : 2.0 * c.vector_lanes - 1;
+  const auto whole_vectors = [&](std::initializer_list<int> strides) {
+    return std::all_of(strides.begin(), strides.end(), [&](int stride) { return stride % c.vector_lanes == 0; });
+  };
+  const bool aligned =
+      along_n ? whole_vectors({p.b_k, p.b_n2, p.b_n1, p.b1, p.b0}) : whole_vectors({p.a_k, p.a1, p.a0});
+  const double load = !along_n && !along_m ? 2.0 * c.vector_lanes - 1 : aligned ? 1 : c.unaligned_load;
+  const double gather = owns_vector ? load : 1;  // what comes by messages lies in a register
   double cycles = 0;
   for (i64 v = 0; v < vectors; v += c.block_vectors) {
     const int wide = static_cast<int>(std::min<i64>(c.block_vectors, vectors - v));

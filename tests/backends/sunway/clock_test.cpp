@@ -78,6 +78,11 @@ TEST(SunwayClock, ASharedMultiplyRunsAtThePaceOfItsPipelines) {
   EXPECT_NEAR(sunway::sim::multiply_cycles(costs, p, true, true, true) / ideal, 24.0 / 16, 0.06);
   p.a_widened = p.b_widened = 1;
   EXPECT_NEAR(sunway::sim::multiply_cycles(costs, p, true, true, true) / ideal, 1.0, 0.06);
+  p.b0 = 1, p.count0 = 3;  // taps shift the vectors by single elements: three cycles a load, as many as multiply-adds
+  EXPECT_NEAR(sunway::sim::multiply_cycles(costs, p, false, false, true) / (3 * ideal), 1.0, 0.03);
+  p.n0 = 8;  // blocks of two vectors multiply in 8 cycles and load in 10
+  EXPECT_NEAR(sunway::sim::multiply_cycles(costs, p, false, false, true) / (3 * ideal / 8), 10.0 / 8, 0.03);
+  p.b0 = 0, p.count0 = 1, p.n0 = 64;
   p.b_n0 = 2, p.a_m = 1, p.a_k = 64;  // vectors along m instead
   EXPECT_NEAR(sunway::sim::multiply_cycles(costs, p, false, true, true) / ideal, 1.0, 0.06);
   p.a_m = 64, p.a_k = 1;  // neither side has neighbours: the owner loads and inserts element by element
