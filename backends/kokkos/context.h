@@ -185,27 +185,17 @@ class Context {
 
   template <class T, class F>
   CORTADO_FN void store(const Acc<T>& acc, const OutBox<T>& box, F f) {
-    const TileShape& s = acc.shape;
-    const i64 rows = smaller(s.m, box.rows), n2 = smaller(s.n2, box.limit2), n1 = smaller(s.n1, box.limit1);
-    if (rows <= 0 || n2 <= 0 || n1 <= 0) return;
-    team_.each2d(rows * n2 * n1, smaller(s.n0, box.limit0), [&](i64 r, i64 i0) {
-      const i64 m = r / (n2 * n1), i2 = r / n1 % n2, i1 = r % n1;
-      T& y = box.base[m * box.pitch_m + i2 * box.pitch2 + i1 * box.pitch1 + i0 * box.pitch0];
-      y = f(acc.p[((m * s.n2 + i2) * s.n1 + i1) * s.n0 + i0], y, m);
-    });
+    team_.store(acc, box, f);
   }
 
  private:
-  CORTADO_FN static i64 smaller(i64 a, i64 b) { return a < b ? a : b; }
   /// First of the items 0..n-1 that worker `w` takes: contiguous shares, so that neighbours in memory meet in one
   /// cache.
   CORTADO_FN i64 first_of(i64 w, i64 n) const { return n * w / workers(); }
 
   template <class T>
   CORTADO_FN const T* stage(Buf buf, const Box<T>& box) {
-    T* const to = place<T>(buf);
-    team_.stage(to, box);
-    return to;
+    return team_.stage(place<T>(buf), box);
   }
 
   /// The next slot of a booking.

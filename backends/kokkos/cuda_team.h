@@ -95,8 +95,14 @@ class CudaTeam {
   CORTADO_FN void fail(int code, i64 index) const { grant_.failure->remember(code, index, grant_.label); }
 
   template <class T>
-  CORTADO_FN void stage(T* to, const Box<T>& box) const {
+  CORTADO_FN const T* stage(T* to, const Box<T>& box) const {
     each(box.count(), [&](i64 i) { to[i] = box_element(box, i); });
+    return to;
+  }
+
+  template <class T, class F>
+  CORTADO_FN void store(const Acc<T>& acc, const OutBox<T>& box, const F& f) const {
+    store_by_lanes(*this, acc, box, f);
   }
 
   template <class T>

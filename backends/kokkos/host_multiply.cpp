@@ -5,19 +5,16 @@
 #include <cstring>
 #include <utility>
 
+#include "backends/kokkos/host_vector.h"
+
 namespace cortado::kokkos {
 namespace {
 
-// A block of the accumulator that stays in registers: `max_rows` x `max_vectors`, leaving registers for the vectors
-// of B and one broadcast element of A.
-#if defined(__AVX512F__)
-constexpr int lanes = 16, max_rows = 8, max_vectors = 3;
-#elif defined(__AVX__)
-constexpr int lanes = 8, max_rows = 4, max_vectors = 3;
-#else
-constexpr int lanes = 4, max_rows = 4, max_vectors = 3;
-#endif
-typedef float Vector __attribute__((vector_size(4 * lanes)));
+constexpr int lanes = vector_lanes, registers = vector_registers;
+
+// A block of the accumulator, rows x vectors, stays in registers, beside the vectors of B and one element of A.
+constexpr int max_vectors = registers == 32 ? 4 : 3, max_rows = registers / 2 - 1;
+constexpr int rows_beside(int vectors) { return std::min((registers - 1 - vectors) / vectors, max_rows); }
 
 /// One vector of the accumulator's columns: where B has it, which column it starts at, how many lanes count.
 struct Columns {
@@ -38,46 +35,45 @@ struct Job {
   Taps taps;
 };
 
-Vector load(const float* p) {
-  Vector v;
-  std::memcpy(&v, p, sizeof v);
-  return v;
-}
-
-// Without the pragmas the compiler keeps the sums in memory.
+// Without the pragmas the compiler keeps the sums in memory. Three rows of A share a pointer: more would need more
+// registers for their strides, fewer for themselves.
 template <int rows, int vectors>
 void multiply_block(const Job& job, i64 row, const Columns* columns) {
   Vector sum[rows][vectors];
   float* const acc = job.acc + row * job.acc_pitch;
-  const float* const a = job.a + row * job.a_view.m_stride;
-#pragma GCC unroll 8
+  const i64 m_stride = job.a_view.m_stride, k_stride = job.a_view.k_stride, b_stride = job.b_k_stride;
+  const float* const a = job.a + job.taps.a + row * m_stride;
+  const float* const b = job.b + job.taps.b;
+#pragma GCC unroll 16
   for (int r = 0; r < rows; ++r)
-#pragma GCC unroll 3
-    for (int v = 0; v < vectors; ++v) sum[r][v] = load(acc + r * job.acc_pitch + columns[v].column);
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; ++v) sum[r][v] = load_vector(acc + r * job.acc_pitch + columns[v].column);
 
-  const i64 m_stride = job.a_view.m_stride, k_stride = job.a_view.k_stride;
+  constexpr int triples = (rows + 2) / 3;
   for (i64 t1 = 0; t1 < job.taps.count1; ++t1)
     for (i64 t0 = 0; t0 < job.taps.count0; ++t0) {
-      const float* pa = a + job.taps.a1 * t1 + job.taps.a0 * t0;
-      const float* pb[vectors];
-      for (int v = 0; v < vectors; ++v) pb[v] = job.b + columns[v].b + job.taps.b1 * t1 + job.taps.b0 * t0;
-      for (i64 k = 0; k < job.k; ++k, pa += k_stride) {
+      const float *pa[triples], *pb[vectors];
+      for (int j = 0; j < triples; ++j) pa[j] = a + 3 * j * m_stride + job.taps.a1 * t1 + job.taps.a0 * t0;
+      for (int v = 0; v < vectors; ++v) pb[v] = b + columns[v].b + job.taps.b1 * t1 + job.taps.b0 * t0;
+      for (i64 k = 0; k < job.k; ++k) {
         Vector line[vectors];
-#pragma GCC unroll 3
+#pragma GCC unroll 4
         for (int v = 0; v < vectors; ++v) {
-          line[v] = load(pb[v]);
-          pb[v] += job.b_k_stride;
+          line[v] = load_vector(pb[v]);
+          pb[v] += b_stride;
         }
-#pragma GCC unroll 8
+#pragma GCC unroll 16
         for (int r = 0; r < rows; ++r)
-#pragma GCC unroll 3
-          for (int v = 0; v < vectors; ++v) sum[r][v] += pa[r * m_stride] * line[v];
+#pragma GCC unroll 4
+          for (int v = 0; v < vectors; ++v) sum[r][v] += pa[r / 3][r % 3 * m_stride] * line[v];
+#pragma GCC unroll 5
+        for (int j = 0; j < triples; ++j) pa[j] += k_stride;
       }
     }
 
-#pragma GCC unroll 8
+#pragma GCC unroll 16
   for (int r = 0; r < rows; ++r)
-#pragma GCC unroll 3
+#pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v)
       std::memcpy(acc + r * job.acc_pitch + columns[v].column, &sum[r][v],
                   sizeof(float) * static_cast<std::size_t>(columns[v].count));
@@ -85,9 +81,17 @@ void multiply_block(const Job& job, i64 row, const Columns* columns) {
 
 using BlockFunction = void (*)(const Job&, i64, const Columns*);
 
+template <int i>
+constexpr BlockFunction block_function() {
+  constexpr int rows = i / max_vectors + 1, vectors = i % max_vectors + 1;
+  if constexpr (rows <= rows_beside(vectors))
+    return &multiply_block<rows, vectors>;
+  else
+    return nullptr;
+}
 template <int... i>
 constexpr std::array<BlockFunction, sizeof...(i)> block_functions(std::integer_sequence<int, i...>) {
-  return {&multiply_block<i / max_vectors + 1, i % max_vectors + 1>...};
+  return {block_function<i>()...};
 }
 constexpr auto functions = block_functions(std::make_integer_sequence<int, max_rows * max_vectors>());
 
@@ -99,9 +103,28 @@ void in_parts(i64 n, i64 most, F f) {
 }
 
 void multiply_rows(const Job& job, i64 m, const Columns* columns, i64 vectors) {
-  in_parts(m, max_rows, [&](i64 row, i64 rows) {
+  in_parts(m, rows_beside(static_cast<int>(vectors)), [&](i64 row, i64 rows) {
     functions[static_cast<std::size_t>((rows - 1) * max_vectors + vectors - 1)](job, row, columns);
   });
+}
+
+/// Cycles of one term of a product of m rows and `vectors` vectors in blocks of at most `width` vectors: two
+/// multiply-adds or two loads a cycle, and no sooner than the sums of the term before are there.
+double cycles_of_term(i64 m, i64 vectors, int width) {
+  double cycles = 0;
+  in_parts(vectors, width, [&](i64, i64 v) {
+    in_parts(m, rows_beside(static_cast<int>(v)), [&](i64, i64 r) {
+      cycles += std::max({4.0, static_cast<double>(r * v) / 2, static_cast<double>(r + v) / 2});
+    });
+  });
+  return cycles;
+}
+
+int best_width(i64 m, i64 vectors) {
+  int best = 1;
+  for (int width = 2; width <= max_vectors; ++width)
+    if (cycles_of_term(m, vectors, width) < cycles_of_term(m, vectors, best)) best = width;
+  return best;
 }
 
 /// Walks over the vectors that the columns of B make; runs along n0 that follow each other without a gap are one.
@@ -146,8 +169,8 @@ void multiply_packed(Job job, i64 m, const Columns* columns, i64 vectors, i64 n0
   job.taps = {};
   for (i64 t = 0; t < whole.taps.count1 * whole.taps.count0; ++t) {
     const i64 t1 = t / whole.taps.count0, t0 = t % whole.taps.count0;
-    const float* const b = whole.b + whole.taps.b1 * t1 + whole.taps.b0 * t0;
-    const float* const a = whole.a + whole.taps.a1 * t1 + whole.taps.a0 * t0;
+    const float* const b = whole.b + whole.taps.b + whole.taps.b1 * t1 + whole.taps.b0 * t0;
+    const float* const a = whole.a + whole.taps.a + whole.taps.a1 * t1 + whole.taps.a0 * t0;
     for (i64 first = 0; first < whole.k; first += packed_terms) {
       job.k = std::min(packed_terms, whole.k - first);
       job.a = a + first * whole.a_view.k_stride;
@@ -166,7 +189,7 @@ void multiply_packed(Job job, i64 m, const Columns* columns, i64 vectors, i64 n0
 void host_multiply(const Acc<float>& acc, const LeftOperand<float>& a, const RightOperand<float>& b, const Taps& taps) {
   const ColumnWalk walk(acc.shape, b.view);
   const Job job{acc.p, acc.shape.n(), a.p, a.view, b.p, b.view.k_stride, acc.shape.k, taps};
-  in_parts(walk.vectors(), max_vectors, [&](i64 first, i64 count) {
+  in_parts(walk.vectors(), best_width(acc.shape.m, walk.vectors()), [&](i64 first, i64 count) {
     Columns columns[max_vectors];
     for (i64 v = 0; v < count; ++v) columns[v] = walk(first + v);
     if (b.view.n0_stride == 1)

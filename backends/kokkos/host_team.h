@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "backends/kokkos/host_multiply.h"
+#include "backends/kokkos/host_vector.h"
 #include "backends/kokkos/space.h"
 #include "backends/kokkos/tiles.h"
 
@@ -72,20 +73,30 @@ class HostTeam {
 
   void fail(int code, i64 index) { grant_.failure->remember(code, index, grant_.label); }
 
+  /// The staged box: in `to`, or where it is if it lies there as it would be staged.
   template <class T>
-  void stage(T* to, const Box<T>& box) {
-    const i64 first = first_inside(box, 3), end = end_inside(box, 3);
+  const T* stage(T* to, const Box<T>& whole) {
+    const Box<T> box = joined(whole);
+    if (lies_staged(box))
+      return box.base + offset(box, 0, 0) + offset(box, 1, 0) + offset(box, 2, 0) + offset(box, 3, 0);
+    T* const staged = to;
+    const i64 plane = box.size[2] * box.size[3];
     for (i64 i0 = 0; i0 < box.size[0]; ++i0)
-      for (i64 i1 = 0; i1 < box.size[1]; ++i1)
-        for (i64 i2 = 0; i2 < box.size[2]; ++i2, to += box.size[3]) {
-          const bool inside = is_inside(box, 0, i0) && is_inside(box, 1, i1) && is_inside(box, 2, i2);
-          if (!inside || first >= end) {
-            std::fill(to, to + box.size[3], T(0));
-            continue;
-          }
-          const T* const from = box.base + offset(box, 0, i0) + offset(box, 1, i1) + offset(box, 2, i2);
-          stage_row(to, from + offset(box, 3, first), first, end, box.size[3], box.step[3] * box.pitch[3]);
-        }
+      for (i64 i1 = 0; i1 < box.size[1]; ++i1, to += plane) {
+        if (!is_inside(box, 0, i0) || !is_inside(box, 1, i1))
+          std::fill(to, to + plane, T(0));
+        else
+          stage_plane(to, box.base + offset(box, 0, i0) + offset(box, 1, i1), box);
+      }
+    return staged;
+  }
+
+  /// y = f(value, old y, m) for what of the accumulator lies in the box.
+  template <class T, class F>
+  void store(const Acc<T>& acc, const OutBox<T>& box, const F& f) {
+    if constexpr (std::is_same_v<T, float>)
+      if (box.pitch_m < box.pitch0 && acc.shape.n2 == 1 && acc.shape.n1 == 1) return store_turned(acc, box, f);
+    store_by_lanes(*this, acc, box, f);
   }
 
   template <class T>
@@ -97,6 +108,77 @@ class HostTeam {
   }
 
  private:
+  /// Rows of pixels that follow each other without a gap are one row.
+  template <class T>
+  static Box<T> joined(Box<T> box) {
+    const bool whole = box.origin[2] == 0 && box.size[2] == box.extent[2] && box.step[1] == 1 && box.step[2] == 1 &&
+                       box.pitch[1] == box.extent[2] * box.pitch[2];
+    if (!whole) return box;
+    box.origin[2] = box.origin[1] * box.extent[2];
+    box.size[2] *= box.size[1];
+    box.extent[2] *= box.extent[1];
+    box.origin[1] = 0, box.size[1] = 1, box.extent[1] = 1;
+    return box;
+  }
+
+  template <class T>
+  static bool lies_staged(const Box<T>& box) {
+    i64 dense = 1;
+    for (int d = 3; d >= 0; --d) {
+      if (box.size[d] > 1 && (box.pitch[d] != dense || box.step[d] != 1)) return false;
+      if (box.origin[d] < 0 || box.origin[d] + box.step[d] * (box.size[d] - 1) >= box.extent[d]) return false;
+      dense *= box.size[d];
+    }
+    return true;
+  }
+
+  template <class T>
+  static void stage_plane(T* to, const T* from, const Box<T>& box) {
+    const i64 first = first_inside(box, 3), end = end_inside(box, 3), pitch = box.size[3];
+    if constexpr (std::is_same_v<T, float>)
+      if (box.pitch[2] == 1 && box.pitch[3] != 1 && box.step[2] == 1) return stage_turned(to, from, box);
+    for (i64 i2 = 0; i2 < box.size[2]; ++i2, to += pitch) {
+      if (!is_inside(box, 2, i2) || first >= end)
+        std::fill(to, to + pitch, T(0));
+      else
+        stage_row(to, from + offset(box, 2, i2) + offset(box, 3, first), first, end, pitch, box.step[3] * box.pitch[3]);
+    }
+  }
+
+  /// A plane whose columns are contiguous in memory.
+  static void stage_turned(float* to, const float* from, const Box<float>& box) {
+    const i64 pitch = box.size[3], row0 = first_inside(box, 2), row1 = std::max(row0, end_inside(box, 2)),
+              col0 = first_inside(box, 3), col1 = std::max(col0, end_inside(box, 3));
+    std::fill(to, to + row0 * pitch, 0.0f);
+    std::fill(to + row1 * pitch, to + box.size[2] * pitch, 0.0f);
+    if (col0 > 0 || col1 < pitch)
+      for (i64 r = row0; r < row1; ++r) {
+        std::fill(to + r * pitch, to + r * pitch + col0, 0.0f);
+        std::fill(to + r * pitch + col1, to + (r + 1) * pitch, 0.0f);
+      }
+    transpose(from + offset(box, 2, row0) + offset(box, 3, col0), box.step[3] * box.pitch[3], col1 - col0, row1 - row0,
+              to + row0 * pitch + col0, pitch);
+  }
+
+  /// A box whose rows of sums are columns in memory: some vectors of sums are turned at a time.
+  template <class F>
+  void store_turned(const Acc<float>& acc, const OutBox<float>& box, const F& f) {
+    constexpr i64 width = vector_lanes, most = 64;
+    const i64 rows = std::min(acc.shape.m, box.rows), n0 = std::min(acc.shape.n0, box.limit0);
+    alignas(64) float turned[width * most];
+    for (i64 m0 = 0; m0 < rows; m0 += most) {
+      const i64 count = std::min(most, rows - m0);
+      for (i64 n = 0; n < n0; n += width) {
+        const i64 lanes = std::min(width, n0 - n);
+        transpose(acc.p + m0 * acc.shape.n0 + n, acc.shape.n0, count, lanes, turned, most);
+        each2d(lanes, count, [&](i64 i, i64 m) {
+          float& y = box.base[(m0 + m) * box.pitch_m + (n + i) * box.pitch0];
+          y = f(turned[i * most + m], y, m0 + m);
+        });
+      }
+    }
+  }
+
   template <class T>
   static i64 offset(const Box<T>& box, int d, i64 i) {
     return (box.origin[d] + box.step[d] * i) * box.pitch[d];

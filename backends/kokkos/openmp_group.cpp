@@ -100,7 +100,8 @@ OpenMPGroup::OpenMPGroup(int index, const MachineSpec& spec, const Space& space,
 OpenMPGroup::~OpenMPGroup() { release(scratch_); }
 
 void* OpenMPGroup::allocate(std::size_t bytes) {
-  const std::size_t whole = std::max(alignment, (bytes + alignment - 1) / alignment * alignment);
+  // Vectors may be read past the end of what is staged, which may be the end of this.
+  const std::size_t whole = (bytes + HostTeam::slack + alignment - 1) / alignment * alignment;
   void* const memory = std::aligned_alloc(alignment, whole);
   if (memory == nullptr)
     throw Error("core group " + std::to_string(index_), "cannot allocate " + std::to_string(bytes) + " bytes",

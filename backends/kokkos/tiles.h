@@ -46,12 +46,26 @@ CORTADO_FN void multiply_by_lanes(Team& team, const Acc<T>& acc, const LeftOpera
     T sum = acc.p[m * s.n() + n];
     for (i64 t1 = 0; t1 < taps.count1; ++t1)
       for (i64 t0 = 0; t0 < taps.count0; ++t0) {
-        const T* const pa = a.p + m * a.view.m_stride + taps.a1 * t1 + taps.a0 * t0;
-        const T* const pb =
-            b.p + n2 * b.view.n2_stride + n1 * b.view.n1_stride + n0 * b.view.n0_stride + taps.b1 * t1 + taps.b0 * t0;
+        const T* const pa = a.p + taps.a + m * a.view.m_stride + taps.a1 * t1 + taps.a0 * t0;
+        const T* const pb = b.p + taps.b + n2 * b.view.n2_stride + n1 * b.view.n1_stride + n0 * b.view.n0_stride +
+                            taps.b1 * t1 + taps.b0 * t0;
         for (i64 k = 0; k < s.k; ++k) sum += pa[k * a.view.k_stride] * pb[k * b.view.k_stride];
       }
     acc.p[m * s.n() + n] = sum;
+  });
+}
+
+/// The store of core/machine/program.h, one element of the accumulator per lane and turn.
+template <class Team, class T, class F>
+CORTADO_FN void store_by_lanes(Team& team, const Acc<T>& acc, const OutBox<T>& box, const F& f) {
+  const auto smaller = [](i64 a, i64 b) { return a < b ? a : b; };
+  const TileShape& s = acc.shape;
+  const i64 rows = smaller(s.m, box.rows), n2 = smaller(s.n2, box.limit2), n1 = smaller(s.n1, box.limit1);
+  if (rows <= 0 || n2 <= 0 || n1 <= 0) return;
+  team.each2d(rows * n2 * n1, smaller(s.n0, box.limit0), [&](i64 r, i64 i0) {
+    const i64 m = r / (n2 * n1), i2 = r / n1 % n2, i1 = r % n1;
+    T& y = box.base[m * box.pitch_m + i2 * box.pitch2 + i1 * box.pitch1 + i0 * box.pitch0];
+    y = f(acc.p[((m * s.n2 + i2) * s.n1 + i1) * s.n0 + i0], y, m);
   });
 }
 

@@ -61,7 +61,7 @@ void check_product(const Cpe& cpe, const Acc<T>& acc, const LeftOperand<T>& a, c
   b.check_live();
   const TileShape& s = acc.shape;
   if (s.k <= 0 || taps.count1 <= 0 || taps.count0 <= 0) return;
-  Reach left, right;
+  Reach left{taps.a, taps.a}, right{taps.b, taps.b};
   left.add(a.view.m_stride, s.m);
   left.add(a.view.k_stride, s.k);
   left.add(taps.a1, taps.count1);
@@ -97,8 +97,9 @@ void multiply(const Acc<T>& acc, const LeftOperand<T>& a, const RightOperand<T>&
     for (i64 t0 = 0; t0 < taps.count0; ++t0)
       for (i64 m = 0; m < s.m; ++m)
         for (i64 k = 0; k < s.k; ++k)
-          add_row(sum + m * s.n(), left[m * a.view.m_stride + k * a.view.k_stride + taps.a1 * t1 + taps.a0 * t0],
-                  right + k * b.view.k_stride + taps.b1 * t1 + taps.b0 * t0, s, b.view);
+          add_row(sum + m * s.n(),
+                  left[taps.a + m * a.view.m_stride + k * a.view.k_stride + taps.a1 * t1 + taps.a0 * t0],
+                  right + taps.b + k * b.view.k_stride + taps.b1 * t1 + taps.b0 * t0, s, b.view);
 }
 
 /// The part of an accumulator inside a box's bounds.

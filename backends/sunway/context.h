@@ -337,6 +337,7 @@ class Context {
     port_product p;
     p.m = narrow(s.m), p.n2 = narrow(s.n2), p.n1 = narrow(s.n1), p.n0 = narrow(s.n0), p.k = narrow(s.k);
     p.count1 = narrow(taps.count1), p.count0 = narrow(taps.count0);
+    p.a_first = narrow(taps.a), p.b_first = narrow(taps.b);
     p.a_m = narrow(a.view.m_stride), p.a_k = narrow(a.view.k_stride), p.a1 = narrow(taps.a1), p.a0 = narrow(taps.a0);
     p.b_k = narrow(b.view.k_stride), p.b_n2 = narrow(b.view.n2_stride), p.b_n1 = narrow(b.view.n1_stride);
     p.b_n0 = narrow(b.view.n0_stride), p.b1 = narrow(taps.b1), p.b0 = narrow(taps.b0);

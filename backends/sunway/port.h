@@ -73,7 +73,7 @@ port_vector port_col_receive(void);
 
 /* One CPE's part of a product with shared operands (swCaffe section IV-A):
  *   sums(m, n2, n1, n0) += sum over taps (t1, t0) and k of
- *       a[m a_m + k a_k + t1 a1 + t0 a0] b[k b_k + n2 b_n2 + n1 b_n1 + n0 b_n0 + t1 b1 + t0 b0]
+ *       a[a_first + m a_m + k a_k + t1 a1 + t0 a0] b[b_first + k b_k + n2 b_n2 + n1 b_n1 + n0 b_n0 + t1 b1 + t0 b0]
  * with sums dense, row-major over (m, n2, n1, n0). With step >= 0 `a` is what CPE (row, step) gives here and `b` what
  * CPE (step, column) gives: those two send theirs along the row and the column, all 64 call with the same sizes. With
  * step -1 the CPE multiplies its own. Operands of single-precision sums are of single precision too, and widened each
@@ -81,8 +81,8 @@ port_vector port_col_receive(void);
 typedef struct {
   int m, n2, n1, n0, k;
   int count1, count0; /* taps */
-  int a_m, a_k, a1, a0;
-  int b_k, b_n2, b_n1, b_n0, b1, b0;
+  int a_first, a_m, a_k, a1, a0;
+  int b_first, b_k, b_n2, b_n1, b_n0, b1, b0;
   int step;
   int a_elements, b_elements; /* of the staged operands, for receive buffers and checks */
   int a_widened, b_widened;   /* whether an operand of single-precision sums is an array of doubles */

@@ -16,37 +16,38 @@ static long product_column(const port_product* p, int n) {
   return (long)(n / (p->n1 * p->n0)) * p->b_n2 + (long)(n / p->n0 % p->n1) * p->b_n1 + (long)(n % p->n0) * p->b_n0;
 }
 
-#define PRODUCT_BLOCKS(T)                                                                                           \
-  static void product_block(T* sums, const void* a, const void* b, const port_product* p, int m, int rows, int n) { \
-    const int columns = p->n2 * p->n1 * p->n0;                                                                      \
-    doublev4 acc[product_rows][product_vectors];                                                                    \
-    for (int i = 0; i < product_rows; ++i)                                                                          \
-      for (int v = 0; v < product_vectors; ++v)                                                                     \
-        for (int l = 0; l < product_lanes; ++l) {                                                                   \
-          const int c = n + v * product_lanes + l;                                                                  \
-          acc[i][v][l] = i < rows && c < columns ? (double)sums[(long)(m + i) * columns + c] : 0.0;                 \
-        }                                                                                                           \
-    for (int t1 = 0; t1 < p->count1; ++t1)                                                                          \
-      for (int t0 = 0; t0 < p->count0; ++t0)                                                                        \
-        for (int k = 0; k < p->k; ++k) {                                                                            \
-          const doublev4 left = four_rows(p, a, m, rows, (long)k * p->a_k + (long)t1 * p->a1 + (long)t0 * p->a0);   \
-          for (int v = 0; v < product_vectors; ++v) {                                                               \
-            const doublev4 right =                                                                                  \
-                four_columns(p, b, n + v * product_lanes, (long)k * p->b_k + (long)t1 * p->b1 + (long)t0 * p->b0);  \
-            for (int i = 0; i < product_rows; ++i) acc[i][v] += right * left[i];                                    \
-          }                                                                                                         \
-        }                                                                                                           \
-    for (int i = 0; i < rows; ++i)                                                                                  \
-      for (int v = 0; v < product_vectors; ++v)                                                                     \
-        for (int l = 0; l < product_lanes; ++l) {                                                                   \
-          const int c = n + v * product_lanes + l;                                                                  \
-          if (c < columns) sums[(long)(m + i) * columns + c] = (T)acc[i][v][l];                                     \
-        }                                                                                                           \
-  }                                                                                                                 \
-  static void product_blocks(T* sums, const void* a, const void* b, const port_product* p) {                        \
-    for (int m = 0; m < p->m; m += product_rows)                                                                    \
-      for (int n = 0; n < p->n2 * p->n1 * p->n0; n += product_vectors * product_lanes)                              \
-        product_block(sums, a, b, p, m, p->m - m < product_rows ? p->m - m : product_rows, n);                      \
+#define PRODUCT_BLOCKS(T)                                                                                             \
+  static void product_block(T* sums, const void* a, const void* b, const port_product* p, int m, int rows, int n) {   \
+    const int columns = p->n2 * p->n1 * p->n0;                                                                        \
+    doublev4 acc[product_rows][product_vectors];                                                                      \
+    for (int i = 0; i < product_rows; ++i)                                                                            \
+      for (int v = 0; v < product_vectors; ++v)                                                                       \
+        for (int l = 0; l < product_lanes; ++l) {                                                                     \
+          const int c = n + v * product_lanes + l;                                                                    \
+          acc[i][v][l] = i < rows && c < columns ? (double)sums[(long)(m + i) * columns + c] : 0.0;                   \
+        }                                                                                                             \
+    for (int t1 = 0; t1 < p->count1; ++t1)                                                                            \
+      for (int t0 = 0; t0 < p->count0; ++t0)                                                                          \
+        for (int k = 0; k < p->k; ++k) {                                                                              \
+          const doublev4 left =                                                                                       \
+              four_rows(p, a, m, rows, p->a_first + (long)k * p->a_k + (long)t1 * p->a1 + (long)t0 * p->a0);          \
+          for (int v = 0; v < product_vectors; ++v) {                                                                 \
+            const doublev4 right = four_columns(p, b, n + v * product_lanes,                                          \
+                                                p->b_first + (long)k * p->b_k + (long)t1 * p->b1 + (long)t0 * p->b0); \
+            for (int i = 0; i < product_rows; ++i) acc[i][v] += right * left[i];                                      \
+          }                                                                                                           \
+        }                                                                                                             \
+    for (int i = 0; i < rows; ++i)                                                                                    \
+      for (int v = 0; v < product_vectors; ++v)                                                                       \
+        for (int l = 0; l < product_lanes; ++l) {                                                                     \
+          const int c = n + v * product_lanes + l;                                                                    \
+          if (c < columns) sums[(long)(m + i) * columns + c] = (T)acc[i][v][l];                                       \
+        }                                                                                                             \
+  }                                                                                                                   \
+  static void product_blocks(T* sums, const void* a, const void* b, const port_product* p) {                          \
+    for (int m = 0; m < p->m; m += product_rows)                                                                      \
+      for (int n = 0; n < p->n2 * p->n1 * p->n0; n += product_vectors * product_lanes)                                \
+        product_block(sums, a, b, p, m, p->m - m < product_rows ? p->m - m : product_rows, n);                        \
   }
 
 #endif

@@ -164,12 +164,13 @@ struct RightView {
   i64 k_stride = 0, n2_stride = 0, n1_stride = 0, n0_stride = 1;
 };
 
-/// count1 x count0 pairs of operands whose products are summed: tap (t1, t0) reads A at a1 t1 + a0 t0 and B at
-/// b1 t1 + b0 t0. The kernel positions of a convolution, or the rows of pixels of a weight gradient; a plain
+/// count1 x count0 pairs of operands whose products are summed: tap (t1, t0) reads A at a + a1 t1 + a0 t0 and B at
+/// b + b1 t1 + b0 t0. The kernel positions of a convolution, or the rows of pixels of a weight gradient; a plain
 /// GEMM has one tap.
 struct Taps {
   i64 count1 = 1, count0 = 1;
   i64 a1 = 0, a0 = 0, b1 = 0, b0 = 0;
+  i64 a = 0, b = 0;
 };
 
 /// Where an accumulator goes: element (m, n2, n1, n0) to base[m pitch_m + n2 pitch2 + n1 pitch1 + n0 pitch0], if

@@ -1,27 +1,11 @@
 #pragma once
 #include "core/machine/math.h"
 #include "core/machine/program.h"
+#include "layers/convolution/convolution_sizes.h"
+#include "layers/convolution/direct_programs.h"
 #include "layers/convolution/published_program.h"
 
 namespace cortado {
-
-/// A convolution as programs need it; see ConvolutionShape. `images` counts those of one launch.
-struct ConvolutionSizes {
-  i64 images, ic, ih, iw, oc, oh, ow, g;
-  i64 kh, kw, sh, sw, ph, pw, dh, dw;
-
-  CORTADO_FN i64 group_ic() const { return ic / g; }
-  CORTADO_FN i64 group_oc() const { return oc / g; }
-  /// Input rows (columns) that `n` neighbouring outputs see.
-  CORTADO_FN i64 rows_under(i64 n) const { return (n - 1) * sh + (kh - 1) * dh + 1; }
-  CORTADO_FN i64 cols_under(i64 n) const { return (n - 1) * sw + (kw - 1) * dw + 1; }
-};
-
-/// Outputs o in [0, outputs) with 0 <= o stride + first < inputs.
-CORTADO_FN inline Range outputs_inside(i64 first, i64 stride, i64 inputs, i64 outputs) {
-  const i64 before = math::max(i64{0}, -first), room = math::max(i64{0}, inputs - first);
-  return {math::min(outputs, (before + stride - 1) / stride), math::min(outputs, (room + stride - 1) / stride)};
-}
 
 /// im2col (swCaffe IV-B1): x (images x ic x ih x iw) to columns (images x (ic kh kw) x (oh ow)). A line is one channel
 /// of one image and `line_rows` rows of its output: the input rows under it come in once, and each kernel position puts
@@ -375,11 +359,6 @@ struct ImplicitWeightGradient {
   }
 };
 
-/// Kernel positions along one axis that meet the same inputs: `count` of them, `step` apart, from `last` downwards.
-struct KernelPart {
-  i64 last, step, count;
-};
-
 /// Weights for the input gradient, which is a forward convolution with input and output channels exchanged and the
 /// kernel turned by 180 degrees (at a stride, a part of the kernel): to(g, i, o, a, b) = w(g, o, i, y.last - a y.step,
 /// x.last - b x.step). A line is one (g, i): the kernels of all its output channels.
@@ -404,7 +383,7 @@ struct TurnWeights {
           const i64 own = p.y.count * p.x.count;
           auto q = c.out2d(p.to_buf, p.to + line * p.group_oc * own, p.group_oc, own, own);
           c.each2d(p.group_oc, own, [&](i64 o, i64 t) {
-            q.set(o, t, kernels(o, (p.y.last - t / p.x.count * p.y.step) * p.kw + p.x.last - t % p.x.count * p.x.step));
+            q.set(o, t, kernels(o, p.y.position(t / p.x.count) * p.kw + p.x.position(t % p.x.count)));
           });
           c.put(q);
         });

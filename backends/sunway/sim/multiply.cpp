@@ -22,8 +22,8 @@ void add_products(T* sums, const A* a, const B* b, const port_product& p) {
     for (int t1 = 0; t1 < p.count1; ++t1)
       for (int t0 = 0; t0 < p.count0; ++t0)
         for (int k = 0; k < p.k; ++k) {
-          const double left = a[m * p.a_m + k * p.a_k + t1 * p.a1 + t0 * p.a0];
-          const B* const right = b + k * p.b_k + t1 * p.b1 + t0 * p.b0;
+          const double left = a[p.a_first + m * p.a_m + k * p.a_k + t1 * p.a1 + t0 * p.a0];
+          const B* const right = b + p.b_first + k * p.b_k + t1 * p.b1 + t0 * p.b0;
           double* y = row.data();
           for (int n2 = 0; n2 < p.n2; ++n2)
             for (int n1 = 0; n1 < p.n1; ++n1, y += p.n0) {
@@ -74,8 +74,8 @@ double multiply_cycles(const Costs& c, const port_product& p, bool single_precis
   const auto whole_vectors = [&](std::initializer_list<int> strides) {
     return std::all_of(strides.begin(), strides.end(), [&](int stride) { return stride % c.vector_lanes == 0; });
   };
-  const bool aligned =
-      along_n ? whole_vectors({p.b_k, p.b_n2, p.b_n1, p.b1, p.b0}) : whole_vectors({p.a_k, p.a1, p.a0});
+  const bool aligned = along_n ? whole_vectors({p.b_first, p.b_k, p.b_n2, p.b_n1, p.b1, p.b0})
+                               : whole_vectors({p.a_first, p.a_k, p.a1, p.a0});
   const double load = !along_n && !along_m ? 2.0 * c.vector_lanes - 1 : aligned ? 1 : c.unaligned_load;
   const double gather = owns_vector ? load : 1;  // what comes by messages lies in a register
   double cycles = 0;

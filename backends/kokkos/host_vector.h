@@ -1,0 +1,75 @@
+#pragma once
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "core/base/types.h"
+
+namespace cortado::kokkos {
+
+#if defined(__AVX512F__)
+constexpr int vector_lanes = 16, vector_registers = 32;
+#elif defined(__AVX__)
+constexpr int vector_lanes = 8, vector_registers = 16;
+#else
+constexpr int vector_lanes = 4, vector_registers = 16;
+#endif
+
+/// One vector register of this processor.
+typedef float Vector __attribute__((vector_size(4 * vector_lanes)));
+
+inline Vector load_vector(const float* p) {
+  Vector v;
+  std::memcpy(&v, p, sizeof v);
+  return v;
+}
+inline void store_vector(float* p, Vector v) { std::memcpy(p, &v, sizeof v); }
+
+using Square = std::array<Vector, vector_lanes>;
+
+namespace detail {
+typedef int Lanes __attribute__((vector_size(4 * vector_lanes)));
+/// Lane i of the lower (upper) halves of two vectors, alternating.
+template <int... i>
+constexpr Lanes alternate(int first, std::integer_sequence<int, i...>) {
+  return Lanes{(first + i / 2 + i % 2 * vector_lanes)...};
+}
+}  // namespace detail
+
+/// Rows become columns: log2(lanes) rounds of perfect shuffles.
+inline void transpose(Square& v) {
+  constexpr auto all = std::make_integer_sequence<int, vector_lanes>();
+  constexpr auto low = detail::alternate(0, all), high = detail::alternate(vector_lanes / 2, all);
+  for (int round = 1; round < vector_lanes; round *= 2) {
+    Square next;
+#pragma GCC unroll 8
+    for (std::size_t i = 0; i < vector_lanes / 2; ++i) {
+      next[2 * i] = __builtin_shuffle(v[i], v[i + vector_lanes / 2], low);
+      next[2 * i + 1] = __builtin_shuffle(v[i], v[i + vector_lanes / 2], high);
+    }
+    v = next;
+  }
+}
+
+/// to[c to_pitch + r] = from[r from_pitch + c] for r < rows, c < cols. Reads and writes nothing else.
+inline void transpose(const float* from, i64 from_pitch, i64 rows, i64 cols, float* to, i64 to_pitch) {
+  constexpr i64 n = vector_lanes;
+  if (rows < n || cols < n) {
+    for (i64 c = 0; c < cols; ++c)
+      for (i64 r = 0; r < rows; ++r) to[c * to_pitch + r] = from[r * from_pitch + c];
+    return;
+  }
+  // The last squares overlap their neighbours.
+  for (i64 r0 = 0; r0 < rows; r0 += n)
+    for (i64 c0 = 0; c0 < cols; c0 += n) {
+      const i64 r = r0 + n <= rows ? r0 : rows - n, c = c0 + n <= cols ? c0 : cols - n;
+      Square square;
+#pragma GCC unroll 16
+      for (i64 i = 0; i < n; ++i) square[static_cast<std::size_t>(i)] = load_vector(from + (r + i) * from_pitch + c);
+      transpose(square);
+#pragma GCC unroll 16
+      for (i64 i = 0; i < n; ++i) store_vector(to + (c + i) * to_pitch + r, square[static_cast<std::size_t>(i)]);
+    }
+}
+
+}  // namespace cortado::kokkos

@@ -1,0 +1,231 @@
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "layers/convolution/candidates.h"
+#include "layers/convolution/gradient_parts.h"
+#include "layers/convolution/sizes.h"
+
+namespace cortado {
+namespace {
+
+i64 ceil_div(i64 n, i64 by) { return (n + by - 1) / by; }
+/// The smallest equal parts of n that are as few as parts of `most` would be.
+i64 even_part(i64 n, i64 most) { return ceil_div(n, ceil_div(n, std::max<i64>(1, most))); }
+
+/// Implicit GEMM with vectors along output channels (DirectForward, DirectWeightGradient): for machines whose caches
+/// make single elements as cheap to read as lines. The input gradient runs as forward convolutions, like the implicit
+/// plan's.
+class DirectConvolution : public ConvolutionCandidate {
+ public:
+  std::string name() const override { return "direct"; }
+  std::string refuse(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const override;
+  i64 workspace(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const override;
+  void run(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction,
+           const ConvolutionArguments& arguments, float* workspace) const override;
+};
+
+/// Kernels of one pixel see an image as one row.
+ConvolutionShape flattened(ConvolutionShape s) {
+  if (!s.is_pointwise()) return s;
+  s.iw *= s.ih, s.ow *= s.oh;
+  s.ih = s.oh = 1;
+  return s;
+}
+
+constexpr i64 terms_of_step = 256;    ///< products summed between loads of sums: enough to hide those
+constexpr i64 pixels_of_block = 224;  ///< enough to use weights often while they are in a cache
+constexpr i64 columns_of_block = 64;
+
+/// Two vectors of outputs, so that as many rows of sums as latency asks for fit the registers beside them.
+i64 panel_of(const MachineSpec& spec, i64 outputs) {
+  const i64 vector = std::max(1, spec.simd_bytes / 4);
+  return outputs <= vector ? vector : 2 * vector;
+}
+
+PackedWeights packed_forward(const MachineSpec& spec, const ConvolutionShape& s) {
+  const i64 taps = s.kh * s.kw, slice = even_part(s.group_ic(), std::max<i64>(8, terms_of_step / taps));
+  return {s.g, s.group_oc(), s.group_ic(), taps, panel_of(spec, s.group_oc()), slice};
+}
+
+void book(DirectForward& p, PlanBuilder& builder) {
+  const auto& t = p.tile;
+  p.x_buf = builder.tile("pixels", 4 * t.images * p.packed.slice * p.s.rows_under(t.rows) * p.s.cols_under(t.cols), 1);
+  p.w_buf = builder.tile("weights", 4 * t.panels * p.packed.piece(), 1);
+  p.acc_buf = builder.tile("sums", 4 * t.panels * t.images * t.rows * t.cols * p.packed.panel, 1);
+}
+
+void book(DirectWeightGradient& p, PlanBuilder& builder) {
+  const auto& t = p.tile;
+  p.x_buf = builder.tile("pixels", 4 * p.packed.slice * p.s.rows_under(t.rows) * p.s.cols_under(t.cols), 1);
+  p.dy_buf = builder.tile("gradients", 4 * t.rows * t.cols * t.panels * p.packed.panel, 1);
+  p.acc_buf = builder.tile("sums", 4 * t.panels * p.packed.piece(), 1);
+}
+
+template <class Program>
+bool fits(const MachineSpec& spec, Program program) {
+  PlanBuilder builder(spec);
+  book(program, builder);
+  return builder.fits();
+}
+
+/// Whether there is work for every CPE, in shares that differ little.
+bool is_spread(const MachineSpec& spec, i64 blocks) { return blocks % spec.cpes == 0 || blocks >= 8 * spec.cpes; }
+
+DirectForward forward_program(const MachineSpec& spec, const ConvolutionShape& s) {
+  DirectForward p{};
+  p.s = sizes_of(s, s.mb);
+  p.packed = packed_forward(spec, s);
+  p.y_plane = s.oh * s.ow, p.y_row = s.ow, p.y_col = 1;
+  DirectTiles& t = p.tile;
+  t.cols = even_part(s.ow, columns_of_block);
+  t.rows = even_part(s.oh, std::max<i64>(1, pixels_of_block / t.cols));
+  t.images = std::clamp<i64>(pixels_of_block / (t.rows * t.cols), 1, s.mb);
+  t.panels = p.packed.panels();
+  const auto blocks = [&] {
+    return ceil_div(s.mb, t.images) * s.g * ceil_div(s.oh, t.rows) * ceil_div(s.ow, t.cols) *
+           ceil_div(p.packed.panels(), t.panels);
+  };
+  while (t.images > 1 && (!fits(spec, p) || !is_spread(spec, blocks()))) t.images = even_part(s.mb, t.images - 1);
+  while (t.panels > 1 && !fits(spec, p)) t.panels = even_part(p.packed.panels(), t.panels - 1);
+  while (t.rows > 1 && (!fits(spec, p) || !is_spread(spec, blocks()))) t.rows = even_part(s.oh, t.rows - 1);
+  while (t.panels > 1 && !is_spread(spec, blocks())) t.panels = even_part(p.packed.panels(), t.panels - 1);
+  while (t.cols > 1 && !fits(spec, p)) t.cols = even_part(s.ow, t.cols - 1);
+  return p;
+}
+
+DirectWeightGradient weight_gradient_program(const MachineSpec& spec, const ConvolutionShape& s) {
+  DirectWeightGradient p{};
+  p.s = sizes_of(s, s.mb);
+  const i64 taps = s.kh * s.kw;
+  p.packed = {s.g, s.group_oc(), s.group_ic(), taps, panel_of(spec, s.group_oc()), 0};
+  DirectTiles& t = p.tile;
+  t.images = 1;
+  t.cols = even_part(s.ow, columns_of_block);
+  t.rows = even_part(s.oh, std::max<i64>(1, pixels_of_block / t.cols));
+  t.panels = std::min<i64>(p.packed.panels(), 2);
+  p.packed.slice = even_part(s.group_ic(), std::max<i64>(8, terms_of_step * 2 / taps));
+  p.parts = 1;
+  const auto blocks = [&] { return p.parts * s.g * p.packed.slices() * ceil_div(p.packed.panels(), t.panels); };
+  while (t.rows > 1 && !fits(spec, p)) t.rows = even_part(s.oh, t.rows - 1);
+  if (!is_spread(spec, blocks())) t.panels = 1;
+  while (p.packed.slice > 8 && (!fits(spec, p) || !is_spread(spec, blocks())))
+    p.packed.slice = even_part(s.group_ic(), p.packed.slice - 1);
+  while (p.parts < s.mb && !is_spread(spec, blocks())) ++p.parts;
+  while (t.cols > 1 && !fits(spec, p)) t.cols = even_part(s.ow, t.cols - 1);
+  while (p.packed.slice > 1 && !fits(spec, p)) p.packed.slice = even_part(s.group_ic(), p.packed.slice - 1);
+  return p;
+}
+
+PackWeights pack_program(const PackedWeights& packed, const ConvolutionShape& s, bool turned, const KernelPart& y,
+                         const KernelPart& x, PlanBuilder& book) {
+  PackWeights p{};
+  p.packed = packed;
+  const i64 all = s.kh * s.kw;
+  p.output_pitch = turned ? all : s.terms();
+  p.term_pitch = turned ? s.terms() : all;
+  p.group_pitch = s.group_oc() * s.terms();
+  p.kw = s.kw;
+  p.y = y, p.x = x;
+  p.from_buf = book.line("weights", 4 * packed.slice * packed.panel * all, Depth::two);
+  p.to_buf = book.line("packed", 4 * packed.piece(), 1);
+  return p;
+}
+
+void run_forward(CoreGroup& group, const ConvolutionShape& s, const ConvolutionArguments& arg, float* workspace) {
+  DirectForward p = forward_program(group.spec(), s);
+  PlanBuilder pack_book(group.spec()), builder(group.spec());
+  PackWeights pack = pack_program(p.packed, s, false, {0, -1, s.kh}, {0, -1, s.kw}, pack_book);
+  pack.w = arg.w;
+  pack.to = workspace;
+  group.launch(pack, pack_book.plan(0));
+  p.x = arg.x, p.w = workspace, p.y = arg.out;
+  book(p, builder);
+  group.launch(p, builder.plan(0));
+}
+
+void run_weight_gradient(CoreGroup& group, const ConvolutionShape& s, const ConvolutionArguments& arg,
+                         float* workspace) {
+  DirectWeightGradient p = weight_gradient_program(group.spec(), s);
+  PlanBuilder builder(group.spec()), unpack_book(group.spec());
+  p.x = arg.x, p.dy = arg.dy, p.dw = workspace;
+  book(p, builder);
+  group.launch(p, builder.plan(0));
+  UnpackWeights unpack{workspace, arg.out, p.packed, p.parts, {}, {}};
+  unpack.from_buf = unpack_book.line("packed", 4 * p.packed.taps * p.packed.slice, Depth::two);
+  unpack.to_buf = unpack_book.line("weights", 4 * p.packed.taps * p.packed.slice, 1);
+  group.launch(unpack, unpack_book.plan(0));
+}
+
+/// Inputs that no kernel position meets, at strides beyond the kernel, get zeros.
+void run_input_gradient(CoreGroup& group, const ConvolutionShape& s, const ConvolutionArguments& arg,
+                        float* workspace) {
+  const auto parts = gradient_parts(s);
+  if (std::any_of(parts.begin(), parts.end(), [](const auto& part) { return part.empty(); }))
+    group.zero(arg.out, static_cast<std::size_t>(s.mb * s.src_image()) * sizeof(float));
+  for (const auto& part : parts) {
+    if (part.empty()) continue;
+    DirectForward p = forward_program(group.spec(), part.shape(s));
+    PlanBuilder pack_book(group.spec()), builder(group.spec());
+    PackWeights pack = pack_program(p.packed, s, true, part.y.kernel, part.x.kernel, pack_book);
+    pack.w = arg.w;
+    pack.to = workspace;
+    group.launch(pack, pack_book.plan(0));
+    p.x = arg.dy, p.w = workspace, p.y = arg.out + part.first;
+    p.y_plane = s.ih * s.iw, p.y_row = s.sh * s.iw, p.y_col = s.sw;
+    book(p, builder);
+    group.launch(p, builder.plan(0));
+  }
+}
+
+template <class Program>
+std::string refuse_program(const MachineSpec& spec, Program program) {
+  PlanBuilder builder(spec);
+  book(program, builder);
+  return builder.fits() ? "" : builder.reason();
+}
+
+std::string DirectConvolution::refuse(CoreGroup& group, const ConvolutionShape& shape,
+                                      ConvolutionDirection direction) const {
+  const ConvolutionShape s = flattened(shape);
+  const MachineSpec& spec = group.spec();
+  if (spec.mesh_cols > 1 || !spec.host_memory)
+    return "multiplies single inputs with vectors of weights: written for cores with caches, which work alone";
+  if (direction == ConvolutionDirection::forward) return refuse_program(spec, forward_program(spec, s));
+  if (direction == ConvolutionDirection::weight_gradient) return refuse_program(spec, weight_gradient_program(spec, s));
+  for (const auto& part : gradient_parts(s)) {
+    const std::string reason = part.empty() ? "" : refuse_program(spec, forward_program(spec, part.shape(s)));
+    if (!reason.empty()) return reason;
+  }
+  return "";
+}
+
+i64 DirectConvolution::workspace(CoreGroup& group, const ConvolutionShape& shape,
+                                 ConvolutionDirection direction) const {
+  const ConvolutionShape s = flattened(shape);
+  const MachineSpec& spec = group.spec();
+  if (direction == ConvolutionDirection::forward) return forward_program(spec, s).packed.floats();
+  if (direction == ConvolutionDirection::weight_gradient) {
+    const DirectWeightGradient p = weight_gradient_program(spec, s);
+    return p.parts * p.packed.floats();
+  }
+  i64 floats = 0;
+  for (const auto& part : gradient_parts(s))
+    if (!part.empty()) floats = std::max(floats, forward_program(spec, part.shape(s)).packed.floats());
+  return floats;
+}
+
+void DirectConvolution::run(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction,
+                            const ConvolutionArguments& arguments, float* workspace) const {
+  const ConvolutionShape s = flattened(shape);
+  switch (direction) {
+    case ConvolutionDirection::forward: return run_forward(group, s, arguments, workspace);
+    case ConvolutionDirection::weight_gradient: return run_weight_gradient(group, s, arguments, workspace);
+    case ConvolutionDirection::input_gradient: return run_input_gradient(group, s, arguments, workspace);
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<ConvolutionCandidate> make_direct_convolution() { return std::make_unique<DirectConvolution>(); }
+
+}  // namespace cortado

@@ -1,0 +1,30 @@
+#pragma once
+#include <vector>
+
+#include "layers/convolution/direct_programs.h"
+#include "layers/convolution/shape.h"
+
+namespace cortado {
+
+/// Along one axis, the inputs first, first + stride, ...: their kernel positions, and the convolution of the output
+/// gradient that they are.
+struct AxisPart {
+  KernelPart kernel;
+  i64 outputs, pad, dilation;
+};
+
+/// One of the convolutions that an input gradient is.
+struct GradientPart {
+  AxisPart y, x;
+  i64 first;  ///< its first input's place in a channel
+  bool empty() const { return y.kernel.count == 0 || x.kernel.count == 0; }
+
+  /// Of output gradients to every stride-th input; its channels are exchanged.
+  ConvolutionShape shape(const ConvolutionShape& s) const;
+};
+
+/// An input gradient as forward convolutions of the output gradient with turned weights: one at stride 1; at stride s
+/// one for every s-th row and column of inputs, which meet the same part of the kernel.
+std::vector<GradientPart> gradient_parts(const ConvolutionShape& s);
+
+}  // namespace cortado
