@@ -234,7 +234,7 @@ void Cpe::check_sets(const Slot& slot, i64 row, i64 col, bool block) {
   bool allowed = false;
   switch (loop.sets) {
     case Loop::Sets::nothing: violation(slot, std::string("set inside ") + loop.name);
-    case Loop::Sets::element: allowed = !block && col == loop.col; break;
+    case Loop::Sets::element: allowed = col == loop.col; break;
     case Loop::Sets::cell: allowed = block && row == loop.row && col == loop.col; break;
     case Loop::Sets::anything: allowed = true; break;
   }

@@ -42,13 +42,14 @@ class ConvolutionCandidate {
                    const ConvolutionArguments& arguments, float* workspace) const = 0;
 };
 
-/// All candidates, best first: direct (tile program, vectors along output channels), explicit (im2col and the library's
-/// product), explicit_tile (im2col and the tile program), implicit (tile program without columns); then swCaffe's plans
-/// as published, explicit_paper and implicit_paper, to be measured against its tables. The first that accepts is the
-/// default choice.
+/// All candidates, best first: direct (tile program, vectors along output channels), winograd (3 x 3 kernels with fewer
+/// products), explicit (im2col and the library's product), explicit_tile (im2col and the tile program), implicit (tile
+/// program without columns); then swCaffe's plans as published, explicit_paper and implicit_paper, to be measured
+/// against its tables. The first that accepts is the default choice.
 const std::vector<std::unique_ptr<ConvolutionCandidate>>& convolution_candidates();
 
 std::unique_ptr<ConvolutionCandidate> make_direct_convolution();
+std::unique_ptr<ConvolutionCandidate> make_winograd_convolution();
 std::unique_ptr<ConvolutionCandidate> make_explicit_convolution();
 std::unique_ptr<ConvolutionCandidate> make_explicit_tile_convolution();
 std::unique_ptr<ConvolutionCandidate> make_implicit_convolution();

@@ -4,6 +4,7 @@
 #include "layers/convolution/convolution_sizes.h"
 #include "layers/convolution/direct_programs.h"
 #include "layers/convolution/published_program.h"
+#include "layers/convolution/winograd_programs.h"
 
 namespace cortado {
 
