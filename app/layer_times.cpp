@@ -14,6 +14,7 @@ caffe::SolverParameter solver_around(const caffe::NetParameter& net) {
   parameter.set_base_lr(0);
   parameter.set_lr_policy("fixed");
   parameter.set_momentum(0.9F);
+  parameter.set_weight_decay(0.0005F);
   parameter.set_display(0);
   parameter.set_snapshot_after_train(false);
   return parameter;
