@@ -4,6 +4,17 @@
 
 namespace cortado {
 
+/// scale^-beta, for the beta that everybody uses by two square roots, which vectorise. Calls f(power).
+template <class F>
+CORTADO_FN void with_power(float beta, F f) {
+  if (beta == 0.75f)
+    return f([](auto scale) {
+      const auto root = math::sqrt(scale);
+      return 1.0f / (root * math::sqrt(root));
+    });
+  f([beta](auto scale) { return math::pow(scale, -beta); });
+}
+
 /// Local response normalisation: scale = k + share * sum of x^2 over a window, y = x scale^-beta. A line works on a
 /// block that holds all the neighbours its own elements need: across channels: all channels of `block` pixels of an
 /// image, windows along the rows of the block; within a channel: `block` rows of a plane with `reach` more on either
@@ -32,15 +43,19 @@ struct LrnShape {
     const i64 at = line / blocks() * plane();
     return {at + top * width, end - top, width, width, at + first * width, first - top, rows};
   }
-  /// Sum of f(row, column) over the window of (r, q) as far as it lies in the block.
-  template <class F>
-  CORTADO_FN float window(const Part& p, i64 r, i64 q, F f) const {
-    float sum = 0;
-    const i64 r0 = math::max(i64{0}, r - reach), r1 = math::min(p.rows, r + reach + 1);
-    const i64 q0 = across ? q : math::max(i64{0}, q - reach), q1 = across ? q + 1 : math::min(p.cols, q + reach + 1);
-    for (i64 a = r0; a < r1; ++a)
-      for (i64 b = q0; b < q1; ++b) sum += f(a, b);
-    return sum;
+  /// sums(r, q) += share f(r, q, a, b) for the places (a, b) in the window of each element that the line owns, as far
+  /// as they lie in the block: one pass for each place in the window, a row at a time, so that rows stay in registers'
+  /// reach.
+  template <class C, class Sums, class F>
+  CORTADO_FN void add_windows(C& c, const Part& p, float share, Sums& sums, F f) const {
+    const i64 reach_q = across ? 0 : reach;
+    for (i64 r = 0; r < p.own_rows; ++r) {
+      const i64 at = r + p.own_first;
+      for (i64 a = math::max(i64{0}, at - reach); a < math::min(p.rows, at + reach + 1); ++a)
+        for (i64 b = -reach_q; b <= reach_q; ++b)
+          c.each2d(Range{r, r + 1}, Range{math::max(i64{0}, -b), math::min(p.cols, p.cols - b)},
+                   [&](i64 row, i64 q) { sums.set(row, q, sums.at(row, q) + share * f(row, q, a, q + b)); });
+    }
   }
 };
 
@@ -65,22 +80,20 @@ struct LrnForward {
           const LrnShape s = p.s;
           auto scale = c.out2d(p.scale_buf, p.scale + part.own_offset, part.own_rows, part.cols, part.pitch);
           auto y = c.out2d(p.y_buf, p.y + part.own_offset, part.own_rows, part.cols, part.pitch);
-          c.each2d(part.own_rows, part.cols, [&](i64 r, i64 q) {
-            const float squares =
-                s.window(part, r + part.own_first, q, [&](i64 a, i64 b) { return x(a, b) * x(a, b); });
-            scale.set(r, q, s.k + s.share * squares);
+          c.each2d(part.own_rows, part.cols, [&](i64 r, i64 q) { scale.set(r, q, s.k); });
+          s.add_windows(c, part, s.share, scale, [&](i64, i64, i64 a, i64 b) { return x(a, b) * x(a, b); });
+          with_power(s.beta, [&](auto power) {
+            c.each2d(part.own_rows, part.cols,
+                     [&](i64 r, i64 q) { y.set(r, q, x(r + part.own_first, q) * power(scale.at(r, q))); });
           });
-          c.each2d(part.own_rows, part.cols,
-                   [&](i64 r, i64 q) { y.set(r, q, x(r + part.own_first, q) * math::pow(scale.at(r, q), -s.beta)); });
           c.put(scale);
           c.put(y);
         });
   }
 };
 
-/// The gradient's first step, element by element: with u = scale^(-beta - 1), what the window sums run over,
-/// terms = dy x u, and the part of dx that needs no neighbours, direct = dy u scale. The power is taken once an
-/// element.
+/// The gradient's first step, element by element: the part of dx that needs no neighbours, direct = dy scale^-beta, and
+/// what the window sums run over, terms = direct x / scale.
 struct LrnTerms {
   static constexpr const char* label = "lrn_terms";
   const float *x, *scale, *dy;
@@ -99,14 +112,15 @@ struct LrnTerms {
                           both(c.get(p.scale_buf, p.scale + at, n), c.get(p.dy_buf, p.dy + at, n)));
             },
             [&](i64 i, auto& in) {
-              const float exponent = -p.beta - 1.0f;
               const auto x = in.first, scale = in.second.first, dy = in.second.second;
               auto terms = c.out(p.terms_buf, p.terms + i * p.block, x.n);
               auto direct = c.out(p.direct_buf, p.direct + i * p.block, x.n);
-              c.each(x.n, [&](i64 j) {
-                const auto u = dy[j] * math::pow(scale[j], exponent);
-                terms.set(j, u * x[j]);
-                direct.set(j, u * scale[j]);
+              with_power(p.beta, [&](auto power) {
+                c.each(x.n, [&](i64 j) {
+                  const auto y = dy[j] * power(scale[j]);
+                  terms.set(j, y * x[j] / scale[j]);
+                  direct.set(j, y);
+                });
               });
               c.put(terms);
               c.put(direct);
@@ -138,10 +152,9 @@ struct LrnBackward {
           const LrnShape s = p.s;
           const auto terms = in.first, x = in.second.first, direct = in.second.second;
           auto dx = c.out2d(p.dx_buf, p.dx + part.own_offset, part.own_rows, part.cols, part.pitch);
-          c.each2d(part.own_rows, part.cols, [&](i64 r, i64 q) {
-            const float sum = s.window(part, r + part.own_first, q, [&](i64 a, i64 b) { return terms(a, b); });
-            dx.set(r, q, direct(r, q) - 2.0f * s.share * s.beta * x(r, q) * sum);
-          });
+          c.each2d(part.own_rows, part.cols, [&](i64 r, i64 q) { dx.set(r, q, direct(r, q)); });
+          s.add_windows(c, part, -2.0f * s.share * s.beta, dx,
+                        [&](i64 r, i64 q, i64 a, i64 b) { return x(r, q) * terms(a, b); });
           c.put(dx);
         });
   }

@@ -102,12 +102,14 @@ CORTADO_FN void visit_windows(C& c, const PoolShape& s, const PlaneCut::Part& p,
         const int before = math::max(0, -column), room = math::max(0, s.w - column);
         const Range cols = {math::max(0, (before + s.sw - 1) / s.sw - p.x),
                             math::min(p.cols, (room + s.sw - 1) / s.sw - p.x)};
+        // Places are 64-bit numbers: narrower ones would be gathered, because they could wrap.
+        const i64 step = stride, first = p.x * step + column;
         c.each2d(Range{0, i64{p.planes} * p.rows}, cols, [&](i64 r, i64 q) {
           const int plane = static_cast<int>(r) / p.rows;
           const int iy = (p.y + static_cast<int>(r) % p.rows) * s.sh - s.ph + ky;
-          const int ix = (p.x + static_cast<int>(q)) * stride + column;
-          const int row = plane * from.rows + math::max(0, math::min(iy - from.y, from.rows - 1));
-          f(r, q, iy >= 0 && iy < s.h, in(row, ix - from.x), iy * s.w + ix);
+          const i64 ix = q * static_cast<i64>(stride) + first;
+          const i64 row = plane * from.rows + math::max(0, math::min(iy - from.y, from.rows - 1));
+          f(r, q, iy >= 0 && iy < s.h, in(row, ix - from.x), static_cast<int>(i64{iy} * s.w + ix));
         });
       }
   });
