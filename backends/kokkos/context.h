@@ -96,6 +96,10 @@ class Context {
     return {p, rows, cols, pitch};
   }
   template <class T>
+  CORTADO_FN Block<T> stage(Buf buf, const Box<T>& box) {
+    return {place(buf, box), box.size[0] * box.size[1] * box.size[2], box.size[3], box.size[3]};
+  }
+  template <class T>
   CORTADO_FN Span<T> keep(Buf, const T* p, i64 n) {
     return {p, n};
   }
@@ -152,11 +156,11 @@ class Context {
 
   template <class T>
   CORTADO_FN LeftOperand<T> stage_a(Buf buf, const Box<T>& box, LeftView view) {
-    return {stage(buf, box), view};
+    return {place(buf, box), view};
   }
   template <class T>
   CORTADO_FN RightOperand<T> stage_b(Buf buf, const Box<T>& box, RightView view) {
-    return {stage(buf, box), view};
+    return {place(buf, box), view};
   }
   template <class T>
   CORTADO_FN Acc<T> acc(Buf buf, TileShape shape) {
@@ -194,7 +198,7 @@ class Context {
   CORTADO_FN i64 first_of(i64 w, i64 n) const { return n * w / workers(); }
 
   template <class T>
-  CORTADO_FN const T* stage(Buf buf, const Box<T>& box) {
+  CORTADO_FN const T* place(Buf buf, const Box<T>& box) {
     return team_.stage(place<T>(buf), box);
   }
 

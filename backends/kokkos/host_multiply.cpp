@@ -108,23 +108,10 @@ void multiply_rows(const Job& job, i64 m, const Columns* columns, i64 vectors) {
   });
 }
 
-/// Cycles of one term of a product of m rows and `vectors` vectors in blocks of at most `width` vectors: two
-/// multiply-adds or two loads a cycle, and no sooner than the sums of the term before are there.
-double cycles_of_term(i64 m, i64 vectors, int width) {
-  double cycles = 0;
-  in_parts(vectors, width, [&](i64, i64 v) {
-    in_parts(m, rows_beside(static_cast<int>(v)), [&](i64, i64 r) {
-      cycles += std::max({4.0, static_cast<double>(r * v) / 2, static_cast<double>(r + v) / 2});
-    });
-  });
-  return cycles;
-}
-
-int best_width(i64 m, i64 vectors) {
-  int best = 1;
-  for (int width = 2; width <= max_vectors; ++width)
-    if (cycles_of_term(m, vectors, width) < cycles_of_term(m, vectors, best)) best = width;
-  return best;
+/// Vectors of a block: two leave room for the most rows, which hides latency and loads; short accumulators take more.
+i64 best_width(i64 m, i64 vectors) {
+  if (m <= rows_beside(max_vectors)) return max_vectors;
+  return vectors % 2 == 0 ? 2 : 3;
 }
 
 /// Walks over the vectors that the columns of B make; runs along n0 that follow each other without a gap are one.

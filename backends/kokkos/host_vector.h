@@ -51,24 +51,29 @@ inline void transpose(Square& v) {
   }
 }
 
-/// to[c to_pitch + r] = from[r from_pitch + c] for r < rows, c < cols. Reads and writes nothing else.
+/// to[c to_pitch + r] = from[r from_pitch + c] for r < rows, c < cols. May read one vector past the last element.
 inline void transpose(const float* from, i64 from_pitch, i64 rows, i64 cols, float* to, i64 to_pitch) {
   constexpr i64 n = vector_lanes;
-  if (rows < n || cols < n) {
+  if (rows < n) {
     for (i64 c = 0; c < cols; ++c)
       for (i64 r = 0; r < rows; ++r) to[c * to_pitch + r] = from[r * from_pitch + c];
     return;
   }
-  // The last squares overlap their neighbours.
+  // The last squares overlap their neighbours; where there are fewer columns than lanes, the rest is not stored.
   for (i64 r0 = 0; r0 < rows; r0 += n)
     for (i64 c0 = 0; c0 < cols; c0 += n) {
-      const i64 r = r0 + n <= rows ? r0 : rows - n, c = c0 + n <= cols ? c0 : cols - n;
+      const i64 r = r0 + n <= rows ? r0 : rows - n, c = c0 + n <= cols || cols < n ? c0 : cols - n;
       Square square;
 #pragma GCC unroll 16
       for (i64 i = 0; i < n; ++i) square[static_cast<std::size_t>(i)] = load_vector(from + (r + i) * from_pitch + c);
       transpose(square);
+      float* const out = to + c * to_pitch + r;
+      if (cols < n) {
+        for (i64 i = 0; i < cols; ++i) store_vector(out + i * to_pitch, square[static_cast<std::size_t>(i)]);
+        continue;
+      }
 #pragma GCC unroll 16
-      for (i64 i = 0; i < n; ++i) store_vector(to + (c + i) * to_pitch + r, square[static_cast<std::size_t>(i)]);
+      for (i64 i = 0; i < n; ++i) store_vector(out + i * to_pitch, square[static_cast<std::size_t>(i)]);
     }
 }
 

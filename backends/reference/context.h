@@ -75,6 +75,12 @@ class Context {
                               [&] { return Block<T>(input(buf, p, rows, cols, pitch, "get2d"), rows, cols); });
   }
   template <class T>
+  Block<T> stage(Buf buf, const Box<T>& box) {
+    return together<Block<T>>({"stage", box.count(), 0, box.base}, [&] {
+      return Block<T>(staged(buf, box, "stage"), box.size[0] * box.size[1] * box.size[2], box.size[3]);
+    });
+  }
+  template <class T>
   Span<T> keep(Buf buf, const T* p, i64 n) {
     return together<Span<T>>({"keep", n, 0, p}, [&] {
       if (!cpe_.outside_items()) cpe_.violation("keep inside of lines or tiles: it belongs before them");
@@ -325,7 +331,7 @@ class Context {
   template <class T>
   Slot& staged(Buf buf, const Box<T>& box, const char* name) {
     Slot& slot = take<T>(buf, Use::tile, 1, box.count(), name);
-    stage(cpe_, slot, box);
+    reference::stage(cpe_, slot, box);
     return slot;
   }
   template <class T>

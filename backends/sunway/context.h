@@ -68,6 +68,10 @@ class Context {
     return {fetched(buf, p, rows, cols, pitch, "get2d"), rows, cols};
   }
   template <class T>
+  Block<T> stage(Buf buf, const Box<T>& box) {
+    return {staged(buf, box, false, "stage").p, box.size[0] * box.size[1] * box.size[2], box.size[3]};
+  }
+  template <class T>
   Span<T> keep(Buf buf, const T* p, i64 n) {
     return {fetched(buf, p, 1, n, n, "keep"), n};
   }

@@ -54,6 +54,9 @@ ProgramKey program_key() {
 // Data. The destination of an output is named before it is written.
 //   c.get(buf, p, n)                   read-only line p[0..n): Span with .n and [i]; may borrow the memory itself
 //   c.get2d(buf, p, rows, cols, pitch) read-only block: Block with .rows, .cols and (r, c)
+//   c.stage(buf, Box)                  a copy of a box (below), zero outside the array: Block of size[0] size[1]
+//   size[2]
+//                                      rows of size[3]; booked as a tile
 //   c.keep(buf, p, n)                  like get, stays valid for the whole launch: call it once, before lines/tiles
 //   c.out(buf, p, n)                   a line to be written in full: Out with .n, set(i, v) and at(i) (after set)
 //   c.update(buf, p, n)                a line read and written: at(i) gives the old value until set

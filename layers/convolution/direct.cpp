@@ -49,15 +49,15 @@ PackedWeights packed_forward(const MachineSpec& spec, const ConvolutionShape& s)
 
 void book(DirectForward& p, PlanBuilder& builder) {
   const auto& t = p.tile;
-  p.x_buf = builder.tile("pixels", 4 * t.images * p.packed.slice * p.s.rows_under(t.rows) * p.s.cols_under(t.cols), 1);
+  p.x_buf = builder.tile("pixels", 4 * t.images * p.packed.slice * Halo(p.s, t).plane(), 1);
   p.w_buf = builder.tile("weights", 4 * t.panels * p.packed.piece(), 1);
   p.acc_buf = builder.tile("sums", 4 * t.panels * t.images * t.rows * t.cols * p.packed.panel, 1);
 }
 
 void book(DirectWeightGradient& p, PlanBuilder& builder) {
   const auto& t = p.tile;
-  p.x_buf = builder.tile("pixels", 4 * p.packed.slice * p.s.rows_under(t.rows) * p.s.cols_under(t.cols), 1);
-  p.dy_buf = builder.tile("gradients", 4 * t.rows * t.cols * t.panels * p.packed.panel, 1);
+  p.x_buf = builder.tile("pixels", 4 * t.images * p.packed.slice * Halo(p.s, t).plane(), 1);
+  p.dy_buf = builder.tile("gradients", 4 * t.images * t.rows * t.cols * t.panels * p.packed.panel, 1);
   p.acc_buf = builder.tile("sums", 4 * t.panels * p.packed.piece(), 1);
 }
 
@@ -77,7 +77,7 @@ DirectForward forward_program(const MachineSpec& spec, const ConvolutionShape& s
   p.packed = packed_forward(spec, s);
   p.y_plane = s.oh * s.ow, p.y_row = s.ow, p.y_col = 1;
   DirectTiles& t = p.tile;
-  t.cols = even_part(s.ow, columns_of_block);
+  t.cols = even_part(s.ow, s.oh == 1 ? pixels_of_block : columns_of_block);
   t.rows = even_part(s.oh, std::max<i64>(1, pixels_of_block / t.cols));
   t.images = std::clamp<i64>(pixels_of_block / (t.rows * t.cols), 1, s.mb);
   t.panels = p.packed.panels();
@@ -93,21 +93,40 @@ DirectForward forward_program(const MachineSpec& spec, const ConvolutionShape& s
   return p;
 }
 
+/// Slice and panels of a weight gradient: as many sums as a third of the scratchpad holds, of a shape that stages least
+/// anew. Inputs come once for every block of panels, gradients, which must be turned, once for every slice.
+void choose_sums(const MachineSpec& spec, DirectWeightGradient& p) {
+  constexpr double turned = 4, strided = 4;  // costs of staging, in those of a plain copy
+  const ConvolutionSizes& s = p.s;
+  const double input = (s.kh == 1 && s.kw == 1 && s.sw > 1) ? strided : 1;
+  const i64 sums = spec.scratch_bytes / 12 / p.packed.taps;
+  double least = 0;
+  for (i64 panels = 1; panels <= p.packed.panels(); ++panels) {
+    const i64 lanes = panels * p.packed.panel, slice = even_part(s.group_ic(), std::max<i64>(8, sums / lanes));
+    const double cost =
+        input * static_cast<double>(ceil_div(p.packed.panels(), panels)) / static_cast<double>(s.group_oc()) +
+        turned * static_cast<double>(ceil_div(s.group_ic(), slice)) / static_cast<double>(s.group_ic());
+    if (least == 0 || cost < least) least = cost, p.tile.panels = panels, p.packed.slice = slice;
+  }
+  p.tile.panels = even_part(p.packed.panels(), p.tile.panels);
+}
+
 DirectWeightGradient weight_gradient_program(const MachineSpec& spec, const ConvolutionShape& s) {
   DirectWeightGradient p{};
   p.s = sizes_of(s, s.mb);
   const i64 taps = s.kh * s.kw;
   p.packed = {s.g, s.group_oc(), s.group_ic(), taps, panel_of(spec, s.group_oc()), 0};
   DirectTiles& t = p.tile;
-  t.images = 1;
-  t.cols = even_part(s.ow, columns_of_block);
+  t.cols = even_part(s.ow, s.oh == 1 ? pixels_of_block : columns_of_block);
   t.rows = even_part(s.oh, std::max<i64>(1, pixels_of_block / t.cols));
-  t.panels = std::min<i64>(p.packed.panels(), 2);
-  p.packed.slice = even_part(s.group_ic(), std::max<i64>(8, terms_of_step * 2 / taps));
+  t.images = std::clamp<i64>(pixels_of_block / (t.rows * t.cols), 1, s.mb);
+  choose_sums(spec, p);
   p.parts = 1;
   const auto blocks = [&] { return p.parts * s.g * p.packed.slices() * ceil_div(p.packed.panels(), t.panels); };
+  while (t.images > 1 && !fits(spec, p)) t.images = even_part(s.mb, t.images - 1);
   while (t.rows > 1 && !fits(spec, p)) t.rows = even_part(s.oh, t.rows - 1);
-  if (!is_spread(spec, blocks())) t.panels = 1;
+  while (t.panels > 1 && (!fits(spec, p) || !is_spread(spec, blocks())))
+    t.panels = even_part(p.packed.panels(), t.panels - 1);
   while (p.packed.slice > 8 && (!fits(spec, p) || !is_spread(spec, blocks())))
     p.packed.slice = even_part(s.group_ic(), p.packed.slice - 1);
   while (p.parts < s.mb && !is_spread(spec, blocks())) ++p.parts;
@@ -120,13 +139,13 @@ PackWeights pack_program(const PackedWeights& packed, const ConvolutionShape& s,
                          const KernelPart& x, PlanBuilder& book) {
   PackWeights p{};
   p.packed = packed;
-  const i64 all = s.kh * s.kw;
-  p.output_pitch = turned ? all : s.terms();
-  p.term_pitch = turned ? s.terms() : all;
+  p.kernel = s.kh * s.kw;
+  p.output_pitch = turned ? p.kernel : s.terms();
+  p.term_pitch = turned ? s.terms() : p.kernel;
   p.group_pitch = s.group_oc() * s.terms();
   p.kw = s.kw;
   p.y = y, p.x = x;
-  p.from_buf = book.line("weights", 4 * packed.slice * packed.panel * all, Depth::two);
+  p.from_buf = book.tile("weights", 4 * packed.slice * packed.panel * p.kernel, Depth::two);
   p.to_buf = book.line("packed", 4 * packed.piece(), 1);
   return p;
 }
@@ -151,7 +170,7 @@ void run_weight_gradient(CoreGroup& group, const ConvolutionShape& s, const Conv
   book(p, builder);
   group.launch(p, builder.plan(0));
   UnpackWeights unpack{workspace, arg.out, p.packed, p.parts, {}, {}};
-  unpack.from_buf = unpack_book.line("packed", 4 * p.packed.taps * p.packed.slice, Depth::two);
+  unpack.from_buf = unpack_book.tile("packed", 4 * p.packed.piece(), Depth::two);
   unpack.to_buf = unpack_book.line("weights", 4 * p.packed.taps * p.packed.slice, 1);
   group.launch(unpack, unpack_book.plan(0));
 }

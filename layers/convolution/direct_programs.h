@@ -12,9 +12,10 @@ struct KernelPart {
   CORTADO_FN i64 position(i64 i) const { return last - i * step; }
 };
 
-/// How direct plans keep weights: [group][slice of terms][panel of outputs][kernel position][term][lane], so that what
-/// a step multiplies is one piece, whole vectors long, zero beyond the last channel. Terms are input channels, outputs
-/// output channels; for the input gradient the other way round.
+/// How direct plans keep weights: [group][slice of terms][panel of outputs], and of each the piece that a step
+/// multiplies, whole vectors long, zero beyond the last channel: [kernel position][term][lane]; in weight gradients
+/// [term][kernel position][lane]. Terms are input channels, outputs output channels; for the input gradient the other
+/// way round.
 struct PackedWeights {
   i64 g, outputs, terms, taps;  ///< per group
   i64 panel, slice;             ///< outputs of a panel, terms of a slice
@@ -29,57 +30,45 @@ struct PackedWeights {
   }
 };
 
-/// Weights (oc x ic/g x kh x kw) to PackedWeights. A line is one panel of one slice.
+/// Weights (oc x ic/g x kh x kw) to PackedWeights. A line is one panel of one slice, whose weights come turned: a row
+/// for each term and kernel position, a column for each output.
 struct PackWeights {
   static constexpr const char* label = "pack_weights";
   const float* w;
   float* to;
   PackedWeights packed;
-  i64 output_pitch, term_pitch;  ///< in w; the smaller one is kh kw
-  i64 group_pitch, kw;
+  i64 output_pitch, term_pitch;  ///< in w
+  i64 group_pitch, kw, kernel;   ///< weights of a group; columns and size of a whole kernel
   KernelPart y, x;
   Buf from_buf, to_buf;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const PackWeights p = *this;
-    const i64 all = p.output_pitch < p.term_pitch ? p.output_pitch : p.term_pitch;  // kernel positions in w
-    const bool by_output = p.term_pitch == all;                                     // rows fetched are outputs
-    const auto place = [p](i64 line) {
-      const i64 panels = p.packed.panels(), slices = p.packed.slices();
-      return Place{line / panels / slices, line / panels % slices * p.packed.slice, line % panels * p.packed.panel};
-    };
+    const i64 panels = p.packed.panels(), slices = p.packed.slices(), slice = p.packed.slice, panel = p.packed.panel;
     c.lines(
-        p.packed.g * p.packed.slices() * p.packed.panels(), Depth::two,
+        p.packed.g * slices * panels, Depth::two,
         [&](i64 line) {
-          const Place at = place(line);
-          const i64 outputs = math::min(p.packed.panel, p.packed.outputs - at.output),
-                    terms = math::min(p.packed.slice, p.packed.terms - at.term);
-          const float* const from =
-              p.w + at.group * p.group_pitch + at.output * p.output_pitch + at.term * p.term_pitch;
-          return by_output ? c.get2d(p.from_buf, from, outputs, terms * all, p.output_pitch)
-                           : c.get2d(p.from_buf, from, terms, outputs * all, p.term_pitch);
+          const i64 group = line / panels / slices, term = line / panels % slices * slice,
+                    output = line % panels * panel;
+          Box<float> box;
+          box.base = p.w + group * p.group_pitch;
+          const i64 extent[4] = {1, p.packed.terms, p.kernel, p.packed.outputs},
+                    pitch[4] = {0, p.term_pitch, 1, p.output_pitch};
+          const i64 origin[4] = {0, term, 0, output}, size[4] = {1, slice, p.kernel, panel};
+          box.set(extent, pitch, origin, size);
+          return c.stage(p.from_buf, box);
         },
         [&](i64 line, auto& in) {
-          const i64 rows = in.rows, cols = in.cols, slice = p.packed.slice, panel = p.packed.panel;
           auto q = c.out2d(p.to_buf, p.to + line * p.packed.piece(), p.packed.taps * slice, panel, panel);
           for (i64 t = 0; t < p.packed.taps; ++t) {
-            const i64 tap = p.y.position(t / p.x.count) * p.kw + p.x.position(t % p.x.count);
-            const Range own{t * slice, (t + 1) * slice};
-            c.each2d(own, Range{0, panel}, [&](i64 r, i64 j) {
-              const i64 row = by_output ? j : r - own.first, col = (by_output ? r - own.first : j) * all + tap;
-              const auto value = in(math::min(row, rows - 1), math::min(col, cols - 1));
-              q.set(r, j, math::select(row < rows && col < cols, value, 0.0f));
-            });
+            const i64 tap = p.y.position(t / p.x.count) * p.kw + p.x.position(t % p.x.count), first = t * slice;
+            c.each2d(Range{first, first + slice}, Range{0, panel},
+                     [&](i64 r, i64 j) { q.set(r, j, in((r - first) * p.kernel + tap, j)); });
           }
           c.put(q);
         });
   }
-
- private:
-  struct Place {
-    i64 group, term, output;
-  };
 };
 
 /// Tile sizes of the direct plans.
@@ -87,6 +76,23 @@ struct DirectTiles {
   i64 images, rows, cols;  ///< pixels of a block: rows x cols of each of `images` images
   i64 panels;              ///< panels of output channels of a block
   i64 slice;               ///< input channels of a step (forward) or of a block (weight gradient)
+};
+
+/// The inputs under rows x cols pixels, as staged. A kernel one position wide sees every stride-th input only, and only
+/// those are staged.
+struct Halo {
+  i64 step_y, step_x;      ///< from one staged input to the next
+  i64 stride_y, stride_x;  ///< from one pixel's inputs to the next one's, in staged inputs
+  i64 rows, cols;
+
+  CORTADO_FN Halo(const ConvolutionSizes& s, const DirectTiles& t)
+      : step_y(s.kh == 1 ? s.sh : 1),
+        step_x(s.kw == 1 ? s.sw : 1),
+        stride_y(s.sh / step_y),
+        stride_x(s.sw / step_x),
+        rows(s.kh == 1 ? t.rows : s.rows_under(t.rows)),
+        cols(s.kw == 1 ? t.cols : s.cols_under(t.cols)) {}
+  CORTADO_FN i64 plane() const { return rows * cols; }
 };
 
 /// Forward convolution with vectors along output channels: a block of pixels with its halo is staged as it lies in
@@ -152,8 +158,7 @@ struct DirectForward {
     i64 images, panels, rows, cols;     ///< how many
   };
   CORTADO_FN static i64 ceil_div(i64 n, i64 by) { return (n + by - 1) / by; }
-  CORTADO_FN i64 halo_rows() const { return s.rows_under(tile.rows); }
-  CORTADO_FN i64 halo_cols() const { return s.cols_under(tile.cols); }
+  CORTADO_FN Halo halo() const { return {s, tile}; }
   CORTADO_FN TileShape shape() const {
     TileShape t;
     t.m = tile.panels * tile.images * tile.rows * tile.cols;
@@ -175,8 +180,9 @@ struct DirectForward {
     Taps t;
     t.count1 = s.kh;
     t.count0 = s.kw;
-    t.a = (image * packed.slice * halo_rows() + row * s.sh) * halo_cols();
-    t.a1 = s.dh * halo_cols();
+    const Halo h = halo();
+    t.a = image * packed.slice * h.plane() + row * h.stride_y * h.cols;
+    t.a1 = s.dh * h.cols;
     t.a0 = s.dw;
     t.b = panel * packed.piece();
     t.b0 = packed.slice * packed.panel;
@@ -190,9 +196,11 @@ struct DirectForward {
     box.base = x + at.group * s.group_ic() * s.ih * s.iw;
     const i64 extent[4] = {s.images, s.group_ic(), s.ih, s.iw}, pitch[4] = {s.ic * s.ih * s.iw, s.ih * s.iw, s.iw, 1};
     const i64 origin[4] = {at.image, step * packed.slice, at.row * s.sh - s.ph, at.col * s.sw - s.pw};
-    const i64 size[4] = {tile.images, packed.slice, halo_rows(), halo_cols()};
+    const Halo h = halo();
+    const i64 size[4] = {tile.images, packed.slice, h.rows, h.cols};
     box.set(extent, pitch, origin, size);
-    return c.stage_a(x_buf, box, LeftView{s.sw, halo_rows() * halo_cols()});
+    box.step[2] = h.step_y, box.step[3] = h.step_x;
+    return c.stage_a(x_buf, box, LeftView{h.stride_x, h.plane()});
   }
 
   template <class C>
@@ -237,7 +245,7 @@ struct DirectWeightGradient {
     const i64 panel_blocks = (p.packed.panels() + p.tile.panels - 1) / p.tile.panels;
     const i64 row_blocks = (p.s.oh + p.tile.rows - 1) / p.tile.rows,
               col_blocks = (p.s.ow + p.tile.cols - 1) / p.tile.cols, bands = row_blocks * col_blocks,
-              images = (p.s.images + p.parts - 1) / p.parts;
+              images = p.part_images(), image_blocks = (images + p.tile.images - 1) / p.tile.images;
     const auto place = [p, panel_blocks](i64 block) {
       Place at;
       at.panel = block % panel_blocks * p.tile.panels;
@@ -248,11 +256,11 @@ struct DirectWeightGradient {
       return at;
     };
     const auto band = [p, images, bands, col_blocks](const Place& at, i64 step) {
-      return Band{at.part * images + step / bands, step % bands / col_blocks * p.tile.rows,
-                  step % col_blocks * p.tile.cols};
+      return Band{at.part * images + step / bands * p.tile.images, (at.part + 1) * images,
+                  step % bands / col_blocks * p.tile.rows, step % col_blocks * p.tile.cols};
     };
     c.tiles(
-        p.parts * p.s.g * p.packed.slices() * panel_blocks, images * bands, Depth::one,
+        p.parts * p.s.g * p.packed.slices() * panel_blocks, image_blocks * bands, Depth::one,
         [&](i64) { return c.template acc<float>(p.acc_buf, p.shape()); },
         [&](i64 block, i64 step) {
           const Place at = place(block);
@@ -269,8 +277,9 @@ struct DirectWeightGradient {
         [&](i64 block, auto& acc) {
           const Place at = place(block);
           for (i64 panel = 0; panel < at.panels; ++panel)
-            c.store(c.rows(acc, p.sums_of(panel, 0), p.packed.taps * p.packed.slice), p.destination(at, panel),
-                    [](float value, float, i64) { return value; });
+            for (i64 t = 0; t < p.packed.taps; ++t)
+              c.store(c.rows(acc, p.sums_of(panel, t), p.packed.slice), p.destination(at, panel, t),
+                      [](float value, float, i64) { return value; });
         });
   }
 
@@ -279,10 +288,10 @@ struct DirectWeightGradient {
     i64 part, group, slice, panel, panels;
   };
   struct Band {
-    i64 image, row, col;
+    i64 image, end_image, row, col;
   };
-  CORTADO_FN i64 halo_rows() const { return s.rows_under(tile.rows); }
-  CORTADO_FN i64 halo_cols() const { return s.cols_under(tile.cols); }
+  CORTADO_FN i64 part_images() const { return (s.images + parts - 1) / parts; }
+  CORTADO_FN Halo halo() const { return {s, tile}; }
   CORTADO_FN i64 lanes() const { return tile.panels * packed.panel; }
   CORTADO_FN i64 sums_of(i64 panel, i64 t) const { return (panel * packed.taps + t) * packed.slice; }
   CORTADO_FN TileShape shape() const {
@@ -294,11 +303,14 @@ struct DirectWeightGradient {
   }
   CORTADO_FN Taps taps(i64 panel, i64 t) const {
     Taps taps;
-    taps.count1 = tile.rows;
-    taps.a = t / s.kw * s.dh * halo_cols() + t % s.kw * s.dw;
-    taps.a1 = s.sh * halo_cols();
+    const Halo h = halo();
+    taps.count1 = tile.images, taps.count0 = tile.rows;
+    taps.a = t / s.kw * s.dh * h.cols + t % s.kw * s.dw;
+    taps.a1 = packed.slice * h.plane();
+    taps.a0 = h.stride_y * h.cols;
     taps.b = panel * packed.panel;
-    taps.b1 = tile.cols * lanes();
+    taps.b0 = tile.cols * lanes();
+    taps.b1 = tile.rows * taps.b0;
     return taps;
   }
 
@@ -306,11 +318,14 @@ struct DirectWeightGradient {
   CORTADO_FN auto inputs(C& c, const Place& at, const Band& band) const {
     Box<float> box;
     box.base = x + at.group * s.group_ic() * s.ih * s.iw;
-    const i64 extent[4] = {s.images, s.group_ic(), s.ih, s.iw}, pitch[4] = {s.ic * s.ih * s.iw, s.ih * s.iw, s.iw, 1};
+    const i64 extent[4] = {math::min(s.images, band.end_image), s.group_ic(), s.ih, s.iw},
+              pitch[4] = {s.ic * s.ih * s.iw, s.ih * s.iw, s.iw, 1};
     const i64 origin[4] = {band.image, at.slice * packed.slice, band.row * s.sh - s.ph, band.col * s.sw - s.pw};
-    const i64 size[4] = {1, packed.slice, halo_rows(), halo_cols()};
+    const Halo h = halo();
+    const i64 size[4] = {tile.images, packed.slice, h.rows, h.cols};
     box.set(extent, pitch, origin, size);
-    return c.stage_a(x_buf, box, LeftView{halo_rows() * halo_cols(), s.sw});
+    box.step[2] = h.step_y, box.step[3] = h.step_x;
+    return c.stage_a(x_buf, box, LeftView{h.plane(), h.stride_x});
   }
 
   /// Pixels outside the image have no gradient: zeros.
@@ -318,28 +333,29 @@ struct DirectWeightGradient {
   CORTADO_FN auto gradients(C& c, const Place& at, const Band& band) const {
     Box<float> box;
     box.base = dy + at.group * s.group_oc() * s.oh * s.ow;
-    const i64 extent[4] = {s.images, s.oh, s.ow, s.group_oc()}, pitch[4] = {s.oc * s.oh * s.ow, s.ow, 1, s.oh * s.ow};
+    const i64 extent[4] = {math::min(s.images, band.end_image), s.oh, s.ow, s.group_oc()},
+              pitch[4] = {s.oc * s.oh * s.ow, s.ow, 1, s.oh * s.ow};
     const i64 origin[4] = {band.image, band.row, band.col, at.panel * packed.panel};
-    const i64 size[4] = {1, tile.rows, tile.cols, lanes()};
+    const i64 size[4] = {tile.images, tile.rows, tile.cols, lanes()};
     box.set(extent, pitch, origin, size);
     RightView view;
     view.k_stride = lanes();
     return c.stage_b(dy_buf, box, view);
   }
 
-  CORTADO_FN OutBox<float> destination(const Place& at, i64 panel) const {
+  CORTADO_FN OutBox<float> destination(const Place& at, i64 panel, i64 t) const {
     OutBox<float> box;
-    box.base = dw + at.part * packed.floats() + packed.place(at.group, at.slice, at.panel + panel);
-    box.rows = packed.taps * packed.slice;
+    box.base = dw + at.part * packed.floats() + packed.place(at.group, at.slice, at.panel + panel) + t * packed.panel;
+    box.rows = packed.slice;
     box.limit0 = packed.panel;
-    box.pitch_m = packed.panel;
+    box.pitch_m = packed.taps * packed.panel;
     box.reads_old = false;
     return box;
   }
 };
 
-/// dw (oc x ic/g x kh x kw) += the sum of `parts` arrays of PackedWeights. A line is a slice of the weights of one
-/// output channel.
+/// dw (oc x ic/g x kh x kw) += the sum of `parts` arrays of PackedWeights. A line is one panel of one slice; each part
+/// of it comes turned.
 struct UnpackWeights {
   static constexpr const char* label = "unpack_weights";
   const float* from;
@@ -351,26 +367,30 @@ struct UnpackWeights {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const UnpackWeights p = *this;
-    const i64 slices = p.packed.slices(), taps = p.packed.taps;
+    const i64 panels = p.packed.panels(), slices = p.packed.slices(), taps = p.packed.taps;
     c.lines(
-        p.packed.g * p.packed.outputs * slices, Depth::one, [&](i64 line) { return line; },
+        p.packed.g * slices * panels, Depth::one, [&](i64 line) { return line; },
         [&](i64 line, i64&) {
-          const i64 slice = line % slices, output = line / slices % p.packed.outputs,
-                    group = line / slices / p.packed.outputs, first = slice * p.packed.slice;
-          const i64 terms = math::min(p.packed.slice, p.packed.terms - first);
-          auto q = c.update(p.to_buf, p.dw + ((group * p.packed.outputs + output) * p.packed.terms + first) * taps,
-                            terms * taps);
-          const float* const at =
-              p.from + p.packed.place(group, slice, output / p.packed.panel) + output % p.packed.panel;
+          const i64 group = line / panels / slices, term = line / panels % slices * p.packed.slice,
+                    output = line % panels * p.packed.panel;
+          const i64 rows = math::min(p.packed.panel, p.packed.outputs - output),
+                    cols = math::min(p.packed.slice, p.packed.terms - term) * taps;
           c.pipeline(
               p.parts, Depth::two,
               [&](i64 part) {
-                return c.get2d(p.from_buf, at + part * p.packed.floats(), taps * p.packed.slice, 1, p.packed.panel);
+                Box<float> box = Box<float>::matrix(p.from + part * p.packed.floats() + line * p.packed.piece(),
+                                                    p.packed.panel, cols, 1, 0, 0, p.packed.panel, cols);
+                box.pitch[3] = p.packed.panel;
+                return c.stage(p.from_buf, box);
               },
               [&](i64, auto& in) {
-                c.each(q.n, [&](i64 i) { q.set(i, q.at(i) + in(i % taps * p.packed.slice + i / taps, 0)); });
+                for (i64 r = 0; r < rows; ++r) {
+                  auto q = c.update(
+                      p.to_buf, p.dw + ((group * p.packed.outputs + output + r) * p.packed.terms + term) * taps, cols);
+                  c.each(cols, [&](i64 i) { q.set(i, q.at(i) + in(r, i)); });
+                  c.put(q);
+                }
               });
-          c.put(q);
         });
   }
 };
