@@ -40,6 +40,17 @@ struct OutBlock {
   CORTADO_FN T at(i64 r, i64 c) const { return p[r * pitch + c]; }
 };
 
+/// Block to be put turned; lies in scratch.
+template <class T>
+struct TurnedBlock {
+  T* p;
+  i64 rows, cols;
+  T* home;
+  i64 pitch, kept;
+  CORTADO_FN void set(i64 r, i64 c, T v) const { p[r * cols + c] = v; }
+  CORTADO_FN T at(i64 r, i64 c) const { return p[r * cols + c]; }
+};
+
 /// The context of core/machine/program.h on one worker of Kokkos; `Team` (host_team.h, cuda_team.h) says what a
 /// worker is and runs its lanes. Caches stand between memory and lanes, so lines borrow the memory and a pipeline's
 /// depth changes nothing but the slots that staging rotates through; the mesh is 1 x 1, so sharing vanishes.
@@ -115,8 +126,16 @@ class Context {
   CORTADO_FN OutBlock<T> out2d(Buf, T* p, i64 rows, i64 cols, i64 pitch) {
     return {p, rows, cols, pitch};
   }
+  template <class T>
+  CORTADO_FN TurnedBlock<T> out_turned(Buf buf, T* p, i64 rows, i64 cols, i64 pitch, i64 kept) {
+    return {place<T>(buf), rows, cols, p, pitch, kept};
+  }
   template <class Handle>
   CORTADO_FN void put(Handle&) {}
+  template <class T>
+  CORTADO_FN void put(TurnedBlock<T>& out) {
+    team_.turn(out.p, out.cols, out.rows, out.kept, out.home, out.pitch);
+  }
 
   template <class F>
   CORTADO_FN void each(i64 n, F f) {

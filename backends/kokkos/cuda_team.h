@@ -106,6 +106,11 @@ class CudaTeam {
   }
 
   template <class T>
+  CORTADO_FN void turn(const T* from, i64 from_pitch, i64 rows, i64 cols, T* to, i64 to_pitch) const {
+    each2d(cols, rows, [&](i64 c, i64 r) { to[c * to_pitch + r] = from[r * from_pitch + c]; });
+  }
+
+  template <class T>
   CORTADO_FN void multiply(const Acc<T>& acc, const LeftOperand<T>& a, const RightOperand<T>& b,
                            const Taps& taps) const {
     multiply_by_lanes(*this, acc, a, b, taps);

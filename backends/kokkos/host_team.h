@@ -99,6 +99,12 @@ class HostTeam {
     store_by_lanes(*this, acc, box, f);
   }
 
+  /// to[c to_pitch + r] = from[r from_pitch + c].
+  template <class T>
+  void turn(const T* from, i64 from_pitch, i64 rows, i64 cols, T* to, i64 to_pitch) {
+    transpose(from, from_pitch, rows, cols, to, to_pitch);
+  }
+
   template <class T>
   void multiply(const Acc<T>& acc, const LeftOperand<T>& a, const RightOperand<T>& b, const Taps& taps) {
     if constexpr (std::is_same_v<T, float>)

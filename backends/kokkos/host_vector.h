@@ -18,12 +18,18 @@ constexpr int vector_lanes = 4, vector_registers = 16;
 /// One vector register of this processor.
 typedef float Vector __attribute__((vector_size(4 * vector_lanes)));
 
-inline Vector load_vector(const float* p) {
+template <class T>
+Vector load_vector(const T* p) {
+  static_assert(sizeof(T) == sizeof(float), "a lane holds 32 bits");
   Vector v;
   std::memcpy(&v, p, sizeof v);
   return v;
 }
-inline void store_vector(float* p, Vector v) { std::memcpy(p, &v, sizeof v); }
+template <class T>
+void store_vector(T* p, Vector v) {
+  static_assert(sizeof(T) == sizeof(float), "a lane holds 32 bits");
+  std::memcpy(p, &v, sizeof v);
+}
 
 using Square = std::array<Vector, vector_lanes>;
 
@@ -52,7 +58,8 @@ inline void transpose(Square& v) {
 }
 
 /// to[c to_pitch + r] = from[r from_pitch + c] for r < rows, c < cols. May read one vector past the last element.
-inline void transpose(const float* from, i64 from_pitch, i64 rows, i64 cols, float* to, i64 to_pitch) {
+template <class T>
+void transpose(const T* from, i64 from_pitch, i64 rows, i64 cols, T* to, i64 to_pitch) {
   constexpr i64 n = vector_lanes;
   if (rows < n) {
     for (i64 c = 0; c < cols; ++c)
@@ -67,7 +74,7 @@ inline void transpose(const float* from, i64 from_pitch, i64 rows, i64 cols, flo
 #pragma GCC unroll 16
       for (i64 i = 0; i < n; ++i) square[static_cast<std::size_t>(i)] = load_vector(from + (r + i) * from_pitch + c);
       transpose(square);
-      float* const out = to + c * to_pitch + r;
+      T* const out = to + c * to_pitch + r;
       if (cols < n) {
         for (i64 i = 0; i < cols; ++i) store_vector(out + i * to_pitch, square[static_cast<std::size_t>(i)]);
         continue;

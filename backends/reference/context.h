@@ -102,6 +102,15 @@ class Context {
     return together<OutBlock<T>>({"out2d", rows, cols, p},
                                  [&] { return OutBlock<T>(output(buf, p, rows, cols, pitch, "out2d"), rows, cols); });
   }
+  template <class T>
+  TurnedBlock<T> out_turned(Buf buf, T* p, i64 rows, i64 cols, i64 pitch, i64 kept) {
+    return together<TurnedBlock<T>>({"out_turned", rows, cols, p}, [&] {
+      if (kept < 0 || kept > cols) cpe_.violation("out_turned keeps more columns than it has");
+      Slot& slot = take<T>(buf, Use::tile, rows, cols, "out_turned");
+      cpe_.output(slot, p, kept, rows, pitch, sizeof(T), false);
+      return TurnedBlock<T>(slot, rows, cols, kept);
+    });
+  }
   template <class Handle>
   void put(Handle& out) {
     cpe_.meet({"put", 0, 0, out.slot});

@@ -212,9 +212,9 @@ void Cpe::read(Slot& slot, i64 element, bool output) {
   track.read = epoch;
 }
 
-void Cpe::write(Slot& slot, i64 row, i64 col, bool block) {
+void Cpe::write(Slot& slot, i64 row, i64 col, bool block, i64 element) {
   check_sets(slot, row, col, block);
-  const auto at = static_cast<std::size_t>(row * slot.cols + col);
+  const auto at = static_cast<std::size_t>(element);
   slot.set[at] = 1;
   if (!slot.tracks) return;
   Tracks::Element& track = slot.tracks->elements[at];

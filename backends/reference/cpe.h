@@ -174,8 +174,8 @@ class Cpe {
   }
   /// The running lane is about to read one; `output`: by at().
   void read(Slot& slot, i64 element, bool output);
-  /// The running lane is about to set one; `block`: by its row and column.
-  void write(Slot& slot, i64 row, i64 col, bool block);
+  /// The running lane is about to set element (row, col) of a block (or `col` of a line), number `element` of the slot.
+  void write(Slot& slot, i64 row, i64 col, bool block, i64 element);
 
   // ---- memory
 

@@ -58,7 +58,7 @@ struct Out : Handle {
   Out(Slot& made_for, i64 length) : Handle(made_for), n(length) {}
   void set(i64 i, T value) const {
     check(i, n);
-    slot->cpe->write(*slot, 0, i, false);
+    slot->cpe->write(*slot, 0, i, false, i);
     element<T>(i) = value;
   }
   T at(i64 i) const {
@@ -77,7 +77,7 @@ struct OutBlock : Handle {
   void set(i64 r, i64 c, T value) const {
     check(r, rows);
     check(c, cols);
-    slot->cpe->write(*slot, r, c, true);
+    slot->cpe->write(*slot, r, c, true, r * cols + c);
     element<T>(r * cols + c) = value;
   }
   T at(i64 r, i64 c) const {
@@ -85,6 +85,29 @@ struct OutBlock : Handle {
     check(c, cols);
     slot->cpe->read(*slot, r * cols + c, true);
     return element<T>(r * cols + c);
+  }
+};
+
+/// Block to be put turned: its slot holds what goes to memory, row by row of that; columns that are not kept are
+/// dropped.
+template <class T>
+struct TurnedBlock : Handle {
+  i64 rows = 0, cols = 0, kept = 0;
+  TurnedBlock() = default;
+  TurnedBlock(Slot& made_for, i64 r, i64 c, i64 put) : Handle(made_for), rows(r), cols(c), kept(put) {}
+  void set(i64 r, i64 c, T value) const {
+    check(r, rows);
+    check(c, cols);
+    if (c >= kept) return;
+    slot->cpe->write(*slot, r, c, true, c * rows + r);
+    element<T>(c * rows + r) = value;
+  }
+  T at(i64 r, i64 c) const {
+    check(r, rows);
+    check(c, cols);
+    if (c >= kept) return T(0);
+    slot->cpe->read(*slot, c * rows + r, true);
+    return element<T>(c * rows + r);
   }
 };
 

@@ -94,6 +94,15 @@ class Context {
     return {place.p, rows, cols, p, pitch, place.puts};
   }
   template <class T>
+  TurnedBlock<T> out_turned(Buf buf, T* p, i64 rows, i64 cols, i64 pitch, i64 kept) {
+    const Place<T> place = take<T>(buf, "out_turned");
+    return {place.p, rows, cols, p, pitch, kept, place.puts};
+  }
+  template <class T>
+  void put(TurnedBlock<T>& out) {
+    put_rows(out.home, out.p, out.kept, out.rows, out.pitch, *out.puts);
+  }
+  template <class T>
   void put(Out<T>& out) {
     put_rows(out.home, out.p, 1, out.n, out.n, *out.puts);
   }

@@ -55,6 +55,18 @@ struct OutBlock {
   Value<T> at(i64 r, i64 c) const { return load(p + r * cols + c); }
 };
 
+/// Block to be put turned; lies in the scratchpad as it goes to memory.
+template <class T>
+struct TurnedBlock {
+  T* p = nullptr;
+  i64 rows = 0, cols = 0;
+  T* home = nullptr;
+  i64 pitch = 0, kept = 0;
+  Pending* puts = nullptr;
+  void set(i64 r, i64 c, T v) { store(p + c * rows + r, v); }
+  Value<T> at(i64 r, i64 c) const { return load(p + c * rows + r); }
+};
+
 /// A staged box, and the copy, of wider elements or with rows and columns exchanged, that is multiplied instead if the
 /// plan has room for one (Buf::spare). The copy is made before the first use.
 template <class T>

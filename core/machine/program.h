@@ -61,6 +61,9 @@ ProgramKey program_key() {
 //   c.out(buf, p, n)                   a line to be written in full: Out with .n, set(i, v) and at(i) (after set)
 //   c.update(buf, p, n)                a line read and written: at(i) gives the old value until set
 //   c.out2d(buf, p, rows, cols, pitch) a block to be written in full: set(r, c, v)
+//   c.out_turned(buf, p, rows, cols, pitch, kept)
+//                                      a private block to be written in full, whose put turns it: element (r, c) goes
+//                                      to p[c pitch + r]; columns from `kept` on are not put; booked as a tile
 //   c.put(out)                         sends an out or update on its way; the handle is dead afterwards
 //   `out` may alias a `get` of the same line exactly or not at all; what it sets is gone from the `get`. Within a
 //   launch no line may read what another line writes, nor two lines write the same element: CPEs run in any order.

@@ -47,33 +47,48 @@ struct Parts {
   i64 tiles() const { return images * rows * cols; }
 };
 
-/// Where the pieces of the workspace begin.
-struct Workspace {
-  i64 u, x, y, padded_x, padded_y, floats;
+/// Where the pieces of the workspace begin: points of weights, of inputs, of outputs.
+struct Pieces {
+  i64 x, y, floats;
 
-  Workspace(const ConvolutionShape& s, const Parts& parts) {
-    const i64 tiles = parts.tiles(),
-              plane = parts.images * (parts.rows * winograd::outputs + 2) * (parts.cols * winograd::outputs + 2);
-    u = 0;
-    x = u + winograd::products * s.ic * s.oc + 9 * s.ic * s.oc;
-    y = x + winograd::products * s.ic * tiles;
-    padded_x = y + winograd::products * s.oc * tiles;
-    padded_y = padded_x + plane * s.ic;
-    floats = padded_y + plane * s.oc;
+  Pieces(const ConvolutionShape& s, const Parts& parts) {
+    x = winograd::products * s.ic * winograd::padded(s.oc);
+    y = x + winograd::products * parts.tiles() * winograd::padded(s.ic);
+    floats = y + winograd::products * parts.tiles() * winograd::padded(s.oc);
   }
 };
 
+/// Terms of a line of weights: enough to be worth a launch's line, few enough to spread.
+constexpr i64 line_terms = 16;
+
 template <bool gradients>
-void transform(CoreGroup& group, const float* x, float* padded, float* v, i64 height, i64 width, i64 pad_h, i64 pad_w,
+void transform(CoreGroup& group, const float* x, float* v, i64 height, i64 width, i64 pad_h, i64 pad_w,
                const WinogradTiles& tiles) {
-  WinogradTransform<gradients> p;
-  static_cast<WinogradPlanes&>(p) = {
-      x, padded, v, height, width, pad_h, pad_w, gradients ? winograd::outputs : winograd::points, tiles, {}, {}, {}};
+  WinogradTransform<gradients> p{x, v, height, width, pad_h, pad_w, tiles, {}, {}};
   PlanBuilder book(group.spec());
-  p.x_buf = book.line("plane", 4 * height * width, Depth::two);
-  p.padded_buf = book.line("padded", 4 * p.padded_height() * p.padded_width(), 1);
-  p.v_buf = book.line("points", 4 * winograd::products * tiles.cols, 1);
-  group.launch(p, book.plan(tiles.images * tiles.channels));
+  p.x_buf = book.tile("pixels", 4 * p.side * p.columns() * winograd::lanes, Depth::two);
+  p.v_buf = book.line("points", 4 * winograd::products * winograd::lanes, 1);
+  group.launch(p, book.plan(tiles.lines()));
+}
+
+void to_pixels(CoreGroup& group, const float* m, float* y, const ConvolutionShape& s, const WinogradTiles& tiles) {
+  WinogradOutputs p{m, y, s.oh, s.ow, tiles, {}, {}};
+  PlanBuilder book(group.spec());
+  p.m_buf = book.line("points", 4 * winograd::products * winograd::lanes, Depth::two);
+  p.y_buf = book.tile("pixels", 4 * winograd::outputs * s.ow * winograd::lanes, 1);
+  group.launch(p, book.plan(tiles.lines()));
+}
+
+/// 36 products of points of inputs, tiles x padded channels, `of_x`: with those of weights to those of outputs, or,
+/// with those of gradients, to those of weights.
+void multiply_points(CoreGroup& group, const MatrixLibrary::Gemm& gemm, const WinogradTiles& of_x) {
+  MatrixProduct product;
+  product.gemm = gemm;
+  product.gemm.lda = of_x.width();
+  product.gemm.ldb = product.gemm.ldy = gemm.n;
+  product.count = winograd::products;
+  product.stride_a = of_x.matrix(), product.stride_b = gemm.k * gemm.n, product.stride_y = gemm.m * gemm.n;
+  multiply(group, Multiplier::tile_program, product);
 }
 
 /// Calls work(first image, tiles of x, tiles of y) for each part.
@@ -81,73 +96,57 @@ template <class F>
 void for_parts(const ConvolutionShape& s, const Parts& parts, F work) {
   for (i64 image = 0; image < s.mb; image += parts.images)
     for (i64 row = 0; row < parts.all_rows; row += parts.rows) {
-      WinogradTiles tiles{std::min(parts.images, s.mb - image), s.ic, row, std::min(parts.rows, parts.all_rows - row),
-                          parts.cols};
-      WinogradTiles of_y = tiles;
+      WinogradTiles of_x{std::min(parts.images, s.mb - image), s.ic, row, std::min(parts.rows, parts.all_rows - row),
+                         parts.cols};
+      WinogradTiles of_y = of_x;
       of_y.channels = s.oc;
-      work(image, tiles, of_y);
+      work(image, of_x, of_y);
     }
 }
 
 void run_forward(CoreGroup& group, const ConvolutionShape& s, bool turned, const ConvolutionArguments& arg,
                  const float* in, float* workspace) {
   const Parts parts(s);
-  const Workspace at(s, parts);
-  WinogradWeights weights{arg.w, workspace + at.u, turned ? s.ic : s.oc, turned ? s.oc : s.ic, turned, {}, {}};
-  PlanBuilder weight_book(group.spec());
-  weights.w_buf = weight_book.line("weights", 4 * 9 * s.ic, Depth::two);
-  weights.u_buf = weight_book.line("points", 4 * winograd::products * s.ic, 1);
-  group.launch(weights, weight_book.plan(s.oc));
+  const Pieces at(s, parts);
+  WinogradWeights weights{arg.w,  workspace,  s.oc, s.ic, turned ? i64{9} : s.ic * 9, turned ? s.oc * 9 : i64{9},
+                          turned, line_terms, {},   {}};
+  PlanBuilder book(group.spec());
+  weights.w_buf = book.tile("weights", 4 * line_terms * 9 * winograd::lanes, Depth::two);
+  weights.u_buf = book.line("points", 4 * winograd::products * winograd::lanes, 1);
+  group.launch(weights, book.plan(weights.lines()));
   for_parts(s, parts, [&](i64 image, const WinogradTiles& of_x, const WinogradTiles& of_y) {
-    transform<false>(group, in + image * s.src_image(), workspace + at.padded_x, workspace + at.x, s.ih, s.iw, s.ph,
-                     s.pw, of_x);
-    MatrixProduct product;
-    auto& g = product.gemm;
-    g.m = s.oc, g.n = of_x.count(), g.k = s.ic;
-    g.a = workspace + at.u, g.lda = s.ic;
-    g.b = workspace + at.x, g.ldb = g.n;
-    g.beta = 0, g.y = workspace + at.y, g.ldy = g.n;
-    product.count = winograd::products;
-    product.stride_a = s.oc * s.ic, product.stride_b = s.ic * g.n, product.stride_y = s.oc * g.n;
-    multiply(group, Multiplier::tile_program, product);
-    WinogradOutputs p{
-        workspace + at.y, workspace + at.padded_y, arg.out + image * s.dst_image(), s.oh, s.ow, of_y, {}, {}, {}};
-    PlanBuilder book(group.spec());
-    p.m_buf = book.line("points", 4 * winograd::products * of_y.cols, Depth::two);
-    p.pixel_buf = book.line("pixels", 4 * 16 * of_y.cols, 1);
-    p.y_buf = book.line("rows", 4 * winograd::outputs * s.ow, 1);
-    group.launch(p, book.plan(of_y.images * of_y.channels * of_y.rows));
+    float *const x = workspace + at.x, *const y = workspace + at.y;
+    transform<false>(group, in + image * s.src_image(), x, s.ih, s.iw, s.ph, s.pw, of_x);
+    MatrixLibrary::Gemm gemm;
+    gemm.m = of_x.count(), gemm.n = of_y.width(), gemm.k = s.ic;
+    gemm.a = x, gemm.b = workspace, gemm.y = y, gemm.beta = 0;
+    multiply_points(group, gemm, of_x);
+    to_pixels(group, y, arg.out + image * s.dst_image(), s, of_y);
   });
 }
 
 void run_weight_gradient(CoreGroup& group, const ConvolutionShape& s, const ConvolutionArguments& arg,
                          float* workspace) {
   const Parts parts(s);
-  const Workspace at(s, parts);
+  const Pieces at(s, parts);
   bool first = true;
   for_parts(s, parts, [&](i64 image, const WinogradTiles& of_x, const WinogradTiles& of_y) {
-    transform<false>(group, arg.x + image * s.src_image(), workspace + at.padded_x, workspace + at.x, s.ih, s.iw, s.ph,
-                     s.pw, of_x);
-    transform<true>(group, arg.dy + image * s.dst_image(), workspace + at.padded_y, workspace + at.y, s.oh, s.ow, 0, 0,
-                    of_y);
-    MatrixProduct product;
-    auto& g = product.gemm;
-    g.m = s.oc, g.n = s.ic, g.k = of_x.count();
-    g.a = workspace + at.y, g.lda = g.k;
-    g.transpose_b = true, g.b = workspace + at.x, g.ldb = g.k;
-    g.beta = first ? 0.0f : 1.0f, g.y = workspace + at.u, g.ldy = s.ic;
-    product.count = winograd::products;
-    product.stride_a = s.oc * g.k, product.stride_b = s.ic * g.k, product.stride_y = s.oc * s.ic;
-    multiply(group, Multiplier::tile_program, product);
+    float *const x = workspace + at.x, *const y = workspace + at.y;
+    transform<false>(group, arg.x + image * s.src_image(), x, s.ih, s.iw, s.ph, s.pw, of_x);
+    transform<true>(group, arg.dy + image * s.dst_image(), y, s.oh, s.ow, 0, 0, of_y);
+    MatrixLibrary::Gemm gemm;
+    gemm.m = s.ic, gemm.n = of_y.width(), gemm.k = of_x.count();
+    gemm.transpose_a = true;
+    gemm.a = x, gemm.b = y, gemm.y = workspace, gemm.beta = first ? 0.0f : 1.0f;
+    multiply_points(group, gemm, of_x);
     first = false;
   });
-  WinogradWeightGradient p{
-      workspace + at.u, arg.out, s.oc, s.ic, {}, {}, {}, workspace + at.u + winograd::products * s.oc * s.ic};
+  WinogradWeightGradient p{workspace, arg.out, s.oc, s.ic, line_terms, {}, {}, {}};
   PlanBuilder book(group.spec());
-  p.du_buf = book.line("points", 4 * winograd::products * s.ic, Depth::two);
-  p.t_buf = book.line("kernel", 4 * 9 * s.ic, 1);
-  p.dw_buf = book.line("weights", 4 * 9 * s.ic, 1);
-  group.launch(p, book.plan(s.oc));
+  p.old_buf = book.tile("old weights", 4 * line_terms * 9 * winograd::lanes, 1);
+  p.du_buf = book.line("points", 4 * winograd::products * winograd::lanes, Depth::two);
+  p.dw_buf = book.tile("weights", 4 * line_terms * 9 * winograd::lanes, 1);
+  group.launch(p, book.plan(p.lines()));
 }
 
 std::string WinogradConvolution::refuse(CoreGroup& group, const ConvolutionShape& s,
@@ -165,7 +164,7 @@ std::string WinogradConvolution::refuse(CoreGroup& group, const ConvolutionShape
 
 i64 WinogradConvolution::workspace(CoreGroup&, const ConvolutionShape& shape, ConvolutionDirection direction) const {
   const ConvolutionShape s = direction == ConvolutionDirection::input_gradient ? gradient_shape(shape) : shape;
-  return Workspace(s, Parts(s)).floats;
+  return Pieces(s, Parts(s)).floats;
 }
 
 void WinogradConvolution::run(CoreGroup& group, const ConvolutionShape& s, ConvolutionDirection direction,

@@ -6,10 +6,14 @@ namespace cortado {
 
 /// Winograd's F(4x4, 3x3) for convolutions (Lavin and Gray, "Fast algorithms for convolutional neural networks", 2016,
 /// section 4): a tile of 4 x 4 outputs sees 6 x 6 inputs and takes 36 products instead of 144. With the points 0, 1,
-/// -1, 2, -2 and infinity, y = At [(G w Gt) * (Bt x B)] A, `*` element by element. The six one-dimensional transforms,
-/// each from and to places `step` apart:
+/// -1, 2, -2 and infinity, y = At [(G w Gt) * (Bt x B)] A, `*` element by element. The one-dimensional transforms, each
+/// from and to places `step` apart:
 namespace winograd {
 constexpr i64 outputs = 4, kernel = 3, points = 6, products = 36;
+constexpr i64 lanes = 16;  ///< channels that are transformed together
+
+/// Channels of a matrix of points: whole vectors of them.
+CORTADO_FN inline i64 padded(i64 channels) { return (channels + lanes - 1) / lanes * lanes; }
 
 /// Bt: six inputs to six points.
 template <class T>
@@ -72,78 +76,89 @@ CORTADO_FN void to_weight_gradients(T* v, int step) {
 }
 }  // namespace winograd
 
-/// The tiles of a launch: rows [first, first + rows) of tiles of `images` images; an array of products holds those of
-/// one (product, channel) next to each other.
+/// The tiles of a launch: rows [first, first + rows) of tiles of `images` images with `channels` channels. A matrix of
+/// points is tiles x padded channels; there are 36 of them.
 struct WinogradTiles {
   i64 images, channels, first, rows, cols;
-  CORTADO_FN i64 of_image() const { return rows * cols; }
-  CORTADO_FN i64 count() const { return images * of_image(); }
+  CORTADO_FN i64 count() const { return images * rows * cols; }
+  CORTADO_FN i64 width() const { return winograd::padded(channels); }
+  CORTADO_FN i64 matrix() const { return count() * width(); }
+  CORTADO_FN i64 groups() const { return width() / winograd::lanes; }
+
+  /// A line of the transforms: a row of tiles of a group of channels.
+  CORTADO_FN i64 lines() const { return images * rows * groups(); }
+  struct Line {
+    i64 image, row, channel;
+  };
+  CORTADO_FN Line line(i64 i) const {
+    return {i / groups() / rows, i / groups() % rows, i % groups() * winograd::lanes};
+  }
+  /// Where the points of tile `col` of a line begin.
+  CORTADO_FN i64 place(const Line& at, i64 col) const {
+    return ((at.image * rows + at.row) * cols + col) * width() + at.channel;
+  }
 };
 
-/// What a transform of activations or of their gradients carries: planes of height x width in `x`; in reads, tile (i,
-/// j) begins at (i step - pad_h, j step - pad_w).
-struct WinogradPlanes {
-  const float* x;
-  float *padded, *v;
-  i64 height, width, pad_h, pad_w;
-  i64 side;  ///< of what a tile reads: 6 inputs or 4 gradients
-  WinogradTiles tiles;
-  Buf x_buf, padded_buf, v_buf;
-
-  CORTADO_FN i64 padded_height() const { return (tiles.rows - 1) * winograd::outputs + side; }
-  CORTADO_FN i64 padded_width() const { return (tiles.cols - 1) * winograd::outputs + side; }
-};
-
-/// x (images x channels x height x width) to v (36 x channels x tiles): Bt x B of inputs, or A dy At of gradients. A
-/// line is the plane of one channel of one image: a copy with its padding, then its tiles, a row of them at a time.
+/// x (images x channels x height x width) to 36 matrices of points: Bt x B of inputs, tile (i, j) beginning at
+/// (4 i - pad_h, 4 j - pad_w), or A dy At of gradients. The pixels of a line come with their channels next to each
+/// other.
 template <bool gradients>
-struct WinogradTransform : WinogradPlanes {
+struct WinogradTransform {
   static constexpr const char* label = gradients ? "winograd_gradients" : "winograd_inputs";
+  static constexpr i64 side = gradients ? winograd::outputs : winograd::points;  ///< of what a tile reads
+  const float* x;
+  float* v;
+  i64 height, width, pad_h, pad_w;
+  WinogradTiles tiles;
+  Buf x_buf, v_buf;
+
+  CORTADO_FN i64 columns() const { return (tiles.cols - 1) * winograd::outputs + side; }
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
-    const WinogradPlanes p = *this;
-    const i64 rows = p.padded_height(), cols = p.padded_width(), row0 = p.tiles.first * winograd::outputs - p.pad_h;
-    const Range inside_y{math::min(rows, math::max(i64{0}, -row0)), math::min(rows, p.height - row0)},
-        inside_x{math::min(cols, p.pad_w), math::min(cols, p.width + p.pad_w)};
+    const WinogradTransform p = *this;
     c.lines(
-        p.tiles.images * p.tiles.channels, Depth::two,
-        [&](i64 line) { return c.get2d(p.x_buf, p.x + line * p.height * p.width, p.height, p.width, p.width); },
-        [&](i64 line, auto& x) {
-          auto q = c.out2d(p.padded_buf, p.padded + line * rows * cols, rows, cols, cols);
-          const auto zero = [&](i64 r, i64 i) { q.set(r, i, 0.0f); };
-          c.each2d(Range{0, inside_y.first}, Range{0, cols}, zero);
-          c.each2d(Range{math::max(inside_y.first, inside_y.end), rows}, Range{0, cols}, zero);
-          c.each2d(inside_y, Range{0, inside_x.first}, zero);
-          c.each2d(inside_y, Range{inside_x.end, cols}, zero);
-          c.each2d(inside_y, inside_x, [&](i64 r, i64 i) { q.set(r, i, x(row0 + r, i - p.pad_w)); });
-          const i64 image = line / p.tiles.channels, channel = line % p.tiles.channels;
-          for (i64 row = 0; row < p.tiles.rows; ++row) {
-            auto v = c.out2d(p.v_buf, p.v + channel * p.tiles.count() + image * p.tiles.of_image() + row * p.tiles.cols,
-                             winograd::products, p.tiles.cols, p.tiles.channels * p.tiles.count());
-            c.each(p.tiles.cols, [&](i64 i) { transform(q, row * winograd::outputs, i, v); });
+        p.tiles.lines(), Depth::two,
+        [&](i64 i) {
+          const auto at = p.tiles.line(i);
+          Box<float> box;
+          box.base = p.x;
+          const i64 plane = p.height * p.width;
+          const i64 extent[4] = {p.tiles.images, p.height, p.width, p.tiles.channels},
+                    pitch[4] = {p.tiles.channels * plane, p.width, 1, plane};
+          const i64 origin[4] = {at.image, (p.tiles.first + at.row) * winograd::outputs - p.pad_h, -p.pad_w,
+                                 at.channel},
+                    size[4] = {1, side, p.columns(), winograd::lanes};
+          box.set(extent, pitch, origin, size);
+          return c.stage(p.x_buf, box);
+        },
+        [&](i64 i, auto& x) {
+          const auto at = p.tiles.line(i);
+          const i64 columns = p.columns();
+          for (i64 col = 0; col < p.tiles.cols; ++col) {
+            auto v =
+                c.out2d(p.v_buf, p.v + p.tiles.place(at, col), winograd::products, winograd::lanes, p.tiles.matrix());
+            c.each(winograd::lanes, [&](i64 lane) { transform(x, col * winograd::outputs, columns, lane, v); });
             c.put(v);
           }
-          c.put(q);
         });
   }
 
  private:
-  template <class Padded, class V>
-  CORTADO_FN static void transform(const Padded& q, i64 row, i64 i, V& v) {
-    constexpr int side = gradients ? 4 : 6;
-    auto first = q.at(row, i * 4);
+  template <class X, class V>
+  CORTADO_FN static void transform(const X& x, i64 col, i64 columns, i64 lane, V& v) {
+    auto first = x(col, lane);
     decltype(first) t[36];
-#pragma GCC unroll 36
+#pragma GCC unroll 6
     for (int r = 0; r < side; ++r)
-#pragma GCC unroll 36
-      for (int j = 0; j < side; ++j) t[r * 6 + j] = q.at(row + r, i * 4 + j);
-#pragma GCC unroll 36
+#pragma GCC unroll 6
+      for (int j = 0; j < side; ++j) t[r * 6 + j] = x(r * columns + col + j, lane);
+#pragma GCC unroll 6
     for (int j = 0; j < side; ++j) one_way(t + j, 6);
-#pragma GCC unroll 36
+#pragma GCC unroll 6
     for (int r = 0; r < 6; ++r) one_way(t + r * 6, 1);
 #pragma GCC unroll 36
-    for (int k = 0; k < 36; ++k) v.set(k, i, t[k]);
+    for (int k = 0; k < 36; ++k) v.set(k, lane, t[k]);
   }
   template <class T>
   CORTADO_FN static void one_way(T* v, int step) {
@@ -154,134 +169,184 @@ struct WinogradTransform : WinogradPlanes {
   }
 };
 
-/// m (36 x channels x tiles) to y (images x channels x height x width): At m A. A line is a row of tiles of one channel
-/// of one image; what the tiles make is kept as 16 rows beside m, from which rows of pixels are put together.
+/// 36 matrices of points to y (images x channels x height x width): At m A. A line makes up to four rows of pixels.
 struct WinogradOutputs {
   static constexpr const char* label = "winograd_outputs";
   const float* m;
-  float *pixels, *y;
+  float* y;
   i64 height, width;
   WinogradTiles tiles;
-  Buf m_buf, pixel_buf, y_buf;
+  Buf m_buf, y_buf;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const WinogradOutputs p = *this;
     c.lines(
-        p.tiles.images * p.tiles.channels * p.tiles.rows, Depth::two,
-        [&](i64 line) {
-          const i64 row = line % p.tiles.rows, channel = line / p.tiles.rows % p.tiles.channels,
-                    image = line / p.tiles.rows / p.tiles.channels;
-          return c.get2d(p.m_buf, p.m + channel * p.tiles.count() + image * p.tiles.of_image() + row * p.tiles.cols,
-                         winograd::products, p.tiles.cols, p.tiles.channels * p.tiles.count());
-        },
-        [&](i64 line, auto& m) {
-          const i64 row = line % p.tiles.rows, first = (p.tiles.first + row) * winograd::outputs,
-                    rows = math::min(winograd::outputs, p.height - first), cols = p.tiles.cols;
-          auto t = c.out2d(p.pixel_buf, p.pixels + line * 16 * cols, 16, cols, cols);
-          c.each(cols, [&](i64 i) { transform(m, i, t); });
-          auto q = c.out2d(p.y_buf, p.y + (line / p.tiles.rows * p.height + first) * p.width, rows, p.width, p.width);
-          c.each2d(rows, p.width, [&](i64 r, i64 x) { q.set(r, x, t.at(r * 4 + x % 4, x / 4)); });
-          c.put(t);
-          c.put(q);
+        p.tiles.lines(), Depth::one, [&](i64 i) { return i; },
+        [&](i64 i, i64&) {
+          const auto at = p.tiles.line(i);
+          const i64 first = (p.tiles.first + at.row) * winograd::outputs, plane = p.height * p.width, width = p.width,
+                    rows = math::min(winograd::outputs, p.height - first);
+          auto y = c.out_turned(p.y_buf, p.y + (at.image * p.tiles.channels + at.channel) * plane + first * width,
+                                rows * width, winograd::lanes, plane,
+                                math::min(winograd::lanes, p.tiles.channels - at.channel));
+          c.pipeline(
+              p.tiles.cols, Depth::two,
+              [&](i64 col) {
+                return c.get2d(p.m_buf, p.m + p.tiles.place(at, col), winograd::products, winograd::lanes,
+                               p.tiles.matrix());
+              },
+              [&](i64 col, auto& m) {
+                const i64 pixel = col * winograd::outputs, cols = math::min(winograd::outputs, width - pixel);
+                if (rows == winograd::outputs && cols == winograd::outputs)
+                  c.each(winograd::lanes, [&](i64 lane) { transform(m, lane, 4, 4, width, pixel, y); });
+                else
+                  c.each(winograd::lanes, [&](i64 lane) { transform(m, lane, rows, cols, width, pixel, y); });
+              });
+          c.put(y);
         });
   }
 
  private:
   template <class M, class Out>
-  CORTADO_FN static void transform(const M& m, i64 i, Out& q) {
-    auto first = m(0, i);
+  CORTADO_FN static void transform(const M& m, i64 lane, i64 rows, i64 cols, i64 width, i64 pixel, Out& y) {
+    auto first = m(0, lane);
     decltype(first) t[36];
 #pragma GCC unroll 36
-    for (int k = 0; k < 36; ++k) t[k] = m(k, i);
-#pragma GCC unroll 36
+    for (int k = 0; k < 36; ++k) t[k] = m(k, lane);
+#pragma GCC unroll 6
     for (int j = 0; j < 6; ++j) winograd::to_outputs(t + j, 6);
-#pragma GCC unroll 36
-    for (int r = 0; r < 4; ++r) {
-      winograd::to_outputs(t + r * 6, 1);
-#pragma GCC unroll 36
-      for (int j = 0; j < 4; ++j) q.set(r * 4 + j, i, t[r * 6 + j]);
-    }
+#pragma GCC unroll 4
+    for (int r = 0; r < 4; ++r) winograd::to_outputs(t + r * 6, 1);
+#pragma GCC unroll 4
+    for (int r = 0; r < 4; ++r)
+#pragma GCC unroll 4
+      for (int j = 0; j < 4; ++j)
+        if (r < rows && j < cols) y.set(r * width + pixel + j, lane, t[r * 6 + j]);
   }
 };
 
-/// Weights (oc x ic x 3 x 3) to u (36 x oc x ic): G w Gt; for the input gradient turned by 180 degrees and to u (36 x
-/// ic x oc). A line is a row of u.
+/// Weights (oc x ic x 3 x 3) to 36 matrices of points, ic x padded oc: G w Gt. For the input gradient turned by 180
+/// degrees, oc x padded ic. A line is a group of outputs of some terms.
 struct WinogradWeights {
   static constexpr const char* label = "winograd_weights";
   const float* w;
   float* u;
-  i64 oc, ic;
+  i64 outputs, terms, output_pitch, term_pitch;
   bool turned;
+  i64 line_terms;
   Buf w_buf, u_buf;
+
+  CORTADO_FN i64 lines() const {
+    return winograd::padded(outputs) / winograd::lanes * ((terms + line_terms - 1) / line_terms);
+  }
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const WinogradWeights p = *this;
-    const i64 rows = p.turned ? p.ic : p.oc, cols = p.turned ? p.oc : p.ic;
+    const i64 width = winograd::padded(p.outputs), groups = width / winograd::lanes;
     c.lines(
-        rows, Depth::two,
-        [&](i64 line) {
-          return p.turned ? c.get2d(p.w_buf, p.w + line * 9, p.oc, 9, p.ic * 9)
-                          : c.get2d(p.w_buf, p.w + line * p.ic * 9, p.ic, 9, 9);
+        p.lines(), Depth::two,
+        [&](i64 i) {
+          Box<float> box;
+          box.base = p.w;
+          const i64 extent[4] = {1, p.terms, 9, p.outputs}, pitch[4] = {0, p.term_pitch, 1, p.output_pitch};
+          const i64 origin[4] = {0, i / groups * p.line_terms, 0, i % groups * winograd::lanes},
+                    size[4] = {1, p.line_terms, 9, winograd::lanes};
+          box.set(extent, pitch, origin, size);
+          return c.stage(p.w_buf, box);
         },
-        [&](i64 line, auto& w) {
-          auto u = c.out2d(p.u_buf, p.u + line * cols, winograd::products, cols, rows * cols);
-          c.each(cols, [&](i64 i) {
-            auto first = w(i, 0);
-            decltype(first) t[36];
-#pragma GCC unroll 36
-            for (int r = 0; r < 3; ++r)
-#pragma GCC unroll 36
-              for (int j = 0; j < 3; ++j) t[r * 6 + j] = w(i, p.turned ? 8 - r * 3 - j : r * 3 + j);
-#pragma GCC unroll 36
-            for (int j = 0; j < 3; ++j) winograd::from_weights(t + j, 6);
-#pragma GCC unroll 36
-            for (int r = 0; r < 6; ++r) winograd::from_weights(t + r * 6, 1);
-#pragma GCC unroll 36
-            for (int k = 0; k < 36; ++k) u.set(k, i, t[k]);
-          });
-          c.put(u);
+        [&](i64 i, auto& w) {
+          const i64 first = i / groups * p.line_terms, terms = math::min(p.line_terms, p.terms - first);
+          for (i64 k = 0; k < terms; ++k) {
+            auto u = c.out2d(p.u_buf, p.u + (first + k) * width + i % groups * winograd::lanes, winograd::products,
+                             winograd::lanes, p.terms * width);
+            if (p.turned)
+              c.each(winograd::lanes, [&](i64 lane) { transform<true>(w, k * 9, lane, u); });
+            else
+              c.each(winograd::lanes, [&](i64 lane) { transform<false>(w, k * 9, lane, u); });
+            c.put(u);
+          }
         });
+  }
+
+ private:
+  template <bool turn, class W, class Out>
+  CORTADO_FN static void transform(const W& w, i64 row, i64 lane, Out& u) {
+    auto first = w(row, lane);
+    decltype(first) t[36];
+#pragma GCC unroll 3
+    for (int r = 0; r < 3; ++r)
+#pragma GCC unroll 3
+      for (int j = 0; j < 3; ++j) t[r * 6 + j] = w(row + (turn ? 8 - r * 3 - j : r * 3 + j), lane);
+#pragma GCC unroll 3
+    for (int j = 0; j < 3; ++j) winograd::from_weights(t + j, 6);
+#pragma GCC unroll 6
+    for (int r = 0; r < 6; ++r) winograd::from_weights(t + r * 6, 1);
+#pragma GCC unroll 36
+    for (int k = 0; k < 36; ++k) u.set(k, lane, t[k]);
   }
 };
 
-/// dw (oc x ic x 3 x 3) += Gt du G of du (36 x oc x ic). A line is the weights of one output channel.
+/// dw (oc x ic x 3 x 3) += Gt du G of 36 matrices du, ic x padded oc. Lines as those of WinogradWeights.
 struct WinogradWeightGradient {
   static constexpr const char* label = "winograd_weight_gradient";
   const float* du;
   float* dw;
-  i64 oc, ic;
-  Buf du_buf, t_buf, dw_buf;
-  float* turned;  ///< room for 9 x oc x ic
+  i64 oc, ic, line_terms;
+  Buf old_buf, du_buf, dw_buf;
+
+  CORTADO_FN i64 lines() const { return winograd::padded(oc) / winograd::lanes * ((ic + line_terms - 1) / line_terms); }
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const WinogradWeightGradient p = *this;
+    const i64 width = winograd::padded(p.oc), groups = width / winograd::lanes;
     c.lines(
-        p.oc, Depth::two,
-        [&](i64 line) { return c.get2d(p.du_buf, p.du + line * p.ic, winograd::products, p.ic, p.oc * p.ic); },
-        [&](i64 line, auto& du) {
-          auto t = c.out2d(p.t_buf, p.turned + line * 9 * p.ic, 9, p.ic, p.ic);
-          c.each(p.ic, [&](i64 i) {
-            auto first = du(0, i);
-            decltype(first) v[36];
-#pragma GCC unroll 36
-            for (int k = 0; k < 36; ++k) v[k] = du(k, i);
-#pragma GCC unroll 36
-            for (int j = 0; j < 6; ++j) winograd::to_weight_gradients(v + j, 6);
-#pragma GCC unroll 36
-            for (int r = 0; r < 3; ++r) {
-              winograd::to_weight_gradients(v + r * 6, 1);
-#pragma GCC unroll 36
-              for (int j = 0; j < 3; ++j) t.set(r * 3 + j, i, v[r * 6 + j]);
-            }
-          });
-          auto q = c.update(p.dw_buf, p.dw + line * p.ic * 9, p.ic * 9);
-          c.each(p.ic * 9, [&](i64 i) { q.set(i, q.at(i) + t.at(i % 9, i / 9)); });
-          c.put(t);
+        p.lines(), Depth::one,
+        [&](i64 i) {
+          Box<float> old;
+          old.base = p.dw;
+          const i64 extent[4] = {1, 1, p.ic * 9, p.oc}, pitch[4] = {0, 0, 1, p.ic * 9};
+          const i64 origin[4] = {0, 0, i / groups * p.line_terms * 9, i % groups * winograd::lanes},
+                    size[4] = {1, 1, p.line_terms * 9, winograd::lanes};
+          old.set(extent, pitch, origin, size);
+          return c.stage(p.old_buf, old);
+        },
+        [&](i64 i, auto& old) {
+          const i64 first = i / groups * p.line_terms, terms = math::min(p.line_terms, p.ic - first),
+                    output = i % groups * winograd::lanes;
+          auto q = c.out_turned(p.dw_buf, p.dw + (output * p.ic + first) * 9, terms * 9, winograd::lanes, p.ic * 9,
+                                math::min(winograd::lanes, p.oc - output));
+          c.pipeline(
+              terms, Depth::two,
+              [&](i64 k) {
+                return c.get2d(p.du_buf, p.du + (first + k) * width + output, winograd::products, winograd::lanes,
+                               p.ic * width);
+              },
+              [&](i64 k, auto& du) { c.each(winograd::lanes, [&](i64 lane) { transform(du, old, lane, k * 9, q); }); });
           c.put(q);
         });
+  }
+
+ private:
+  template <class In, class Old, class Out>
+  CORTADO_FN static void transform(const In& du, const Old& old, i64 lane, i64 row, Out& q) {
+    auto first = du(0, lane);
+    decltype(first) t[36];
+#pragma GCC unroll 36
+    for (int k = 0; k < 36; ++k) t[k] = du(k, lane);
+#pragma GCC unroll 6
+    for (int j = 0; j < 6; ++j) winograd::to_weight_gradients(t + j, 6);
+#pragma GCC unroll 3
+    for (int r = 0; r < 3; ++r) winograd::to_weight_gradients(t + r * 6, 1);
+#pragma GCC unroll 3
+    for (int r = 0; r < 3; ++r)
+#pragma GCC unroll 3
+      for (int j = 0; j < 3; ++j) {
+        const i64 at = row + r * 3 + j;
+        q.set(at, lane, old(at, lane) + t[r * 6 + j]);
+      }
   }
 };
 
