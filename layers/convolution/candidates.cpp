@@ -14,8 +14,8 @@ const char* to_string(ConvolutionDirection direction) {
 const std::vector<std::unique_ptr<ConvolutionCandidate>>& convolution_candidates() {
   static const auto all = [] {
     std::vector<std::unique_ptr<ConvolutionCandidate>> list;
-    list.push_back(make_direct_convolution());
     list.push_back(make_winograd_convolution());
+    list.push_back(make_direct_convolution());
     list.push_back(make_explicit_convolution());
     list.push_back(make_explicit_tile_convolution());
     list.push_back(make_implicit_convolution());

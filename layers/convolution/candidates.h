@@ -30,6 +30,8 @@ class ConvolutionCandidate {
   virtual std::string name() const = 0;
   /// Empty if this candidate can run the shape on the group; else the reason.
   virtual std::string refuse(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const = 0;
+  /// Whether to take it, where it can run, without having measured.
+  virtual bool pays(const ConvolutionShape& /*shape*/) const { return true; }
   /// Floats of workspace that `run` wants.
   virtual i64 workspace(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const = 0;
   /// Seconds by the analytic model, 0 where there is none; only for accepted shapes.
@@ -42,10 +44,10 @@ class ConvolutionCandidate {
                    const ConvolutionArguments& arguments, float* workspace) const = 0;
 };
 
-/// All candidates, best first: direct (tile program, vectors along output channels), winograd (3 x 3 kernels with fewer
-/// products), explicit (im2col and the library's product), explicit_tile (im2col and the tile program), implicit (tile
-/// program without columns); then swCaffe's plans as published, explicit_paper and implicit_paper, to be measured
-/// against its tables. The first that accepts is the default choice.
+/// All candidates, best first: winograd (3 x 3 kernels with fewer products), direct (tile program, vectors along output
+/// channels), explicit (im2col and the library's product), explicit_tile (im2col and the tile program), implicit (tile
+/// program without columns, vectors along pixels); then swCaffe's plans as published, explicit_paper and
+/// implicit_paper, to be measured against its tables. The first that accepts and pays is the default choice.
 const std::vector<std::unique_ptr<ConvolutionCandidate>>& convolution_candidates();
 
 std::unique_ptr<ConvolutionCandidate> make_direct_convolution();

@@ -96,11 +96,14 @@ const ConvolutionCandidate* ConvolutionLayer::choose(ConvolutionDirection direct
     if (!reason.empty()) {
       refusals_.push_back(line + " cannot run: " + reason);
       reasons += (reasons.empty() ? "" : "; ") + candidate->name() + ": " + reason;
-    } else if (wanted != wanted_.end() ? candidate->name() == wanted->second : chosen == nullptr) {
+    } else if (wanted != wanted_.end() ? candidate->name() == wanted->second
+                                       : chosen == nullptr && candidate->pays(shape_)) {
       chosen = candidate.get();
     } else {
       refusals_.push_back(line + " was passed over: " +
-                          (wanted != wanted_.end() ? "another was asked for" : "stands later in the list"));
+                          (wanted != wanted_.end()   ? "another was asked for"
+                           : candidate->pays(shape_) ? "stands later in the list"
+                                                     : "does not pay for so few channels or pixels"));
     }
   }
   if (chosen == nullptr)

@@ -8,6 +8,8 @@ namespace cortado {
 namespace {
 
 i64 ceil_div(i64 n, i64 by) { return (n + by - 1) / by; }
+/// The smallest equal parts of n that are as few as parts of `most` would be.
+i64 even_part(i64 n, i64 most) { return ceil_div(n, ceil_div(n, std::max<i64>(1, most))); }
 
 /// F(4x4, 3x3) in three steps for a part of the batch at a time: inputs to 36 matrices, 36 products, and back. The
 /// input gradient is the forward convolution with turned weights; the weight gradient is the exact transpose of the
@@ -16,6 +18,7 @@ class WinogradConvolution : public ConvolutionCandidate {
  public:
   std::string name() const override { return "winograd"; }
   std::string refuse(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const override;
+  bool pays(const ConvolutionShape& shape) const override;
   i64 workspace(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const override;
   void run(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction,
            const ConvolutionArguments& arguments, float* workspace) const override;
@@ -40,9 +43,9 @@ struct Parts {
     constexpr i64 cached = i64{2} << 20;  // floats
     all_rows = ceil_div(s.oh, winograd::outputs), cols = ceil_div(s.ow, winograd::outputs);
     const i64 of_tile = winograd::products * (s.ic + s.oc), weights = winograd::products * s.ic * s.oc;
-    const i64 most = std::max<i64>(1, std::max(cached, 2 * weights) / of_tile);
-    images = std::clamp<i64>(most / (all_rows * cols), 1, s.mb);
-    rows = images > 1 ? all_rows : std::clamp<i64>(most / cols, 1, all_rows);
+    const i64 most = std::max<i64>(1, std::max(cached, 4 * weights) / of_tile);
+    images = even_part(s.mb, most / (all_rows * cols));
+    rows = images > 1 ? all_rows : even_part(all_rows, most / cols);
   }
   i64 tiles() const { return images * rows * cols; }
 };
@@ -160,6 +163,13 @@ std::string WinogradConvolution::refuse(CoreGroup& group, const ConvolutionShape
   if (direction != ConvolutionDirection::forward && (s.ph >= winograd::kernel || s.pw >= winograd::kernel))
     return "pads by more than the kernel reaches";
   return "";
+}
+
+/// The transforms take time with the channels, the products with their square; tiles that hang over edges are computed
+/// in full.
+bool WinogradConvolution::pays(const ConvolutionShape& s) const {
+  constexpr i64 enough_channels = 48, enough_pixels = 12;
+  return std::min(s.ic, s.oc) >= enough_channels && std::min(s.oh, s.ow) >= enough_pixels;
 }
 
 i64 WinogradConvolution::workspace(CoreGroup&, const ConvolutionShape& shape, ConvolutionDirection direction) const {

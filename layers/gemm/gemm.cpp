@@ -45,7 +45,10 @@ double cached_seconds(const MachineSpec& spec, const Gemm<T>& g, const Tiles& t)
   const i64 blocks = g.count * ceil_div(g.m, t.m * spec.mesh_rows) * ceil_div(g.n, t.n * spec.mesh_cols);
   const double rounds = static_cast<double>(ceil_div(blocks, meshes)),
                slabs = static_cast<double>(g.parts * ceil_div(g.k, t.k));
-  const double work = static_cast<double>(t.m * t.n * t.k) / 8 + 4.0 * static_cast<double>((t.m + t.n) * t.k) + 500;
+  // What lies in memory as it would be staged need not be.
+  const bool a_lies = g.a.col == 1 ? t.k == g.a.row : t.m == g.a.col, b_lies = g.b.col == 1 && t.n == g.b.row;
+  const i64 staged = (a_lies ? 0 : t.m * t.k) + (b_lies ? 0 : t.k * t.n);
+  const double work = static_cast<double>(t.m * t.n * t.k) / 8 + 4.0 * static_cast<double>(staged) + 500;
   return rounds * (slabs * work + static_cast<double>(2 * t.m * t.n));
 }
 
@@ -90,11 +93,12 @@ Tiles choose_tiles(const MachineSpec& spec, const Gemm<T>& g, bool widens) {
           for (const int sums : {2, 1}) consider({m, n, k, sums, widens});
     return best;
   }
-  const Tiles most = {round_up(g.m, 4), round_up(g.n, vector), round_up(g.k, 4)};
-  for (const i64 m : {4, 8, 16, 32, 64, 128, 256})
-    for (const i64 n : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32})
-      for (const i64 k : {4, 16, 32, 64, 128, 256})
-        consider({std::min(m, most.m), std::min(n * vector, most.n), std::min(k, most.k)});
+  // Equal parts, so that no small one is left over.
+  const auto part = [](i64 n, i64 most, i64 unit) { return round_up(ceil_div(n, ceil_div(n, most)), unit); };
+  for (const i64 m : {4, 8, 16, 32, 64, 128, 256, 512})
+    for (const i64 n : {1, 2, 4, 6, 8, 12, 16, 24, 32})
+      for (const i64 k : {4, 16, 32, 64, 128, 256, 512})
+        consider({part(g.m, m, 1), part(g.n, n * vector, vector), part(g.k, k, 1)});
   return best;
 }
 
@@ -122,6 +126,8 @@ Gemm<float> program_of(const MatrixProduct& p) {
 
 template <class T>
 void run_tile_program(CoreGroup& group, Gemm<T> program, bool widens = true) {
+  // Where staging is a copy by the core itself, a second slot only takes room.
+  program.depth = group.spec().lines_in_scratch ? Depth::two : Depth::one;
   const Tiles tiles = choose_tiles(group.spec(), program, widens);
   PlanBuilder builder(group.spec());
   book(builder, tiles, program);
