@@ -131,6 +131,58 @@ Planned<AveragePoolBackward> plan_average_backward(const MachineSpec& spec, cons
       });
 }
 
+namespace {
+/// The largest band of rows whose buffers stay in a cache near the core, with enough lines for all CPEs; `book` books
+/// for the program's band.
+template <class Program, class Book>
+Planned<Program> planned_bands(const MachineSpec& spec, const PoolShape& shape, i64 height, Book book) {
+  constexpr i64 near = 128 * 1024;
+  Planned<Program> result;
+  Program& p = result.program;
+  p.shape = shape;
+  p.cut = {shape.planes, height, height};
+  const auto fits = [&](i64 budget) {
+    MachineSpec strict = spec;
+    strict.scratch_bytes = std::min(spec.scratch_bytes, budget);
+    PlanBuilder builder(strict);
+    book(builder, p);
+    return builder.fits();
+  };
+  const i64 groups = ceil_div(shape.planes, PlaneLanes::lanes), parts = ceil_div(2 * spec.cpes, groups);
+  p.cut.band = ceil_div(height, std::min(height, parts));
+  while (p.cut.band > 1 && !fits(near))
+    p.cut.band = std::min(p.cut.band - 1, ceil_div(height, ceil_div(height, p.cut.band) + 1));
+  PlanBuilder builder(spec);
+  book(builder, p);
+  result.plan = builder.plan(p.cut.lines());
+  return result;
+}
+}  // namespace
+
+template <bool largest>
+Planned<PoolPlanesForward<largest>> plan_planes_forward(const MachineSpec& spec, const PoolShape& shape) {
+  using Program = PoolPlanesForward<largest>;
+  return planned_bands<Program>(spec, shape, shape.oh, [](PlanBuilder& book, Program& p) {
+    p.in = book.tile("in", 4 * p.input_rows() * p.shape.w * PlaneLanes::lanes, 1);
+    p.out = book.tile("out", 4 * p.cut.band * p.shape.ow * PlaneLanes::lanes, 1);
+    if (largest) p.out_mask = book.tile("out_mask", 4 * p.cut.band * p.shape.ow * PlaneLanes::lanes, 1);
+  });
+}
+template Planned<PoolPlanesForward<true>> plan_planes_forward(const MachineSpec& spec, const PoolShape& shape);
+template Planned<PoolPlanesForward<false>> plan_planes_forward(const MachineSpec& spec, const PoolShape& shape);
+
+template <bool largest>
+Planned<PoolPlanesBackward<largest>> plan_planes_backward(const MachineSpec& spec, const PoolShape& shape) {
+  using Program = PoolPlanesBackward<largest>;
+  return planned_bands<Program>(spec, shape, shape.h, [](PlanBuilder& book, Program& p) {
+    p.in = book.tile("in", 4 * p.window_rows() * p.shape.ow * PlaneLanes::lanes, 1);
+    if (largest) p.in_mask = book.tile("in_mask", 4 * p.window_rows() * p.shape.ow * PlaneLanes::lanes, 1);
+    p.out = book.tile("out", 4 * p.cut.band * p.shape.w * PlaneLanes::lanes, 1);
+  });
+}
+template Planned<PoolPlanesBackward<true>> plan_planes_backward(const MachineSpec& spec, const PoolShape& shape);
+template Planned<PoolPlanesBackward<false>> plan_planes_backward(const MachineSpec& spec, const PoolShape& shape);
+
 Planned<PlaneAverageForward> plan_plane_average_forward(const MachineSpec& spec, const PoolShape& shape) {
   auto result = planned_planes<PlaneAverageForward>(spec, shape);
   PlaneAverageForward& p = result.program;

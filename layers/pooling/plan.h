@@ -23,6 +23,12 @@ Planned<AveragePoolBackward> plan_average_backward(const MachineSpec& spec, cons
 Planned<PlaneAverageForward> plan_plane_average_forward(const MachineSpec& spec, const PoolShape& shape);
 Planned<PlaneAverageBackward> plan_plane_average_backward(const MachineSpec& spec, const PoolShape& shape);
 
+/// The programs whose lanes are planes; the cut is in bands that a cache holds. Throw PlanError as the others do.
+template <bool largest>
+Planned<PoolPlanesForward<largest>> plan_planes_forward(const MachineSpec& spec, const PoolShape& shape);
+template <bool largest>
+Planned<PoolPlanesBackward<largest>> plan_planes_backward(const MachineSpec& spec, const PoolShape& shape);
+
 /// Chooses a cut of `planes` planes of height x width. `book` books what one line of a cut needs; it is called for
 /// several cuts.
 PlaneCut choose_cut(const MachineSpec& spec, i64 planes, int height, int width,

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 
+#include "core/base/error.h"
 #include "core/formats/caffe.pb.h"
 
 namespace cortado {
 namespace {
+constexpr const char *planes_plan = "planes", *rows_plan = "rows";
+
 i64 floor_div(i64 a, i64 b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
 }  // namespace
 
@@ -76,6 +79,7 @@ void PoolingLayer::reshape(const Blobs& bottom, const Blobs& top) {
   for (Blob* t : top) t->reshape({x.dim(0), x.dim(1), shape_.oh, shape_.ow});
   const std::size_t bytes = static_cast<std::size_t>(top[0]->count()) * sizeof(int);
   if (takes_max() && mask_.bytes() < bytes) mask_ = ClusterMemory(group(), bytes);
+  for (const char* direction : {"forward", "backward"}) chosen_[direction] = choose(direction);
 }
 
 bool PoolingLayer::is_whole() const {
@@ -94,22 +98,37 @@ void launch(CoreGroup& group, Planned<Program> planned, const float* Program::*f
 }  // namespace
 
 void PoolingLayer::forward(const Blobs& bottom, const Blobs& top) {
-  const MachineSpec& spec = group().spec();
   const float* x = bottom[0]->data();
   float* y = top[0]->mutable_data();
-  if (takes_max())
-    max_forward(x, top);
-  else if (is_whole())
-    launch(group(), plan_plane_average_forward(spec, shape_), &PlaneAverageForward::x, x, &PlaneAverageForward::y, y);
-  else
-    launch(group(), plan_average_forward(spec, shape_), &AveragePoolForward::x, x, &AveragePoolForward::y, y);
+  run_plan("forward", [&] {
+    if (is_whole() && !takes_max())
+      launch(group(), plan_plane_average_forward(group().spec(), shape_), &PlaneAverageForward::x, x,
+             &PlaneAverageForward::y, y);
+    else
+      chosen_.at("forward") == planes_plan ? forward_by_planes(x, y) : forward_by_rows(x, y);
+  });
+  if (top.size() > 1) write_mask(*top[1]);
 }
 
-void PoolingLayer::max_forward(const float* x, const Blobs& top) {
-  auto planned = plan_max_forward(group().spec(), shape_);
+void PoolingLayer::forward_by_planes(const float* x, float* y) {
+  const MachineSpec& spec = group().spec();
+  if (!takes_max()) {
+    using Program = PoolPlanesForward<false>;
+    return launch(group(), plan_planes_forward<false>(spec, shape_), &Program::x, x, &Program::y, y);
+  }
+  auto planned = plan_planes_forward<true>(spec, shape_);
+  using Program = PoolPlanesForward<true>;
   planned.program.mask = mask_.as<int>();
-  launch(group(), planned, &MaxPoolForward::x, x, &MaxPoolForward::y, top[0]->mutable_data());
-  if (top.size() > 1) write_mask(*top[1]);
+  launch(group(), planned, &Program::x, x, &Program::y, y);
+}
+
+void PoolingLayer::forward_by_rows(const float* x, float* y) {
+  const MachineSpec& spec = group().spec();
+  if (!takes_max())
+    return launch(group(), plan_average_forward(spec, shape_), &AveragePoolForward::x, x, &AveragePoolForward::y, y);
+  auto planned = plan_max_forward(spec, shape_);
+  planned.program.mask = mask_.as<int>();
+  launch(group(), planned, &MaxPoolForward::x, x, &MaxPoolForward::y, y);
 }
 
 void PoolingLayer::write_mask(Blob& top) {
@@ -127,20 +146,91 @@ void PoolingLayer::write_mask(Blob& top) {
 
 void PoolingLayer::backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
   if (!propagate_down[0]) return;
-  const MachineSpec& spec = group().spec();
   const float* dy = top[0]->diff();
   float* dx = bottom[0]->mutable_diff();
-  if (takes_max()) {
-    auto planned = plan_max_backward(spec, shape_);
-    planned.program.mask = mask_.as<int>();
-    launch(group(), planned, &MaxPoolBackward::dy, dy, &MaxPoolBackward::dx, dx);
-  } else if (is_whole()) {
-    launch(group(), plan_plane_average_backward(spec, shape_), &PlaneAverageBackward::dy, dy, &PlaneAverageBackward::dx,
-           dx);
-  } else {
-    launch(group(), plan_average_backward(spec, shape_), &AveragePoolBackward::dy, dy, &AveragePoolBackward::dx, dx);
-  }
+  run_plan("backward", [&] {
+    if (is_whole() && !takes_max())
+      launch(group(), plan_plane_average_backward(group().spec(), shape_), &PlaneAverageBackward::dy, dy,
+             &PlaneAverageBackward::dx, dx);
+    else
+      chosen_.at("backward") == planes_plan ? backward_by_planes(dy, dx) : backward_by_rows(dy, dx);
+  });
 }
+
+void PoolingLayer::backward_by_planes(const float* dy, float* dx) {
+  const MachineSpec& spec = group().spec();
+  if (!takes_max()) {
+    using Program = PoolPlanesBackward<false>;
+    return launch(group(), plan_planes_backward<false>(spec, shape_), &Program::dy, dy, &Program::dx, dx);
+  }
+  auto planned = plan_planes_backward<true>(spec, shape_);
+  using Program = PoolPlanesBackward<true>;
+  planned.program.mask = mask_.as<int>();
+  launch(group(), planned, &Program::dy, dy, &Program::dx, dx);
+}
+
+void PoolingLayer::backward_by_rows(const float* dy, float* dx) {
+  const MachineSpec& spec = group().spec();
+  if (!takes_max())
+    return launch(group(), plan_average_backward(spec, shape_), &AveragePoolBackward::dy, dy, &AveragePoolBackward::dx,
+                  dx);
+  auto planned = plan_max_backward(spec, shape_);
+  planned.program.mask = mask_.as<int>();
+  launch(group(), planned, &MaxPoolBackward::dy, dy, &MaxPoolBackward::dx, dx);
+}
+
+/// Why a plan cannot run in a direction; empty: it can.
+std::string PoolingLayer::refuse(const std::string& plan, const std::string& direction) const {
+  if (plan == planes_plan && is_whole() && !takes_max()) return "one window holds each plane";
+  const MachineSpec& spec = group().spec();
+  const bool forward = direction == "forward", largest = takes_max();
+  try {
+    if (plan == rows_plan)
+      forward ? (largest ? static_cast<void>(plan_max_forward(spec, shape_))
+                         : static_cast<void>(plan_average_forward(spec, shape_)))
+              : (largest ? static_cast<void>(plan_max_backward(spec, shape_))
+                         : static_cast<void>(plan_average_backward(spec, shape_)));
+    else
+      forward ? (largest ? static_cast<void>(plan_planes_forward<true>(spec, shape_))
+                         : static_cast<void>(plan_planes_forward<false>(spec, shape_)))
+              : (largest ? static_cast<void>(plan_planes_backward<true>(spec, shape_))
+                         : static_cast<void>(plan_planes_backward<false>(spec, shape_)));
+  } catch (const PlanError& error) { return error.what(); }
+  return "";
+}
+
+/// The plan asked for; else planes where memory is near the lanes, rows where lines come by transfers, if they can run.
+std::string PoolingLayer::choose(const std::string& direction) const {
+  const MachineSpec& spec = group().spec();
+  const auto wanted = wanted_.find(direction);
+  if (wanted == wanted_.end()) {
+    const bool planes = !spec.lines_in_scratch && spec.host_memory;
+    const char *const best = planes ? planes_plan : rows_plan, *const other = planes ? rows_plan : planes_plan;
+    return refuse(best, direction).empty() ? best : other;
+  }
+  const std::string& name = wanted->second;
+  const std::string reason =
+      name != planes_plan && name != rows_plan ? "there is no such plan" : refuse(name, direction);
+  if (!reason.empty()) throw PlanError("layer '" + this->name() + "'", direction + " by " + name + ": " + reason);
+  return name;
+}
+
+void PoolingLayer::choose_plans(const PlanBook& wanted) { wanted_ = wanted; }
+
+std::vector<PlanOption> PoolingLayer::plan_options() const {
+  const PoolShape& s = shape_;
+  const std::string text = std::string(takes_max() ? "max" : "average") + std::to_string(s.planes) + "x" +
+                           std::to_string(s.h) + "x" + std::to_string(s.w) + "k" + std::to_string(s.kh) + "x" +
+                           std::to_string(s.kw) + "s" + std::to_string(s.sh) + "x" + std::to_string(s.sw) + "p" +
+                           std::to_string(s.ph) + "x" + std::to_string(s.pw);
+  std::vector<PlanOption> options;
+  for (const char* direction : {"forward", "backward"})
+    for (const char* plan : {planes_plan, rows_plan})
+      options.push_back({direction, text, plan, refuse(plan, direction), 0});
+  return options;
+}
+
+PlanBook PoolingLayer::plans() const { return chosen_; }
 
 Layer::Cost PoolingLayer::cost(const Blobs& bottom, const Blobs& top) const {
   const double in = static_cast<double>(bottom[0]->count()), out = static_cast<double>(top[0]->count());

@@ -16,6 +16,10 @@ class PoolingLayer : public Layer {
   void reshape(const Blobs& bottom, const Blobs& top) override;
   void forward(const Blobs& bottom, const Blobs& top) override;
   void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) override;
+  /// "planes": lanes are planes, which come turned; "rows": swCaffe's, lanes are columns (section IV-D).
+  PlanBook plans() const override;
+  std::vector<PlanOption> plan_options() const override;
+  void choose_plans(const PlanBook& wanted) override;
   Cost cost(const Blobs& bottom, const Blobs& top) const override;
 
  private:
@@ -24,11 +28,17 @@ class PoolingLayer : public Layer {
   bool takes_max() const;
   /// Whether one window holds each plane.
   bool is_whole() const;
-  void max_forward(const float* x, const Blobs& top);
+  void forward_by_planes(const float* x, float* y);
+  void forward_by_rows(const float* x, float* y);
+  void backward_by_planes(const float* dy, float* dx);
+  void backward_by_rows(const float* dy, float* dx);
+  std::string refuse(const std::string& plan, const std::string& direction) const;
+  std::string choose(const std::string& direction) const;
   void write_mask(Blob& top);
 
   bool global_ = false, round_up_ = true;
   PoolShape shape_;
+  PlanBook wanted_, chosen_;
   ClusterMemory mask_;  ///< int per output: index of the maximum in its plane
 };
 

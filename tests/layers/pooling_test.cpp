@@ -31,6 +31,8 @@ const Case cases[] = {
     {"kernel_size: 3 stride: 2", 1, 1, 2, 2, 3, 3, 2, 2, 0, 0, 1, 1},  // window larger than the plane
     {"kernel_size: 3 stride: 2", 1, 2, 150, 131, 3, 3, 2, 2, 0, 0, 75, 65},
     {"global_pooling: true", 3, 5, 7, 6, 7, 6, 1, 1, 0, 0, 1, 1},
+    {"kernel_size: 3 stride: 2", 3, 11, 17, 9, 3, 3, 2, 2, 0, 0, 8, 4},  // 33 planes
+    {"kernel_size: 3 pad: 1", 1, 32, 14, 14, 3, 3, 1, 1, 1, 1, 14, 14},
 };
 
 std::string layer_text(const char* pool, const Case& c) {
@@ -40,10 +42,25 @@ std::string layer_text(const char* pool, const Case& c) {
 /// Few distinct values, so that maxima are often shared.
 float coarse(i64 i) { return std::floor(3 * noise(7, i)); }
 
+/// Calls work(rig, case) for every case by every plan that can run it.
+template <class F>
+void for_plans(const std::string& backend, const char* pool, int tops, F work) {
+  for (const Case& c : cases)
+    for (const char* plan : {"rows", "planes"}) {
+      LayerRig rig(backend, layer_text(pool, c), {{c.n, c.channels, c.h, c.w}}, tops);
+      PlanBook wanted;
+      for (const auto& option : rig.layer().plan_options())
+        if (option.candidate == plan && option.refused.empty()) wanted[option.direction] = plan;
+      if (wanted.empty()) continue;
+      SCOPED_TRACE(layer_text(pool, c) + " by " + plan);
+      rig.layer().choose_plans(wanted);
+      work(rig, c);
+      for (const auto& [direction, name] : wanted) EXPECT_EQ(rig.layer().plans().at(direction), name);
+    }
+}
+
 TEST_P(PoolingTest, MaxMatchesOracle) {
-  for (const Case& c : cases) {
-    SCOPED_TRACE(layer_text("MAX", c));
-    LayerRig rig(GetParam(), layer_text("MAX", c), {{c.n, c.channels, c.h, c.w}}, 2);
+  for_plans(GetParam(), "MAX", 2, [](LayerRig& rig, const Case& c) {
     rig.fill_bottom(0, coarse);
     rig.forward();
     ASSERT_EQ(rig.top(0).shape(), (Shape{c.n, c.channels, c.oh, c.ow}));
@@ -57,13 +74,11 @@ TEST_P(PoolingTest, MaxMatchesOracle) {
     rig.top(0).write_diff(dy.data());
     rig.backward();
     EXPECT_EQ(rig.bottom(0).diff_vector(), oracle::max_pool_backward(c.shape(), mask, dy.data()));
-  }
+  });
 }
 
 TEST_P(PoolingTest, AverageMatchesOracle) {
-  for (const Case& c : cases) {
-    SCOPED_TRACE(layer_text("AVE", c));
-    LayerRig rig(GetParam(), layer_text("AVE", c), {{c.n, c.channels, c.h, c.w}});
+  for_plans(GetParam(), "AVE", 1, [](LayerRig& rig, const Case& c) {
     rig.forward();
     ASSERT_EQ(rig.top(0).shape(), (Shape{c.n, c.channels, c.oh, c.ow}));
     expect_near(rig.top(0).data_vector(), oracle::average_pool(c.shape(), rig.bottom(0).data_vector().data()), 1e-6f,
@@ -72,7 +87,7 @@ TEST_P(PoolingTest, AverageMatchesOracle) {
     rig.top(0).write_diff(dy.data());
     rig.backward();
     expect_near(rig.bottom(0).diff_vector(), oracle::average_pool_backward(c.shape(), dy.data()), 1e-6f, 1e-5f);
-  }
+  });
 }
 
 TEST_P(PoolingTest, AllZerosTakeTheFirst) {
