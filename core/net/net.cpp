@@ -9,6 +9,7 @@
 #include "core/base/log.h"
 #include "core/formats/blob_proto.h"
 #include "core/formats/caffe.pb.h"
+#include "core/net/gradient_memory.h"
 
 namespace cortado {
 namespace {
@@ -26,11 +27,19 @@ void Net::forward(std::size_t from, std::size_t to) {
 
 void Net::backward(std::size_t from, std::size_t to, const std::function<void(std::size_t)>& finished) {
   gradient_arena();
+  if (share_gradients_ && !gradients_placed_) place_shared_gradients();
   for (std::size_t i = to; i-- > from;) {
     const Entry& entry = layers_[i];
     if (entry.need_backward) entry.layer->backward(entry.top, entry.propagate_down, entry.bottom);
     if (finished) finished(i);
   }
+}
+
+void Net::place_shared_gradients() {
+  const auto places = place_gradients(layers_);
+  const auto memory = Storage::make(*group_, floats_of(places));
+  for (const auto& place : places) place.blob->place_diff(Storage::range(memory, place.offset, place.blob->count()));
+  gradients_placed_ = true;
 }
 
 void Net::clear_gradients() {
@@ -51,6 +60,7 @@ const std::shared_ptr<Storage>& Net::gradient_arena() {
 
 void Net::reshape() {
   for (const auto& entry : layers_) entry.layer->reshape(entry.bottom, entry.top);
+  gradients_placed_ = false;
   weigh_losses();
 }
 
@@ -91,9 +101,15 @@ Net::Memory Net::memory() const {
   std::set<const Blob*> with_gradient;
   for (const auto& entry : layers_)
     if (entry.need_backward) with_gradient.insert(entry.top.begin(), entry.top.end());
+  const bool learns = !with_gradient.empty();
+  if (share_gradients_) {
+    const auto places = place_gradients(layers_);
+    memory.activation_gradients = floats_of(places) * static_cast<i64>(sizeof(float));
+    for (const auto& place : places) with_gradient.erase(place.blob);
+  }
   for (const Blob* blob : with_gradient) memory.activation_gradients += bytes_of(*blob);
   for (const auto& p : learnable_) memory.parameters += bytes_of(*p.blob);
-  if (!with_gradient.empty()) memory.parameter_gradients = memory.parameters;
+  if (learns) memory.parameter_gradients = memory.parameters;
   return memory;
 }
 

@@ -22,6 +22,9 @@ struct NetOptions {
   const Replicas* replicas = nullptr;  ///< null: this process alone
   std::uint64_t seed = 1;
   PlanBook plans;  ///< candidates to use; empty: each layer's own order decides
+  /// Gradients of blobs between layers share memory where they are not needed at the same time: after a backward pass
+  /// only those of parameters, and of losses, can be read.
+  bool share_gradients = false;
 };
 
 /// A directed acyclic graph of layers (Caffe's Net). Keeps Caffe's rules: include/exclude by phase, level and stage,
@@ -130,6 +133,7 @@ class Net {
  private:
   struct Builder;
   void weigh_losses();
+  void place_shared_gradients();
 
   std::string name_;
   RunState run_;
@@ -148,6 +152,7 @@ class Net {
   std::vector<Share> shares_;  // parameters shared by name
   CoreGroup* group_;
   std::shared_ptr<Storage> parameter_arena_, gradient_arena_;
+  bool share_gradients_ = false, gradients_placed_ = false;
 };
 
 }  // namespace cortado

@@ -49,7 +49,10 @@ PlanBook plans_of(const PlanBook& all, const std::string& layer) {
 }  // namespace
 
 Net::Net(const caffe::NetParameter& parameter, const NetOptions& options)
-    : name_(parameter.name()), workspace_(std::make_unique<Workspace>(*options.group)), group_(options.group) {
+    : name_(parameter.name()),
+      workspace_(std::make_unique<Workspace>(*options.group)),
+      group_(options.group),
+      share_gradients_(options.share_gradients) {
   run_.phase = parameter.state().phase() == caffe::TRAIN ? Phase::train : Phase::test;
   run_.seed = options.seed;
   run_.replicas = options.replicas;

@@ -148,6 +148,7 @@ std::unique_ptr<Net> Solver::State::make_net(const caffe::NetParameter& net_para
   net_options.sources = options.sources;
   net_options.replicas = net_replicas;
   net_options.seed = parameter.random_seed() >= 0 ? static_cast<std::uint64_t>(parameter.random_seed()) : 1;
+  net_options.share_gradients = true;
   auto made = std::make_unique<Net>(net_parameter, net_options);
   if (options.tuning != nullptr) made->use_plans(options.tuning->plans_for(*made));
   share_plans(replicas, *made);

@@ -42,9 +42,12 @@ i64 panel_of(const MachineSpec& spec, i64 outputs) {
   return outputs <= vector ? vector : 2 * vector;
 }
 
-PackedWeights packed_forward(const MachineSpec& spec, const ConvolutionShape& s) {
-  const i64 taps = s.kh * s.kw, slice = even_part(s.group_ic(), std::max<i64>(8, terms_of_step / taps));
-  return {s.g, s.group_oc(), s.group_ic(), taps, panel_of(spec, s.group_oc()), slice};
+/// `kernel`: positions of the whole kernel, of which the shape's may be a part; packing stages all of them.
+PackedWeights packed_forward(const MachineSpec& spec, const ConvolutionShape& s, i64 kernel) {
+  const i64 taps = s.kh * s.kw, panel = panel_of(spec, s.group_oc());
+  const i64 stageable = std::max<i64>(1, spec.scratch_bytes / 8 / (panel * kernel));
+  const i64 slice = even_part(s.group_ic(), std::min(stageable, std::max<i64>(8, terms_of_step / taps)));
+  return {s.g, s.group_oc(), s.group_ic(), taps, panel, slice};
 }
 
 void book(DirectForward& p, PlanBuilder& builder) {
@@ -71,10 +74,10 @@ bool fits(const MachineSpec& spec, Program program) {
 /// Whether there is work for every CPE, in shares that differ little.
 bool is_spread(const MachineSpec& spec, i64 blocks) { return blocks % spec.cpes == 0 || blocks >= 8 * spec.cpes; }
 
-DirectForward forward_program(const MachineSpec& spec, const ConvolutionShape& s) {
+DirectForward forward_program(const MachineSpec& spec, const ConvolutionShape& s, i64 kernel) {
   DirectForward p{};
   p.s = sizes_of(s, s.mb);
-  p.packed = packed_forward(spec, s);
+  p.packed = packed_forward(spec, s, kernel);
   p.y_plane = s.oh * s.ow, p.y_row = s.ow, p.y_col = 1;
   DirectTiles& t = p.tile;
   t.cols = even_part(s.ow, s.oh == 1 ? pixels_of_block : columns_of_block);
@@ -145,13 +148,13 @@ PackWeights pack_program(const PackedWeights& packed, const ConvolutionShape& s,
   p.group_pitch = s.group_oc() * s.terms();
   p.kw = s.kw;
   p.y = y, p.x = x;
-  p.from_buf = book.tile("weights", 4 * packed.slice * packed.panel * p.kernel, Depth::two);
+  p.from_buf = book.tile("weights", 4 * packed.slice * packed.panel * p.kernel, 1);
   p.to_buf = book.line("packed", 4 * packed.piece(), 1);
   return p;
 }
 
 void run_forward(CoreGroup& group, const ConvolutionShape& s, const ConvolutionArguments& arg, float* workspace) {
-  DirectForward p = forward_program(group.spec(), s);
+  DirectForward p = forward_program(group.spec(), s, s.kh * s.kw);
   PlanBuilder pack_book(group.spec()), builder(group.spec());
   PackWeights pack = pack_program(p.packed, s, false, {0, -1, s.kh}, {0, -1, s.kw}, pack_book);
   pack.w = arg.w;
@@ -183,7 +186,7 @@ void run_input_gradient(CoreGroup& group, const ConvolutionShape& s, const Convo
     group.zero(arg.out, static_cast<std::size_t>(s.mb * s.src_image()) * sizeof(float));
   for (const auto& part : parts) {
     if (part.empty()) continue;
-    DirectForward p = forward_program(group.spec(), part.shape(s));
+    DirectForward p = forward_program(group.spec(), part.shape(s), s.kh * s.kw);
     PlanBuilder pack_book(group.spec()), builder(group.spec());
     PackWeights pack = pack_program(p.packed, s, true, part.y.kernel, part.x.kernel, pack_book);
     pack.w = arg.w;
@@ -209,10 +212,11 @@ std::string DirectConvolution::refuse(CoreGroup& group, const ConvolutionShape& 
   const MachineSpec& spec = group.spec();
   if (spec.mesh_cols > 1 || !spec.host_memory)
     return "multiplies single inputs with vectors of weights: written for cores with caches, which work alone";
-  if (direction == ConvolutionDirection::forward) return refuse_program(spec, forward_program(spec, s));
+  if (direction == ConvolutionDirection::forward) return refuse_program(spec, forward_program(spec, s, s.kh * s.kw));
   if (direction == ConvolutionDirection::weight_gradient) return refuse_program(spec, weight_gradient_program(spec, s));
   for (const auto& part : gradient_parts(s)) {
-    const std::string reason = part.empty() ? "" : refuse_program(spec, forward_program(spec, part.shape(s)));
+    const std::string reason =
+        part.empty() ? "" : refuse_program(spec, forward_program(spec, part.shape(s), s.kh * s.kw));
     if (!reason.empty()) return reason;
   }
   return "";
@@ -222,14 +226,14 @@ i64 DirectConvolution::workspace(CoreGroup& group, const ConvolutionShape& shape
                                  ConvolutionDirection direction) const {
   const ConvolutionShape s = flattened(shape);
   const MachineSpec& spec = group.spec();
-  if (direction == ConvolutionDirection::forward) return forward_program(spec, s).packed.floats();
+  if (direction == ConvolutionDirection::forward) return forward_program(spec, s, s.kh * s.kw).packed.floats();
   if (direction == ConvolutionDirection::weight_gradient) {
     const DirectWeightGradient p = weight_gradient_program(spec, s);
     return p.parts * p.packed.floats();
   }
   i64 floats = 0;
   for (const auto& part : gradient_parts(s))
-    if (!part.empty()) floats = std::max(floats, forward_program(spec, part.shape(s)).packed.floats());
+    if (!part.empty()) floats = std::max(floats, forward_program(spec, part.shape(s), s.kh * s.kw).packed.floats());
   return floats;
 }
 

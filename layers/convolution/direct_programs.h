@@ -47,7 +47,7 @@ struct PackWeights {
     const PackWeights p = *this;
     const i64 panels = p.packed.panels(), slices = p.packed.slices(), slice = p.packed.slice, panel = p.packed.panel;
     c.lines(
-        p.packed.g * slices * panels, Depth::two,
+        p.packed.g * slices * panels, Depth::one,
         [&](i64 line) {
           const i64 group = line / panels / slices, term = line / panels % slices * slice,
                     output = line % panels * panel;

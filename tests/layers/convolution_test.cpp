@@ -41,6 +41,7 @@ const std::vector<Case>& cases() {
       {"channels_65", {1, 65, 4, 5}, "num_output: 35 kernel_size: 3 pad: 1"},
       {"seventeen_images", {17, 2, 5, 5}, "num_output: 3 kernel_size: 3"},
       {"image_is_kernel", {2, 3, 4, 4}, "num_output: 5 kernel_size: 4"},
+      {"many_terms_of_a_large_kernel", {1, 3, 24, 24}, "num_output: 40 kernel_size: 11 stride: 4"},
       {"winograd_tiles", {3, 5, 8, 12}, "num_output: 7 kernel_size: 3 pad: 1"},
       {"winograd_edges", {2, 18, 15, 69}, "num_output: 3 kernel_size: 3 pad_h: 0 pad_w: 2"},
       {"winograd_one_output", {1, 1, 3, 3}, "num_output: 1 kernel_size: 3"},

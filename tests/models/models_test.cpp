@@ -18,6 +18,10 @@ struct Published {
 };
 
 const Published published[] = {
+    {"alexnet",
+     60965224,
+     {{"conv1", {32, 96, 55, 55}}, {"norm2", {32, 256, 27, 27}}, {"pool5", {32, 256, 6, 6}}, {"fc8", {32, 1000}}},
+     {"accuracy", "loss"}},
     {"alexnet_bn",
      60965224 + 1376,  // AlexNet with a factor per convolution channel as well as a term
      {{"conv1", {32, 96, 55, 55}}, {"pool2", {32, 256, 13, 13}}, {"pool5", {32, 256, 6, 6}}, {"fc8", {32, 1000}}},

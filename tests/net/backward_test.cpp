@@ -1,4 +1,5 @@
 #include "tests/net/small_net.h"
+#include "tests/support/layer_rig.h"
 
 namespace cortado::test {
 namespace {
@@ -105,6 +106,33 @@ TEST(NetBackward, PartsOfTheNetRunAlone) {
   net->backward(2, 4);
   EXPECT_EQ(dynamic_cast<SmallScale&>(*net->layer("b")).backward_calls, 1);
   EXPECT_EQ(dynamic_cast<SmallScale&>(*net->layer("a")).backward_calls, 0);
+}
+
+// A chain with a branch and an in-place layer: the same parameter gradients, in less memory, also after another shape.
+TEST(NetBackward, SharedGradientsAreTheSameInLessMemory) {
+  const auto parameter = net_parameter(
+      data_layer() + scale_layer("a", "data", "x", "", 2) + scale_layer("b", "x", "y", "", 3) +
+      scale_layer("c", "y", "z", "", 5) + scale_layer("d", "x", "v", "", 7) + scale_layer("e", "v", "u", "", 11) +
+      loss_layer("z") + "layer { name: 'loss2' type: 'Loss' bottom: 'u' top: 'loss2' loss_weight: 0.5 }");
+  const auto own = small_net(parameter), shared = small_net(parameter, {}, nullptr, true);
+  const auto gradients = [](Net& net, const Shape& shape) {
+    net.inputs()[0]->reshape(shape);
+    net.reshape();
+    net.inputs()[0]->write_data(noise_vector(1, net.inputs()[0]->count()).data());
+    net.forward();
+    net.clear_gradients();
+    net.backward();
+    std::vector<float> all;
+    for (const auto& p : net.learnable())
+      for (const float g : p.blob->diff_vector()) all.push_back(g);
+    return all;
+  };
+  for (const Shape& shape : {Shape{2, 3}, Shape{1, 1}, Shape{40, 9}})
+    EXPECT_EQ(gradients(*own, shape), gradients(*shared, shape));
+  const i64 before = own->memory().activation_gradients, after = shared->memory().activation_gradients;
+  EXPECT_GT(after, 0);
+  EXPECT_LT(after, before);
+  EXPECT_EQ(own->memory().parameter_gradients, shared->memory().parameter_gradients);
 }
 
 }  // namespace

@@ -1,0 +1,79 @@
+#include "core/net/gradient_memory.h"
+
+#include <algorithm>
+#include <map>
+
+namespace cortado {
+namespace {
+
+/// When a gradient is needed: from the backward pass of layer `last` down to that of layer `first`.
+struct Life {
+  std::size_t first, last;
+  bool overlaps(const Life& other) const { return first <= other.last && other.first <= last; }
+};
+
+struct Use {
+  Life life{0, 0};
+  bool produced = false, consumed = false, always_written = true;
+};
+
+std::map<Blob*, Use> uses_of(const std::vector<Net::Entry>& layers) {
+  std::map<Blob*, Use> uses;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const Net::Entry& entry = layers[i];
+    for (std::size_t k = 0; k < entry.bottom.size(); ++k) {
+      Use& use = uses[entry.bottom[k]];
+      use.consumed = true;
+      use.life.last = i;
+      use.always_written = use.always_written && entry.need_backward && entry.propagate_down[k];
+    }
+    for (std::size_t k = 0; k < entry.top.size(); ++k) {
+      Use& use = uses[entry.top[k]];
+      if (!use.produced) use.life.first = i;
+      use.produced = true;
+      use.always_written = use.always_written && entry.need_backward && entry.loss_weights[k] == 0;
+    }
+  }
+  return uses;
+}
+
+i64 aligned(i64 floats) { return (floats + Net::arena_alignment - 1) / Net::arena_alignment * Net::arena_alignment; }
+
+}  // namespace
+
+std::vector<GradientPlace> place_gradients(const std::vector<Net::Entry>& layers) {
+  struct Wish {
+    Blob* blob;
+    Life life;
+  };
+  std::vector<Wish> wishes;
+  for (const auto& [blob, use] : uses_of(layers))
+    if (use.produced && use.consumed && use.always_written) wishes.push_back({blob, use.life});
+  // Large ones first, each as low as those that live at the same time leave room.
+  std::sort(wishes.begin(), wishes.end(), [](const Wish& a, const Wish& b) {
+    return a.blob->count() != b.blob->count() ? a.blob->count() > b.blob->count() : a.life.first < b.life.first;
+  });
+  std::vector<GradientPlace> places;
+  for (std::size_t i = 0; i < wishes.size(); ++i) {
+    std::vector<GradientPlace> neighbours;
+    for (std::size_t j = 0; j < i; ++j)
+      if (wishes[j].life.overlaps(wishes[i].life)) neighbours.push_back(places[j]);
+    std::sort(neighbours.begin(), neighbours.end(),
+              [](const GradientPlace& a, const GradientPlace& b) { return a.offset < b.offset; });
+    i64 offset = 0;
+    for (const auto& other : neighbours) {
+      if (offset + wishes[i].blob->count() <= other.offset) break;
+      offset = std::max(offset, aligned(other.offset + other.blob->count()));
+    }
+    places.push_back({wishes[i].blob, offset});
+  }
+  return places;
+}
+
+i64 floats_of(const std::vector<GradientPlace>& places) {
+  i64 floats = 0;
+  for (const auto& place : places) floats = std::max(floats, place.offset + aligned(place.blob->count()));
+  return floats;
+}
+
+}  // namespace cortado
