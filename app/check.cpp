@@ -1,5 +1,6 @@
 #include <iostream>
 
+#include "app/plan_text.h"
 #include "app/report.h"
 #include "app/session.h"
 #include "core/base/error.h"
@@ -16,13 +17,6 @@ std::string shapes_of(const Layer::Blobs& blobs) {
       text += (d > 0 ? "x" : "") + std::to_string(blob->shape()[d]);
     if (blob->shape().empty()) text += "scalar";
   }
-  return text;
-}
-
-std::string plans_of(const Layer& layer) {
-  std::string text;
-  for (const auto& [direction, candidate] : layer.plans())
-    text += (text.empty() ? "" : ", ") + direction + ": " + candidate;
   return text;
 }
 
@@ -62,8 +56,7 @@ int check(Session& session, const Options& options) {
                 {"plans", plans_of(*entry.layer)}});
   if (session.job.rank() == 0) {
     std::cout << report.table() << "\n";
-    for (const auto& entry : net.layers())
-      for (const auto& reason : entry.layer->refusals()) std::cout << entry.layer->name() << ": " << reason << "\n";
+    std::cout << reasons_of(net);
     const auto memory = net.memory();
     const auto megabytes = [](i64 bytes) { return static_cast<double>(bytes) / 1e6; };
     std::cout << "memory in MB: activations " << megabytes(memory.activations) << ", their gradients "

@@ -45,7 +45,7 @@ void add_tune(CLI::App& app, Options& o) {
   verb->add_option("--iterations", o.tune.iterations, "Runs of every plan, of which the best counts")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  verb->add_flag("--explain", o.tune.explain, "Also show plans that were not tried, and why");
+  verb->add_flag("--explain", o.explain, "Also show plans that were not tried, and why");
   verb->add_option("--out", o.tune.out, "Tuning file to write, or to add to")->capture_default_str();
   verb->add_option("--json", o.json, "Also write the rows to this file");
   add_net_options(verb, o);
@@ -90,6 +90,7 @@ void add_time(CLI::App& app, Options& o) {
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
   add_tuning(verb, o);
+  verb->add_flag("--explain", o.explain, "Also show every layer's plans, those passed over, and why");
   verb->add_option("--phase", o.phase, "TRAIN or TEST")->check(CLI::IsMember({"TRAIN", "TEST"}));
   verb->add_option("--json", o.json, "Also write the rows to this file");
   add_net_options(verb, o);

@@ -35,9 +35,9 @@ struct Options {
   } convert;
   std::string tuning;         ///< the job's tuning file
   bool choose_plans = false;  ///< try plans in the first iterations
+  bool explain = false;       ///< say which plans were passed over, and why
   struct Tune {
     std::string out = "tuning.prototxt";
-    bool explain = false;
     i64 iterations = 3;
   } tune;
   struct Bench {

@@ -3,6 +3,7 @@
 
 #include "app/layer_times.h"
 #include "app/measure.h"
+#include "app/plan_text.h"
 #include "app/report.h"
 #include "app/session.h"
 #include "app/tuning.h"
@@ -133,6 +134,11 @@ int time(Session& session, const Options& options) {
               {"images_per_s", rate}});
   if (session.job.rank() != 0) return 0;
   std::cout << report.table();
+  if (options.explain) {
+    for (const auto& entry : net.layers())
+      if (!entry.layer->plans().empty()) std::cout << entry.layer->name() << " uses " << plans_of(*entry.layer) << "\n";
+    std::cout << reasons_of(net);
+  }
   std::printf("limits: %.1f Gflop/s, %.1f GB/s\n", limits.flops / 1e9, limits.bandwidth / 1e9);
   std::printf("%s batch %lld: %.1f images/s\n", net.name().c_str(), static_cast<long long>(batch), rate);
   if (!options.json.empty()) report.write_json(options.json);

@@ -85,7 +85,7 @@ int tune(Session& session, const Options& options) {
                 session.group.spec(), {{"model", options.model}, {"iterations", options.tune.iterations}});
   const auto rows = tuner.rows();
   for (const auto& row : rows)
-    if (options.tune.explain || row.skipped.empty()) report.add(row_of(row));
+    if (options.explain || row.skipped.empty()) report.add(row_of(row));
   if (session.job.rank() != 0) return 0;
   std::cout << report.table() << error_of_model(rows);
   TuningTable table = empty_tuning(session.group.spec());

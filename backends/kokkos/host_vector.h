@@ -33,25 +33,26 @@ void store_vector(T* p, Vector v) {
 
 using Square = std::array<Vector, vector_lanes>;
 
-namespace detail {
-typedef int Lanes __attribute__((vector_size(4 * vector_lanes)));
 /// Lane i of the lower (upper) halves of two vectors, alternating.
-template <int... i>
-constexpr Lanes alternate(int first, std::integer_sequence<int, i...>) {
-  return Lanes{(first + i / 2 + i % 2 * vector_lanes)...};
+template <int first, int... i>
+Vector alternate(Vector a, Vector b, std::integer_sequence<int, i...>) {
+#if defined(__clang__) || __GNUC__ >= 12
+  return __builtin_shufflevector(a, b, (first + i / 2 + i % 2 * vector_lanes)...);
+#else
+  typedef int Lanes __attribute__((vector_size(sizeof(Vector))));
+  return __builtin_shuffle(a, b, Lanes{(first + i / 2 + i % 2 * vector_lanes)...});
+#endif
 }
-}  // namespace detail
 
 /// Rows become columns: log2(lanes) rounds of perfect shuffles.
 inline void transpose(Square& v) {
   constexpr auto all = std::make_integer_sequence<int, vector_lanes>();
-  constexpr auto low = detail::alternate(0, all), high = detail::alternate(vector_lanes / 2, all);
   for (int round = 1; round < vector_lanes; round *= 2) {
     Square next;
 #pragma GCC unroll 8
     for (std::size_t i = 0; i < vector_lanes / 2; ++i) {
-      next[2 * i] = __builtin_shuffle(v[i], v[i + vector_lanes / 2], low);
-      next[2 * i + 1] = __builtin_shuffle(v[i], v[i + vector_lanes / 2], high);
+      next[2 * i] = alternate<0>(v[i], v[i + vector_lanes / 2], all);
+      next[2 * i + 1] = alternate<vector_lanes / 2>(v[i], v[i + vector_lanes / 2], all);
     }
     v = next;
   }
