@@ -36,8 +36,8 @@ constexpr i64 terms_of_step = 256;    ///< products summed between loads of sums
 constexpr i64 pixels_of_block = 224;  ///< enough to use weights often while they are in a cache
 constexpr i64 columns_of_block = 64;
 
-/// Two or three vectors of outputs, whichever leaves fewer lanes empty, so that as many rows of sums as latency asks for fit
-/// the registers beside them; one where those would leave more than an eighth of the lanes empty.
+/// Two or three vectors of outputs, whichever leaves fewer lanes empty, so that as many rows of sums as latency asks
+/// for fit the registers beside them; one where those would leave more than an eighth of the lanes empty.
 i64 panel_of(const MachineSpec& spec, i64 outputs) {
   const i64 vector = std::max(1, spec.simd_bytes / 4);
   const auto lanes = [&](i64 vectors) { return ceil_div(outputs, vectors * vector) * vectors * vector; };

@@ -42,7 +42,8 @@ struct Parts {
   explicit Parts(const ConvolutionShape& s) {
     constexpr i64 cached = i64{2} << 20;  // floats
     all_rows = ceil_div(s.oh, winograd::outputs), cols = ceil_div(s.ow, winograd::outputs);
-    const i64 of_tile = winograd::products * (s.ic + s.oc), weights = winograd::products * s.ic * s.oc;
+    const i64 of_tile = winograd::products * (s.group_ic() + s.group_oc()),
+              weights = winograd::products * s.group_ic() * s.group_oc();
     const i64 most = std::max<i64>(1, std::max(cached, 4 * weights) / of_tile);
     images = even_part(s.mb, most / (all_rows * cols));
     rows = images > 1 ? all_rows : even_part(all_rows, most / cols);
@@ -55,9 +56,9 @@ struct Pieces {
   i64 x, y, floats;
 
   Pieces(const ConvolutionShape& s, const Parts& parts) {
-    x = winograd::products * s.ic * winograd::padded(s.oc);
-    y = x + winograd::products * parts.tiles() * winograd::padded(s.ic);
-    floats = y + winograd::products * parts.tiles() * winograd::padded(s.oc);
+    x = winograd::products * s.group_ic() * winograd::padded(s.group_oc());
+    y = x + winograd::products * parts.tiles() * winograd::padded(s.group_ic());
+    floats = y + winograd::products * parts.tiles() * winograd::padded(s.group_oc());
   }
 };
 
@@ -99,10 +100,10 @@ template <class F>
 void for_parts(const ConvolutionShape& s, const Parts& parts, F work) {
   for (i64 image = 0; image < s.mb; image += parts.images)
     for (i64 row = 0; row < parts.all_rows; row += parts.rows) {
-      WinogradTiles of_x{std::min(parts.images, s.mb - image), s.ic, row, std::min(parts.rows, parts.all_rows - row),
-                         parts.cols};
+      WinogradTiles of_x{std::min(parts.images, s.mb - image),       s.group_ic(), s.ic, row,
+                         std::min(parts.rows, parts.all_rows - row), parts.cols};
       WinogradTiles of_y = of_x;
-      of_y.channels = s.oc;
+      of_y.channels = s.group_oc(), of_y.image_channels = s.oc;
       work(image, of_x, of_y);
     }
 }
@@ -111,8 +112,16 @@ void run_forward(CoreGroup& group, const ConvolutionShape& s, bool turned, const
                  const float* in, float* workspace) {
   const Parts parts(s);
   const Pieces at(s, parts);
-  WinogradWeights weights{arg.w,  workspace,  s.oc, s.ic, turned ? i64{9} : s.ic * 9, turned ? s.oc * 9 : i64{9},
-                          turned, line_terms, {},   {}};
+  WinogradWeights weights{arg.w,
+                          workspace,
+                          s.group_oc(),
+                          s.group_ic(),
+                          turned ? i64{9} : s.group_ic() * 9,
+                          turned ? s.group_oc() * 9 : i64{9},
+                          turned,
+                          line_terms,
+                          {},
+                          {}};
   PlanBuilder book(group.spec());
   weights.w_buf = book.tile("weights", 4 * line_terms * 9 * winograd::lanes, Depth::two);
   weights.u_buf = book.line("points", 4 * winograd::products * winograd::lanes, 1);
@@ -121,7 +130,7 @@ void run_forward(CoreGroup& group, const ConvolutionShape& s, bool turned, const
     float *const x = workspace + at.x, *const y = workspace + at.y;
     transform<false>(group, in + image * s.src_image(), x, s.ih, s.iw, s.ph, s.pw, of_x);
     MatrixLibrary::Gemm gemm;
-    gemm.m = of_x.count(), gemm.n = of_y.width(), gemm.k = s.ic;
+    gemm.m = of_x.count(), gemm.n = of_y.width(), gemm.k = s.group_ic();
     gemm.a = x, gemm.b = workspace, gemm.y = y, gemm.beta = 0;
     multiply_points(group, gemm, of_x);
     to_pixels(group, y, arg.out + image * s.dst_image(), s, of_y);
@@ -138,13 +147,13 @@ void run_weight_gradient(CoreGroup& group, const ConvolutionShape& s, const Conv
     transform<false>(group, arg.x + image * s.src_image(), x, s.ih, s.iw, s.ph, s.pw, of_x);
     transform<true>(group, arg.dy + image * s.dst_image(), y, s.oh, s.ow, 0, 0, of_y);
     MatrixLibrary::Gemm gemm;
-    gemm.m = s.ic, gemm.n = of_y.width(), gemm.k = of_x.count();
+    gemm.m = s.group_ic(), gemm.n = of_y.width(), gemm.k = of_x.count();
     gemm.transpose_a = true;
     gemm.a = x, gemm.b = y, gemm.y = workspace, gemm.beta = first ? 0.0f : 1.0f;
     multiply_points(group, gemm, of_x);
     first = false;
   });
-  WinogradWeightGradient p{workspace, arg.out, s.oc, s.ic, line_terms, {}, {}, {}};
+  WinogradWeightGradient p{workspace, arg.out, s.group_oc(), s.group_ic(), line_terms, {}, {}, {}};
   PlanBuilder book(group.spec());
   p.old_buf = book.tile("old weights", 4 * line_terms * 9 * winograd::lanes, 1);
   p.du_buf = book.line("points", 4 * winograd::products * winograd::lanes, Depth::two);
@@ -159,7 +168,6 @@ std::string WinogradConvolution::refuse(CoreGroup& group, const ConvolutionShape
     return "keeps planes and 36 matrices where a cache holds them: written for cores with caches";
   if (s.kh != winograd::kernel || s.kw != winograd::kernel || s.sh != 1 || s.sw != 1 || s.dh != 1 || s.dw != 1)
     return "is for 3 x 3 kernels at stride 1 without dilation";
-  if (s.g != 1) return "is for one group";
   if (direction != ConvolutionDirection::forward && (s.ph >= winograd::kernel || s.pw >= winograd::kernel))
     return "pads by more than the kernel reaches";
   return "";
@@ -169,7 +177,7 @@ std::string WinogradConvolution::refuse(CoreGroup& group, const ConvolutionShape
 /// in full.
 bool WinogradConvolution::pays(const ConvolutionShape& s) const {
   constexpr i64 enough_channels = 48, enough_pixels = 12;
-  return std::min(s.ic, s.oc) >= enough_channels && std::min(s.oh, s.ow) >= enough_pixels;
+  return std::min(s.group_ic(), s.group_oc()) >= enough_channels && std::min(s.oh, s.ow) >= enough_pixels;
 }
 
 i64 WinogradConvolution::workspace(CoreGroup&, const ConvolutionShape& shape, ConvolutionDirection direction) const {
@@ -177,13 +185,21 @@ i64 WinogradConvolution::workspace(CoreGroup&, const ConvolutionShape& shape, Co
   return Pieces(s, Parts(s)).floats;
 }
 
-void WinogradConvolution::run(CoreGroup& group, const ConvolutionShape& s, ConvolutionDirection direction,
-                              const ConvolutionArguments& arg, float* workspace) const {
-  switch (direction) {
-    case ConvolutionDirection::forward: return run_forward(group, s, false, arg, arg.x, workspace);
-    case ConvolutionDirection::weight_gradient: return run_weight_gradient(group, s, arg, workspace);
-    case ConvolutionDirection::input_gradient:
-      return run_forward(group, gradient_shape(s), true, arg, arg.dy, workspace);
+/// Group by group.
+void WinogradConvolution::run(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction,
+                              const ConvolutionArguments& all, float* workspace) const {
+  const bool turned = direction == ConvolutionDirection::input_gradient;
+  const ConvolutionShape s = turned ? gradient_shape(shape) : shape;
+  const i64 weights = s.group_ic() * s.group_oc() * 9, x = s.group_ic() * s.ih * s.iw, y = s.group_oc() * s.oh * s.ow;
+  for (i64 g = 0; g < s.g; ++g) {
+    ConvolutionArguments arg = all;
+    if (direction == ConvolutionDirection::weight_gradient) {
+      arg.x += g * x, arg.dy += g * y, arg.out += g * weights;
+      run_weight_gradient(group, s, arg, workspace);
+      continue;
+    }
+    arg.w += g * weights, arg.out += g * y;
+    run_forward(group, s, turned, arg, (turned ? arg.dy : arg.x) + g * x, workspace);
   }
 }
 

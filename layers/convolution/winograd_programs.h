@@ -76,10 +76,11 @@ CORTADO_FN void to_weight_gradients(T* v, int step) {
 }
 }  // namespace winograd
 
-/// The tiles of a launch: rows [first, first + rows) of tiles of `images` images with `channels` channels. A matrix of
+/// The tiles of a launch: rows [first, first + rows) of tiles of `images` images, of `channels` of an image's
+/// `image_channels` channels. A matrix of
 /// points is tiles x padded channels; there are 36 of them.
 struct WinogradTiles {
-  i64 images, channels, first, rows, cols;
+  i64 images, channels, image_channels, first, rows, cols;
   CORTADO_FN i64 count() const { return images * rows * cols; }
   CORTADO_FN i64 width() const { return winograd::padded(channels); }
   CORTADO_FN i64 matrix() const { return count() * width(); }
@@ -125,7 +126,7 @@ struct WinogradTransform {
           box.base = p.x;
           const i64 plane = p.height * p.width;
           const i64 extent[4] = {p.tiles.images, p.height, p.width, p.tiles.channels},
-                    pitch[4] = {p.tiles.channels * plane, p.width, 1, plane};
+                    pitch[4] = {p.tiles.image_channels * plane, p.width, 1, plane};
           const i64 origin[4] = {at.image, (p.tiles.first + at.row) * winograd::outputs - p.pad_h, -p.pad_w,
                                  at.channel},
                     size[4] = {1, side, p.columns(), winograd::lanes};
@@ -187,7 +188,7 @@ struct WinogradOutputs {
           const auto at = p.tiles.line(i);
           const i64 first = (p.tiles.first + at.row) * winograd::outputs, plane = p.height * p.width, width = p.width,
                     rows = math::min(winograd::outputs, p.height - first);
-          auto y = c.out_turned(p.y_buf, p.y + (at.image * p.tiles.channels + at.channel) * plane + first * width,
+          auto y = c.out_turned(p.y_buf, p.y + (at.image * p.tiles.image_channels + at.channel) * plane + first * width,
                                 rows * width, winograd::lanes, plane,
                                 math::min(winograd::lanes, p.tiles.channels - at.channel));
           c.pipeline(

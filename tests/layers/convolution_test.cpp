@@ -44,6 +44,7 @@ const std::vector<Case>& cases() {
       {"many_terms_of_a_large_kernel", {1, 3, 24, 24}, "num_output: 40 kernel_size: 11 stride: 4"},
       {"winograd_tiles", {3, 5, 8, 12}, "num_output: 7 kernel_size: 3 pad: 1"},
       {"winograd_edges", {2, 18, 15, 69}, "num_output: 3 kernel_size: 3 pad_h: 0 pad_w: 2"},
+      {"winograd_groups", {2, 38, 9, 10}, "num_output: 36 kernel_size: 3 pad: 1 group: 2"},
       {"winograd_one_output", {1, 1, 3, 3}, "num_output: 1 kernel_size: 3"},
   };
   return all;
