@@ -149,6 +149,19 @@ struct Misuse {
               return;
             }
             case Fault::overlapping_rows: c.out2d(out, y + i * n, 2, 3, 2); return;
+            case Fault::turned_partly_set: {
+              auto q = c.out_turned(tile_in, y + i * n, 1, 3, 1, 2);
+              c.each(1, [&](i64 j) { q.set(0, j, 0.0f); });
+              return c.put(q);
+            }
+            case Fault::turned_other_column: {
+              auto q = c.out_turned(tile_in, y + i * n, 1, 3, 1, 2);
+              return c.each(2, [&](i64 j) { q.set(0, 1 - j, 0.0f); });
+            }
+            case Fault::staged_out_of_range: {
+              auto block = c.stage(tile_in, Box<float>::matrix(x, lines, n, n, i, 0, 1, n));
+              return c.each(n, [&](i64 j) { static_cast<void>(block(0, j + 1)); });
+            }
             default: return;
           }
         });
