@@ -13,6 +13,7 @@
 #include "backends/kokkos/group_common.h"
 #include "backends/kokkos/launch.h"
 #include "core/base/error.h"
+#include "core/machine/parts.h"
 
 namespace cortado::kokkos {
 namespace {
@@ -26,8 +27,6 @@ constexpr int simd_bytes = 32;
 #else
 constexpr int simd_bytes = 16;
 #endif
-
-i64 round_up(i64 n, i64 to) { return (n + to - 1) / to * to; }
 
 /// Half of a core's second-level cache: the other half is for what lines borrow and for the system.
 i64 scratch_of_cache() {

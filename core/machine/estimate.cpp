@@ -2,11 +2,9 @@
 
 #include <algorithm>
 
-namespace cortado {
-namespace {
-i64 ceil_div(i64 n, i64 by) { return (n + by - 1) / by; }
-}  // namespace
+#include "core/machine/parts.h"
 
+namespace cortado {
 bool is_modelled(const MachineSpec& spec) { return spec.lines_in_scratch && spec.clock_hz > 0; }
 
 double transfer_seconds(const MachineSpec& spec, double count, double bytes) {

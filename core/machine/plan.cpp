@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/machine/parts.h"
 
 namespace cortado {
 namespace {
 constexpr i64 kAlign = 128;  // the widest any backend wants: a CUDA sector pair, two AVX-512 lines
-i64 round_up(i64 n, i64 to) { return (n + to - 1) / to * to; }
 }  // namespace
 
 Buf PlanBuilder::line(const char* name, i64 bytes, int slots) { return book(name, Use::line, bytes, slots); }

@@ -1,16 +1,13 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/machine/parts.h"
 #include "layers/convolution/candidates.h"
 #include "layers/convolution/gradient_parts.h"
 #include "layers/convolution/sizes.h"
 
 namespace cortado {
 namespace {
-
-i64 ceil_div(i64 n, i64 by) { return (n + by - 1) / by; }
-/// The smallest equal parts of n that are as few as parts of `most` would be.
-i64 even_part(i64 n, i64 most) { return ceil_div(n, ceil_div(n, std::max<i64>(1, most))); }
 
 /// Implicit GEMM with vectors along output channels (DirectForward, DirectWeightGradient): for machines whose caches
 /// make single elements as cheap to read as lines. The input gradient runs as forward convolutions, like the implicit

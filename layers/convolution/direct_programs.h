@@ -1,5 +1,6 @@
 #pragma once
 #include "core/machine/math.h"
+#include "core/machine/parts.h"
 #include "core/machine/program.h"
 #include "layers/convolution/convolution_sizes.h"
 
@@ -111,8 +112,8 @@ struct DirectForward {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const DirectForward p = *this;
-    const i64 panel_blocks = p.ceil_div(p.packed.panels(), p.tile.panels), row_blocks = p.ceil_div(p.s.oh, p.tile.rows),
-              col_blocks = p.ceil_div(p.s.ow, p.tile.cols), image_blocks = p.ceil_div(p.s.images, p.tile.images);
+    const i64 panel_blocks = ceil_div(p.packed.panels(), p.tile.panels), row_blocks = ceil_div(p.s.oh, p.tile.rows),
+              col_blocks = ceil_div(p.s.ow, p.tile.cols), image_blocks = ceil_div(p.s.images, p.tile.images);
     const auto place = [p, panel_blocks, row_blocks, col_blocks](i64 block) {
       Place at;
       at.panel = block % panel_blocks * p.tile.panels;
@@ -157,7 +158,6 @@ struct DirectForward {
     i64 image, group, panel, row, col;  ///< the first of each
     i64 images, panels, rows, cols;     ///< how many
   };
-  CORTADO_FN static i64 ceil_div(i64 n, i64 by) { return (n + by - 1) / by; }
   CORTADO_FN Halo halo() const { return {s, tile}; }
   CORTADO_FN TileShape shape() const {
     TileShape t;

@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/machine/estimate.h"
+#include "core/machine/parts.h"
 #include "layers/convolution/candidates.h"
 #include "layers/convolution/gradient_parts.h"
 #include "layers/convolution/sizes.h"
@@ -54,8 +55,6 @@ ImplicitTiles largest_tiles(const MachineSpec& spec, const Program& program, Imp
   }
   return t;
 }
-
-i64 ceil_div(i64 n, i64 by) { return (n + by - 1) / by; }
 
 /// Seconds of `blocks` blocks of `steps` steps on a machine with scratchpads: of each step the longer of transfers and
 /// multiply, and of each block the put, which two slots of sums hide as far as transfers leave room.

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/machine/parts.h"
 #include "layers/convolution/candidates.h"
 #include "layers/convolution/published_program.h"
 #include "layers/gemm/gemm.h"
@@ -18,8 +19,6 @@ class PublishedImplicitConvolution : public ConvolutionCandidate {
   void run(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction,
            const ConvolutionArguments& arguments, float* workspace) const override;
 };
-
-i64 ceil_div(i64 n, i64 by) { return (n + by - 1) / by; }
 
 /// The product that a direction is: forward and the input gradient sum over channels, with the batch as columns; the
 /// weight gradient sums over the batch, with input channels in the batch's place and the output's size as the kernel's.

@@ -1,15 +1,12 @@
 #include <algorithm>
 
+#include "core/machine/parts.h"
 #include "layers/convolution/candidates.h"
 #include "layers/convolution/winograd_programs.h"
 #include "layers/gemm/gemm.h"
 
 namespace cortado {
 namespace {
-
-i64 ceil_div(i64 n, i64 by) { return (n + by - 1) / by; }
-/// The smallest equal parts of n that are as few as parts of `most` would be.
-i64 even_part(i64 n, i64 most) { return ceil_div(n, ceil_div(n, std::max<i64>(1, most))); }
 
 /// F(4x4, 3x3) in three steps for a part of the batch at a time: inputs to 36 matrices, 36 products, and back. The
 /// input gradient is the forward convolution with turned weights; the weight gradient is the exact transpose of the

@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/machine/estimate.h"
+#include "core/machine/parts.h"
 #include "layers/gemm/programs.h"
 
 namespace cortado {
@@ -14,9 +15,6 @@ struct Tiles {
   int sums = 1;  ///< slots: with two, a block starts while the one before is put
   bool widens = true;
 };
-
-i64 ceil_div(i64 n, i64 by) { return (n + by - 1) / by; }
-i64 round_up(i64 n, i64 to) { return ceil_div(n, to) * to; }
 
 template <class T>
 void book(PlanBuilder& builder, const Tiles& t, Gemm<T>& program) {

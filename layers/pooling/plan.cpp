@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/machine/parts.h"
+
 namespace cortado {
 namespace {
 /// The largest n in [1, most] that `fits`, if larger ones never fit where smaller ones do not; 1 if none does.
@@ -16,8 +18,6 @@ i64 largest(i64 most, const std::function<bool(i64)>& fits) {
   }
   return good;
 }
-
-i64 ceil_div(i64 a, i64 b) { return (a + b - 1) / b; }
 
 template <class Program>
 Planned<Program> planned(const MachineSpec& spec, const PoolShape& shape, int height, int width,
