@@ -150,15 +150,16 @@ struct WinogradTransform {
   CORTADO_FN static void transform(const X& x, i64 col, i64 columns, i64 lane, V& v) {
     auto first = x(col, lane);
     decltype(first) t[36];
-#pragma GCC unroll 6
-    for (int r = 0; r < side; ++r)
-#pragma GCC unroll 6
+    CORTADO_UNROLL
+    for (int r = 0; r < side; ++r) {
+      CORTADO_UNROLL
       for (int j = 0; j < side; ++j) t[r * 6 + j] = x(r * columns + col + j, lane);
-#pragma GCC unroll 6
+    }
+    CORTADO_UNROLL
     for (int j = 0; j < side; ++j) one_way(t + j, 6);
-#pragma GCC unroll 6
+    CORTADO_UNROLL
     for (int r = 0; r < 6; ++r) one_way(t + r * 6, 1);
-#pragma GCC unroll 36
+    CORTADO_UNROLL
     for (int k = 0; k < 36; ++k) v.set(k, lane, t[k]);
   }
   template <class T>
@@ -213,17 +214,18 @@ struct WinogradOutputs {
   CORTADO_FN static void transform(const M& m, i64 lane, i64 rows, i64 cols, i64 width, i64 pixel, Out& y) {
     auto first = m(0, lane);
     decltype(first) t[36];
-#pragma GCC unroll 36
+    CORTADO_UNROLL
     for (int k = 0; k < 36; ++k) t[k] = m(k, lane);
-#pragma GCC unroll 6
+    CORTADO_UNROLL
     for (int j = 0; j < 6; ++j) winograd::to_outputs(t + j, 6);
-#pragma GCC unroll 4
+    CORTADO_UNROLL
     for (int r = 0; r < 4; ++r) winograd::to_outputs(t + r * 6, 1);
-#pragma GCC unroll 4
-    for (int r = 0; r < 4; ++r)
-#pragma GCC unroll 4
+    CORTADO_UNROLL
+    for (int r = 0; r < 4; ++r) {
+      CORTADO_UNROLL
       for (int j = 0; j < 4; ++j)
         if (r < rows && j < cols) y.set(r * width + pixel + j, lane, t[r * 6 + j]);
+    }
   }
 };
 
@@ -276,15 +278,16 @@ struct WinogradWeights {
   CORTADO_FN static void transform(const W& w, i64 row, i64 lane, Out& u) {
     auto first = w(row, lane);
     decltype(first) t[36];
-#pragma GCC unroll 3
-    for (int r = 0; r < 3; ++r)
-#pragma GCC unroll 3
+    CORTADO_UNROLL
+    for (int r = 0; r < 3; ++r) {
+      CORTADO_UNROLL
       for (int j = 0; j < 3; ++j) t[r * 6 + j] = w(row + (turn ? 8 - r * 3 - j : r * 3 + j), lane);
-#pragma GCC unroll 3
+    }
+    CORTADO_UNROLL
     for (int j = 0; j < 3; ++j) winograd::from_weights(t + j, 6);
-#pragma GCC unroll 6
+    CORTADO_UNROLL
     for (int r = 0; r < 6; ++r) winograd::from_weights(t + r * 6, 1);
-#pragma GCC unroll 36
+    CORTADO_UNROLL
     for (int k = 0; k < 36; ++k) u.set(k, lane, t[k]);
   }
 };
@@ -335,19 +338,20 @@ struct WinogradWeightGradient {
   CORTADO_FN static void transform(const In& du, const Old& old, i64 lane, i64 row, Out& q) {
     auto first = du(0, lane);
     decltype(first) t[36];
-#pragma GCC unroll 36
+    CORTADO_UNROLL
     for (int k = 0; k < 36; ++k) t[k] = du(k, lane);
-#pragma GCC unroll 6
+    CORTADO_UNROLL
     for (int j = 0; j < 6; ++j) winograd::to_weight_gradients(t + j, 6);
-#pragma GCC unroll 3
+    CORTADO_UNROLL
     for (int r = 0; r < 3; ++r) winograd::to_weight_gradients(t + r * 6, 1);
-#pragma GCC unroll 3
-    for (int r = 0; r < 3; ++r)
-#pragma GCC unroll 3
+    CORTADO_UNROLL
+    for (int r = 0; r < 3; ++r) {
+      CORTADO_UNROLL
       for (int j = 0; j < 3; ++j) {
         const i64 at = row + r * 3 + j;
         q.set(at, lane, old(at, lane) + t[r * 6 + j]);
       }
+    }
   }
 };
 
