@@ -54,9 +54,8 @@ ProgramKey program_key() {
 // Data. The destination of an output is named before it is written.
 //   c.get(buf, p, n)                   read-only line p[0..n): Span with .n and [i]; may borrow the memory itself
 //   c.get2d(buf, p, rows, cols, pitch) read-only block: Block with .rows, .cols and (r, c)
-//   c.stage(buf, Box)                  a copy of a box (below), zero outside the array: Block of size[0] size[1]
-//   size[2]
-//                                      rows of size[3]; booked as a tile
+//   c.stage(buf, Box)                  a box (below), zero outside its array, as a Block: rows are its first three
+//                                      dimensions, columns the last; booked as a tile, may borrow the memory itself
 //   c.keep(buf, p, n)                  like get, stays valid for the whole launch: call it once, before lines/tiles
 //   c.out(buf, p, n)                   a line to be written in full: Out with .n, set(i, v) and at(i) (after set)
 //   c.update(buf, p, n)                a line read and written: at(i) gives the old value until set
@@ -70,8 +69,8 @@ ProgramKey program_key() {
 //
 // Lanes. After a lane loop all lanes see what it wrote. There is no other barrier: between the ends of two lane loops
 // no lane may read or set an element that another lane sets. Lane loops do not nest and hold no operations on data.
-//   c.each(n, f)                  f(i) for i in [0, n): lane i may set only element i of an Out, column i of an
-//   OutBlock c.each2d(rows, cols, f)       f(r, c), the same over a block; lane (r, c) may set only element (r, c)
+//   c.each(n, f)                  f(i) for i in [0, n): lane i may set only element i of an Out, or column i of a block
+//   c.each2d(rows, cols, f)       f(r, c), the same over a block; lane (r, c) may set only element (r, c)
 //   c.each2d(Range rows, Range cols, f)    the same over a part of a block, which may be empty
 //   c.fold(n, init, op, f)        op over f(0..n-1), in an order fixed by n; uniform result, op associative and
 //                                commutative
@@ -176,7 +175,7 @@ struct RightView {
 struct Taps {
   i64 count1 = 1, count0 = 1;
   i64 a1 = 0, a0 = 0, b1 = 0, b0 = 0;
-  i64 a = 0, b = 0;
+  i64 a = 0, b = 0;  ///< where tap (0, 0) reads the operands
 };
 
 /// Where an accumulator goes: element (m, n2, n1, n0) to base[m pitch_m + n2 pitch2 + n1 pitch1 + n0 pitch0], if
