@@ -11,6 +11,7 @@
 #include "backends/kokkos/binding.h"
 #include "backends/kokkos/blas.h"
 #include "backends/kokkos/group_common.h"
+#include "backends/kokkos/host_vector.h"
 #include "backends/kokkos/launch.h"
 #include "core/base/error.h"
 #include "core/machine/parts.h"
@@ -19,14 +20,6 @@ namespace cortado::kokkos {
 namespace {
 
 constexpr std::size_t alignment = 128;
-
-#if defined(__AVX512F__)
-constexpr int simd_bytes = 64;
-#elif defined(__AVX__)
-constexpr int simd_bytes = 32;
-#else
-constexpr int simd_bytes = 16;
-#endif
 
 /// Half of a core's second-level cache: the other half is for what lines borrow and for the system.
 i64 scratch_of_cache() {
@@ -63,7 +56,7 @@ MachineSpec openmp_spec(int core_groups, int threads) {
   spec.core_groups = core_groups;
   spec.cpes = threads;
   spec.scratch_bytes = scratch_of_cache();
-  spec.simd_bytes = simd_bytes;
+  spec.simd_bytes = static_cast<int>(sizeof(Vector));
   return spec;
 }
 

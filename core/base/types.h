@@ -2,13 +2,18 @@
 #include <cstdint>
 
 /// Marks a function that cluster programs call: host code everywhere, and device code too where the
-/// backend compiles its program units with a CUDA compiler. CORTADO_UNROLL before a loop of up to 36 turns has it
-/// unrolled, so that small arrays become registers; CUDA's compiler does that by itself.
+/// backend compiles its program units with a CUDA compiler.
 #if defined(__CUDACC__)
 #define CORTADO_FN __host__ __device__
-#define CORTADO_UNROLL
 #else
 #define CORTADO_FN
+#endif
+
+/// Before a loop of up to 36 turns: unrolls it, so that small arrays become registers. CUDA's compiler does that by
+/// itself.
+#if defined(__CUDACC__)
+#define CORTADO_UNROLL
+#else
 #define CORTADO_UNROLL _Pragma("GCC unroll 36")
 #endif
 

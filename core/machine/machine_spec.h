@@ -40,6 +40,9 @@ struct MachineSpec {
     bool widens_single = false;  ///< single-precision operands become doubles in the scratchpad before they are shared
   };
   Multiply multiply;
+
+  /// Whether each CPE works alone, on memory that it reaches through caches.
+  bool works_from_caches() const { return mesh_rows * mesh_cols == 1 && host_memory; }
 };
 
 }  // namespace cortado

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "core/machine/parts.h"
+
 namespace cortado {
 namespace {
 
@@ -37,7 +39,7 @@ std::map<Blob*, Use> uses_of(const std::vector<Net::Entry>& layers) {
   return uses;
 }
 
-i64 aligned(i64 floats) { return (floats + Net::arena_alignment - 1) / Net::arena_alignment * Net::arena_alignment; }
+i64 aligned(i64 floats) { return round_up(floats, Net::arena_alignment); }
 
 }  // namespace
 

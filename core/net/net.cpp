@@ -9,6 +9,7 @@
 #include "core/base/log.h"
 #include "core/formats/blob_proto.h"
 #include "core/formats/caffe.pb.h"
+#include "core/machine/parts.h"
 #include "core/net/gradient_memory.h"
 
 namespace cortado {
@@ -50,8 +51,7 @@ void Net::clear_gradients() {
 const std::shared_ptr<Storage>& Net::gradient_arena() {
   if (gradient_arena_) return gradient_arena_;
   i64 size = 0;
-  for (const auto& p : learnable_)
-    size = std::max(size, p.arena_offset + (p.blob->count() + arena_alignment - 1) / arena_alignment * arena_alignment);
+  for (const auto& p : learnable_) size = std::max(size, p.arena_offset + round_up(p.blob->count(), arena_alignment));
   gradient_arena_ = Storage::make(*group_, size);
   for (const auto& p : learnable_) p.blob->place_diff(Storage::range(gradient_arena_, p.arena_offset, p.blob->count()));
   for (const auto& share : shares_) share.user->share_diff(*share.owner);

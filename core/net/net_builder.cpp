@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/formats/prototxt.h"
+#include "core/machine/parts.h"
 #include "core/net/rules.h"
 
 namespace cortado {
@@ -288,7 +289,7 @@ void Net::Builder::place_parameters() {
   i64 size = 0;
   for (const std::size_t i : order) {
     net_.learnable_[i].arena_offset = size;
-    size += (net_.learnable_[i].blob->count() + arena_alignment - 1) / arena_alignment * arena_alignment;
+    size += round_up(net_.learnable_[i].blob->count(), arena_alignment);
   }
   net_.parameter_arena_ = Storage::make(*options_.group, size);
   for (auto& parameter : net_.learnable_) {

@@ -4,7 +4,7 @@
 #include "core/machine/parts.h"
 #include "layers/convolution/candidates.h"
 #include "layers/convolution/gradient_parts.h"
-#include "layers/convolution/sizes.h"
+#include "layers/convolution/programs.h"
 
 namespace cortado {
 namespace {
@@ -76,7 +76,7 @@ bool is_spread(const MachineSpec& spec, i64 blocks) { return blocks % spec.cpes 
 
 DirectForward forward_program(const MachineSpec& spec, const ConvolutionShape& s, i64 kernel) {
   DirectForward p{};
-  p.s = sizes_of(s, s.mb);
+  p.s = s.sizes(s.mb);
   p.packed = packed_forward(spec, s, kernel);
   p.y_plane = s.oh * s.ow, p.y_row = s.ow, p.y_col = 1;
   DirectTiles& t = p.tile;
@@ -116,7 +116,7 @@ void choose_sums(const MachineSpec& spec, DirectWeightGradient& p) {
 
 DirectWeightGradient weight_gradient_program(const MachineSpec& spec, const ConvolutionShape& s) {
   DirectWeightGradient p{};
-  p.s = sizes_of(s, s.mb);
+  p.s = s.sizes(s.mb);
   const i64 taps = s.kh * s.kw;
   p.packed = {s.g, s.group_oc(), s.group_ic(), taps, panel_of(spec, s.group_oc()), 0};
   DirectTiles& t = p.tile;
@@ -210,7 +210,7 @@ std::string DirectConvolution::refuse(CoreGroup& group, const ConvolutionShape& 
                                       ConvolutionDirection direction) const {
   const ConvolutionShape s = flattened(shape);
   const MachineSpec& spec = group.spec();
-  if (spec.mesh_cols > 1 || !spec.host_memory)
+  if (!spec.works_from_caches())
     return "multiplies single inputs with vectors of weights: written for cores with caches, which work alone";
   if (direction == ConvolutionDirection::forward) return refuse_program(spec, forward_program(spec, s, s.kh * s.kw));
   if (direction == ConvolutionDirection::weight_gradient) return refuse_program(spec, weight_gradient_program(spec, s));

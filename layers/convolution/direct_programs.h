@@ -2,16 +2,9 @@
 #include "core/machine/math.h"
 #include "core/machine/parts.h"
 #include "core/machine/program.h"
-#include "layers/convolution/convolution_sizes.h"
+#include "layers/convolution/sizes.h"
 
 namespace cortado {
-
-/// Kernel positions along one axis that meet the same inputs: `count` of them, `step` apart, from `last` downwards.
-/// A forward convolution has them all in their own order: last 0, step -1.
-struct KernelPart {
-  i64 last, step, count;
-  CORTADO_FN i64 position(i64 i) const { return last - i * step; }
-};
 
 /// How direct plans keep weights: [group][slice of terms][panel of outputs], and of each the piece that a step
 /// multiplies, whole vectors long, zero beyond the last channel: [kernel position][term][lane]; in weight gradients
@@ -21,13 +14,22 @@ struct PackedWeights {
   i64 g, outputs, terms, taps;  ///< per group
   i64 panel, slice;             ///< outputs of a panel, terms of a slice
 
-  CORTADO_FN i64 panels() const { return (outputs + panel - 1) / panel; }
-  CORTADO_FN i64 slices() const { return (terms + slice - 1) / slice; }
+  CORTADO_FN i64 panels() const { return ceil_div(outputs, panel); }
+  CORTADO_FN i64 slices() const { return ceil_div(terms, slice); }
   CORTADO_FN i64 piece() const { return taps * slice * panel; }
-  CORTADO_FN i64 floats() const { return g * slices() * panels() * piece(); }
+  CORTADO_FN i64 pieces() const { return g * slices() * panels(); }
+  CORTADO_FN i64 floats() const { return pieces() * piece(); }
   /// Where the piece of a panel begins.
   CORTADO_FN i64 place(i64 group, i64 slice_index, i64 panel_index) const {
     return ((group * slices() + slice_index) * panels() + panel_index) * piece();
+  }
+
+  /// Where piece `i`, counted as they lie, comes from: its group, its first term and its first output.
+  struct Place {
+    i64 group, term, output;
+  };
+  CORTADO_FN Place place_of(i64 i) const {
+    return {i / panels() / slices(), i / panels() % slices() * slice, i % panels() * panel};
   }
 };
 
@@ -46,17 +48,16 @@ struct PackWeights {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const PackWeights p = *this;
-    const i64 panels = p.packed.panels(), slices = p.packed.slices(), slice = p.packed.slice, panel = p.packed.panel;
+    const i64 slice = p.packed.slice, panel = p.packed.panel;
     c.lines(
-        p.packed.g * slices * panels, Depth::one,
+        p.packed.pieces(), Depth::one,
         [&](i64 line) {
-          const i64 group = line / panels / slices, term = line / panels % slices * slice,
-                    output = line % panels * panel;
+          const auto from = p.packed.place_of(line);
           Box<float> box;
-          box.base = p.w + group * p.group_pitch;
+          box.base = p.w + from.group * p.group_pitch;
           const i64 extent[4] = {1, p.packed.terms, p.kernel, p.packed.outputs},
                     pitch[4] = {0, p.term_pitch, 1, p.output_pitch};
-          const i64 origin[4] = {0, term, 0, output}, size[4] = {1, slice, p.kernel, panel};
+          const i64 origin[4] = {0, from.term, 0, from.output}, size[4] = {1, slice, p.kernel, panel};
           box.set(extent, pitch, origin, size);
           return c.stage(p.from_buf, box);
         },
@@ -367,14 +368,14 @@ struct UnpackWeights {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const UnpackWeights p = *this;
-    const i64 panels = p.packed.panels(), slices = p.packed.slices(), taps = p.packed.taps;
+    const i64 taps = p.packed.taps;
     c.lines(
-        p.packed.g * slices * panels, Depth::one, [&](i64 line) { return line; },
+        p.packed.pieces(), Depth::one, [&](i64 line) { return line; },
         [&](i64 line, i64&) {
-          const i64 group = line / panels / slices, term = line / panels % slices * p.packed.slice,
-                    output = line % panels * p.packed.panel;
-          const i64 rows = math::min(p.packed.panel, p.packed.outputs - output),
-                    cols = math::min(p.packed.slice, p.packed.terms - term) * taps;
+          const auto to = p.packed.place_of(line);
+          const i64 rows = math::min(p.packed.panel, p.packed.outputs - to.output),
+                    cols = math::min(p.packed.slice, p.packed.terms - to.term) * taps,
+                    first = to.group * p.packed.outputs + to.output;
           c.pipeline(
               p.parts, Depth::two,
               [&](i64 part) {
@@ -385,8 +386,7 @@ struct UnpackWeights {
               },
               [&](i64, auto& in) {
                 for (i64 r = 0; r < rows; ++r) {
-                  auto q = c.update(
-                      p.to_buf, p.dw + ((group * p.packed.outputs + output + r) * p.packed.terms + term) * taps, cols);
+                  auto q = c.update(p.to_buf, p.dw + ((first + r) * p.packed.terms + to.term) * taps, cols);
                   c.each(cols, [&](i64 i) { q.set(i, q.at(i) + in(r, i)); });
                   c.put(q);
                 }

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "layers/convolution/candidates.h"
-#include "layers/convolution/sizes.h"
+#include "layers/convolution/programs.h"
 #include "layers/gemm/gemm.h"
 
 namespace cortado {
@@ -82,14 +82,14 @@ void book_col2im(Col2im& p, PlanBuilder& book, i64 rows) {
 }
 
 std::string refuse_im2col(const MachineSpec& spec, const ConvolutionShape& s) {
-  Im2col p{sizes_of(s, 1), nullptr, nullptr, 1, {}, {}, Depth::two};
+  Im2col p{s.sizes(1), nullptr, nullptr, 1, {}, {}, Depth::two};
   PlanBuilder book(spec);
   book_im2col(p, book, 1);
   return book.fits() ? "" : "im2col of one row " + book.reason();
 }
 
 std::string refuse_col2im(const MachineSpec& spec, const ConvolutionShape& s) {
-  Col2im p{sizes_of(s, 1), nullptr, nullptr, 1, {}, {}, Depth::two};
+  Col2im p{s.sizes(1), nullptr, nullptr, 1, {}, {}, Depth::two};
   PlanBuilder book(spec);
   book_col2im(p, book, 1);
   return book.fits() ? "" : "col2im of one row " + book.reason();
@@ -97,7 +97,7 @@ std::string refuse_col2im(const MachineSpec& spec, const ConvolutionShape& s) {
 
 /// `by_rows`: a row at a time, and every transfer is waited for.
 void run_im2col(CoreGroup& group, const ConvolutionShape& s, const float* x, i64 images, float* columns, bool by_rows) {
-  Im2col p{sizes_of(s, images), x, columns, 1, {}, {}, by_rows ? Depth::one : Depth::two};
+  Im2col p{s.sizes(images), x, columns, 1, {}, {}, by_rows ? Depth::one : Depth::two};
   const i64 rows = by_rows ? 1 : most_rows(group.spec(), s.oh, p, book_im2col);
   PlanBuilder book(group.spec());
   book_im2col(p, book, rows);
@@ -105,7 +105,7 @@ void run_im2col(CoreGroup& group, const ConvolutionShape& s, const float* x, i64
 }
 
 void run_col2im(CoreGroup& group, const ConvolutionShape& s, const float* columns, i64 images, float* x, bool by_rows) {
-  Col2im p{sizes_of(s, images), columns, x, 1, {}, {}, by_rows ? Depth::one : Depth::two};
+  Col2im p{s.sizes(images), columns, x, 1, {}, {}, by_rows ? Depth::one : Depth::two};
   const i64 rows = by_rows ? 1 : most_rows(group.spec(), s.ih, p, book_col2im);
   PlanBuilder book(group.spec());
   book_col2im(p, book, rows);

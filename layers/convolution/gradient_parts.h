@@ -1,7 +1,6 @@
 #pragma once
 #include <vector>
 
-#include "layers/convolution/direct_programs.h"
 #include "layers/convolution/shape.h"
 
 namespace cortado {

@@ -5,7 +5,7 @@
 #include "core/machine/parts.h"
 #include "layers/convolution/candidates.h"
 #include "layers/convolution/gradient_parts.h"
-#include "layers/convolution/sizes.h"
+#include "layers/convolution/programs.h"
 
 namespace cortado {
 namespace {
@@ -134,7 +134,7 @@ ImplicitTiles choose_tiles(const MachineSpec& spec, const Program& program) {
 
 ImplicitForward forward_program(const MachineSpec& spec, const ConvolutionShape& s) {
   ImplicitForward p{};
-  p.s = sizes_of(s, s.mb);
+  p.s = s.sizes(s.mb);
   p.y_plane = s.oh * s.ow, p.y_row = s.ow, p.y_col = 1;
   p.depth = Depth::two;
   p.tile = choose_tiles(spec, p);
@@ -143,7 +143,7 @@ ImplicitForward forward_program(const MachineSpec& spec, const ConvolutionShape&
 
 ImplicitWeightGradient weight_gradient_program(const MachineSpec& spec, const ConvolutionShape& s) {
   ImplicitWeightGradient p{};
-  p.s = sizes_of(s, s.mb);
+  p.s = s.sizes(s.mb);
   p.depth = Depth::two;
   p.tile = choose_tiles(spec, p);
   return p;

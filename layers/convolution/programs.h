@@ -1,9 +1,10 @@
 #pragma once
 #include "core/machine/math.h"
 #include "core/machine/program.h"
-#include "layers/convolution/convolution_sizes.h"
+#include "core/machine/windows.h"
 #include "layers/convolution/direct_programs.h"
 #include "layers/convolution/published_program.h"
+#include "layers/convolution/sizes.h"
 #include "layers/convolution/winograd_programs.h"
 
 namespace cortado {

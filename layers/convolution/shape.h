@@ -1,7 +1,7 @@
 #pragma once
 #include <string>
 
-#include "core/base/types.h"
+#include "layers/convolution/sizes.h"
 
 namespace cortado {
 
@@ -24,6 +24,11 @@ struct ConvolutionShape {
 
   /// "mb64ic20ih12iw12oc50oh8ow8kh5kw5sh1sw1ph0pw0dh1dw1g1": one line for tests, benchmarks, logs and tuning files.
   std::string text() const;
+
+  /// As programs carry it, for `images` of its images.
+  ConvolutionSizes sizes(i64 images) const {
+    return {images, ic, ih, iw, oc, oh, ow, g, kh, kw, sh, sw, ph, pw, dh, dw};
+  }
 };
 
 }  // namespace cortado

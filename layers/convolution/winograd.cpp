@@ -161,7 +161,7 @@ void run_weight_gradient(CoreGroup& group, const ConvolutionShape& s, const Conv
 std::string WinogradConvolution::refuse(CoreGroup& group, const ConvolutionShape& s,
                                         ConvolutionDirection direction) const {
   const MachineSpec& spec = group.spec();
-  if (spec.mesh_cols > 1 || !spec.host_memory)
+  if (!spec.works_from_caches())
     return "keeps planes and 36 matrices where a cache holds them: written for cores with caches";
   if (s.kh != winograd::kernel || s.kw != winograd::kernel || s.sh != 1 || s.sw != 1 || s.dh != 1 || s.dw != 1)
     return "is for 3 x 3 kernels at stride 1 without dilation";

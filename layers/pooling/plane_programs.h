@@ -3,6 +3,7 @@
 
 #include "core/machine/math.h"
 #include "core/machine/program.h"
+#include "core/machine/windows.h"
 #include "layers/pooling/shape.h"
 
 namespace cortado {
@@ -35,12 +36,6 @@ CORTADO_FN Box<T> plane_rows(const T* array, i64 planes, i64 height, i64 width, 
   const i64 origin[4] = {0, first, 0, at.plane}, size[4] = {1, rows, width, PlaneLanes::lanes};
   box.set(extent, pitch, origin, size);
   return box;
-}
-
-/// Outputs [first, end) along an axis whose window position k lies inside: 0 <= o stride - pad + k < extent.
-CORTADO_FN inline Range windows_inside(i64 k, i64 stride, i64 pad, i64 extent, i64 outputs) {
-  const i64 before = math::max(i64{0}, pad - k), room = math::max(i64{0}, extent + pad - k);
-  return {math::min(outputs, (before + stride - 1) / stride), math::min(outputs, (room + stride - 1) / stride)};
 }
 
 /// y = largest (and mask = its index, as MaxPoolForward) or average input under the window.
@@ -107,7 +102,7 @@ struct PoolPlanesForward {
         const i64 row = r * shape.sh + ky, iy = at.row * shape.sh - shape.ph + row;
         if (iy < 0 || iy >= shape.h) continue;
         for (i64 kx = 0; kx < shape.kw; ++kx) {
-          const Range inside = windows_inside(kx, stride, shape.pw, w, ow);
+          const Range inside = outputs_inside(kx - shape.pw, stride, w, ow);
           const i64 column = kx - shape.pw;
           c.each2d(Range{r * ow + inside.first, r * ow + inside.end}, Range{0, PlaneLanes::lanes},
                    [&](i64 o, i64 lane) {

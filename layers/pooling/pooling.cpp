@@ -183,18 +183,22 @@ void PoolingLayer::backward_by_rows(const float* dy, float* dx) {
 std::string PoolingLayer::refuse(const std::string& plan, const std::string& direction) const {
   if (plan == planes_plan && is_whole() && !takes_max()) return "one window holds each plane";
   const MachineSpec& spec = group().spec();
-  const bool forward = direction == "forward", largest = takes_max();
-  try {
-    if (plan == rows_plan)
-      forward ? (largest ? static_cast<void>(plan_max_forward(spec, shape_))
-                         : static_cast<void>(plan_average_forward(spec, shape_)))
-              : (largest ? static_cast<void>(plan_max_backward(spec, shape_))
-                         : static_cast<void>(plan_average_backward(spec, shape_)));
+  const auto attempt = [&](auto of_max, auto of_average) {
+    if (takes_max())
+      of_max(spec, shape_);
     else
-      forward ? (largest ? static_cast<void>(plan_planes_forward<true>(spec, shape_))
-                         : static_cast<void>(plan_planes_forward<false>(spec, shape_)))
-              : (largest ? static_cast<void>(plan_planes_backward<true>(spec, shape_))
-                         : static_cast<void>(plan_planes_backward<false>(spec, shape_)));
+      of_average(spec, shape_);
+  };
+  const bool forward = direction == "forward";
+  try {
+    if (plan == rows_plan && forward)
+      attempt(plan_max_forward, plan_average_forward);
+    else if (plan == rows_plan)
+      attempt(plan_max_backward, plan_average_backward);
+    else if (forward)
+      attempt(plan_planes_forward<true>, plan_planes_forward<false>);
+    else
+      attempt(plan_planes_backward<true>, plan_planes_backward<false>);
   } catch (const PlanError& error) { return error.what(); }
   return "";
 }

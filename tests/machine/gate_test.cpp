@@ -7,7 +7,7 @@
 #include "layers/all_layers.h"
 #include "layers/convolution/candidates.h"
 #include "layers/convolution/oracle.h"
-#include "layers/convolution/sizes.h"
+#include "layers/convolution/programs.h"
 #include "layers/gemm/programs.h"
 #include "layers/pooling/oracle.h"
 #include "layers/pooling/plan.h"
@@ -54,7 +54,7 @@ TEST_P(GateTest, Im2col) {
   const MachineSpec spec = small_spec();
   PlanBuilder book(spec);
   Im2col program{};
-  program.s = sizes_of(s, s.mb);
+  program.s = s.sizes(s.mb);
   program.x = x->data();
   program.columns = columns.mutable_data();
   program.line_rows = 4;  // does not divide oh

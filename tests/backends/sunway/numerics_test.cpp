@@ -48,7 +48,7 @@ const std::vector<Case>& cases() {
 std::vector<std::vector<float>> results_of(const std::string& backend, const Case& c, const Shape& shape,
                                            const std::string& plan) {
   LayerRig rig(backend, text_of(c), std::vector<Shape>(static_cast<std::size_t>(c.bottoms), shape));
-  if (!plan.empty()) rig.layer().choose_plans({{"forward", plan}, {"weight_gradient", plan}});
+  if (!plan.empty()) rig.layer().choose_plans({{"forward", plan}, {"weight_gradient", plan}, {"input_gradient", plan}});
   rig.forward();
   rig.fill_top_diff(0, [](i64 i) { return noise(7, i); });
   rig.backward();
