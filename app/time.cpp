@@ -39,15 +39,23 @@ double share_of_limit(double flops, double bytes, double ms, const Limits& limit
   return ms > 0 ? 100 * 1e3 * least / ms : 0;
 }
 
+/// "BatchNorm+Scale+ReLU" where a layer does others' work too.
+std::string type_of(const Net& net, const Net::Entry& entry) {
+  std::string type = entry.type;
+  for (const std::size_t i : entry.absorbed) type += "+" + net.layers()[i].type;
+  return type;
+}
+
 void add_rows(Report& report, const Net& net, const LayerTimes& times, i64 iterations, bool with_backward,
               const Limits& limits) {
   for (std::size_t i = 0; i < net.layers().size(); ++i) {
     const auto& entry = net.layers()[i];
+    if (entry.is_absorbed) continue;
     const auto cost = entry.layer->cost(entry.bottom, entry.top);
     const auto row = [&](const char* direction, double total_ms, double flops, double bytes) {
       const double ms = total_ms / static_cast<double>(iterations);
       report.add({{"layer", entry.layer->name()},
-                  {"type", entry.type},
+                  {"type", type_of(net, entry)},
                   {"direction", direction},
                   {"ms", ms},
                   {"gflops", ms > 0 ? flops / ms / 1e6 : 0},

@@ -38,22 +38,13 @@ class HostTeam {
   }
 
   /// Element i joins partial result i mod 64, the partial results join pairwise: several vector registers' worth of
-  /// independent sums, in an order that n alone fixes.
+  /// independent sums, in an order that n alone fixes. What is left goes likewise in sixteens, then one by one.
   template <class T, class Op, class F>
   T fold(i64 n, T init, Op op, const F& f) {
-    constexpr i64 width = 64;
     T result = init;
     i64 i = 0;
-    if (n >= width) {
-      T part[width];
-      for (i64 j = 0; j < width; ++j) part[j] = f(j);
-      for (i = width; i + width <= n; i += width)
-#pragma GCC ivdep
-        for (i64 j = 0; j < width; ++j) part[j] = op(part[j], T(f(i + j)));
-      for (i64 half = width / 2; half > 0; half /= 2)
-        for (i64 j = 0; j < half; ++j) part[j] = op(part[j], part[j + half]);
-      result = op(result, part[0]);
-    }
+    fold_blocks<64>(i, n, result, op, f);
+    fold_blocks<16>(i, n, result, op, f);
     for (; i < n; ++i) result = op(result, T(f(i)));
     return result;
   }
@@ -114,6 +105,21 @@ class HostTeam {
   }
 
  private:
+  /// Folds elements from i on, as far as whole blocks of `width` go.
+  template <i64 width, class T, class Op, class F>
+  static void fold_blocks(i64& i, i64 n, T& result, Op op, const F& f) {
+    if (n - i < width) return;
+    T part[width];
+#pragma GCC ivdep
+    for (i64 j = 0; j < width; ++j) part[j] = f(i + j);
+    for (i += width; i + width <= n; i += width)
+#pragma GCC ivdep
+      for (i64 j = 0; j < width; ++j) part[j] = op(part[j], T(f(i + j)));
+    for (i64 half = width / 2; half > 0; half /= 2)
+      for (i64 j = 0; j < half; ++j) part[j] = op(part[j], part[j + half]);
+    result = op(result, part[0]);
+  }
+
   /// Rows of pixels that follow each other without a gap are one row.
   template <class T>
   static Box<T> joined(Box<T> box) {

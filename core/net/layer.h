@@ -83,6 +83,10 @@ class Layer {
   /// parameters' diffs where param_propagate_down says so.
   virtual void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) = 0;
 
+  /// Asked by the net, once all layers are shaped, for the layer that next works in place on this one's only top: true
+  /// if from now on this layer does both layers' work. The other one's forward and backward are then not called.
+  virtual bool absorb(Layer& /*next*/) { return false; }
+
   /// Loss layers weigh their first top with 1 unless told otherwise.
   virtual bool is_loss() const { return false; }
   /// Whether the layer can be part of a gradient's path from top to bottom `i` (labels cannot).

@@ -23,7 +23,8 @@ i64 bytes_of(const Blob& blob) { return blob.count() * static_cast<i64>(sizeof(f
 }  // namespace
 
 void Net::forward(std::size_t from, std::size_t to) {
-  for (std::size_t i = from; i < to; ++i) layers_[i].layer->forward(layers_[i].bottom, layers_[i].top);
+  for (std::size_t i = from; i < to; ++i)
+    if (!layers_[i].is_absorbed) layers_[i].layer->forward(layers_[i].bottom, layers_[i].top);
 }
 
 void Net::backward(std::size_t from, std::size_t to, const std::function<void(std::size_t)>& finished) {
@@ -31,8 +32,11 @@ void Net::backward(std::size_t from, std::size_t to, const std::function<void(st
   if (share_gradients_ && !gradients_placed_) place_shared_gradients();
   for (std::size_t i = to; i-- > from;) {
     const Entry& entry = layers_[i];
+    if (entry.is_absorbed) continue;
     if (entry.need_backward) entry.layer->backward(entry.top, entry.propagate_down, entry.bottom);
-    if (finished) finished(i);
+    if (!finished) continue;
+    for (auto other = entry.absorbed.rbegin(); other != entry.absorbed.rend(); ++other) finished(*other);
+    finished(i);
   }
 }
 

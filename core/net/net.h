@@ -69,6 +69,8 @@ class Net {
     std::vector<bool> propagate_down;
     std::vector<double> loss_weights;  ///< per top, 0: not a loss
     bool need_backward = false;
+    bool is_absorbed = false;           ///< an earlier layer does this one's work (Layer::absorb)
+    std::vector<std::size_t> absorbed;  ///< layers whose work this one does too
   };
   const std::vector<Entry>& layers() const { return layers_; }
   Layer* layer(const std::string& name) const;  ///< null if there is none

@@ -77,6 +77,7 @@ void Net::Builder::build() {
   prune_backward();
   check_backward();
   if (net_.parameter_->force_backward()) force_backward();
+  fuse_layers();
   collect_outputs();
   place_parameters();
   net_.weigh_losses();
@@ -272,6 +273,37 @@ void Net::Builder::force_backward() {
       entry.propagate_down[i] = entry.propagate_down[i] || entry.layer->allows_backward_to(i);
     for (std::size_t i = 0; i < entry.layer->blobs().size(); ++i)
       entry.layer->set_param_propagate_down(i, !entry.layer->is_statistic(i));
+  }
+}
+
+/// The first later layer that reads the only top of `layer`; how many layers there are if none does.
+std::size_t Net::Builder::next_user(std::size_t layer) const {
+  const auto& layers = net_.layers_;
+  std::size_t i = layer + 1;
+  while (i < layers.size() &&
+         std::find(layers[i].bottom.begin(), layers[i].bottom.end(), layers[layer].top[0]) == layers[i].bottom.end())
+    ++i;
+  return i;
+}
+
+/// Layers take over what follows them in place, as far as they can. Nothing is seen of it but time: a blob that is
+/// overwritten in place never showed what stood there before.
+void Net::Builder::fuse_layers() {
+  auto& layers = net_.layers_;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    Entry& entry = layers[i];
+    if (entry.is_absorbed || entry.top.size() != 1) continue;
+    for (std::size_t j = next_user(i); j < layers.size(); j = next_user(j)) {
+      Entry& next = layers[j];
+      const bool in_place = next.bottom.size() == 1 && next.top.size() == 1 && next.bottom[0] == next.top[0];
+      // A layer that is not asked for its bottoms' gradients would not compute what the next one needs.
+      const bool goes_back =
+          std::find(entry.propagate_down.begin(), entry.propagate_down.end(), false) == entry.propagate_down.end();
+      if (!in_place || next.loss_weights[0] != 0 || (next.need_backward && !goes_back)) break;
+      if (!entry.layer->absorb(*next.layer)) break;
+      next.is_absorbed = true;
+      entry.absorbed.push_back(j);
+    }
   }
 }
 

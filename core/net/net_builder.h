@@ -40,6 +40,8 @@ struct Net::Builder {
   void prune_backward();
   void check_backward() const;
   void force_backward();
+  void fuse_layers();
+  std::size_t next_user(std::size_t layer) const;
   void collect_outputs();
   void place_parameters();
 

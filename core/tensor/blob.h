@@ -58,6 +58,8 @@ class Blob {
   /// From now on this blob's values (gradients) are the other's memory. Counts must be equal.
   void share_data(const Blob& other);
   void share_diff(const Blob& other);
+  /// Exchanges the memory of both blobs' values, which have equal counts.
+  void swap_data(Blob& other) { data_.swap(other.data_); }
   /// From now on values (gradients) live in `place`, which holds at least count() elements; old values are lost.
   void place_data(std::shared_ptr<Storage> place) { data_ = std::move(place); }
   void place_diff(std::shared_ptr<Storage> place) { diff_ = std::move(place); }

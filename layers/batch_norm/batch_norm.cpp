@@ -1,7 +1,10 @@
 #include "layers/batch_norm/batch_norm.h"
 
+#include <algorithm>
+
 #include "core/formats/caffe.pb.h"
 #include "layers/batch_norm/programs.h"
+#include "layers/relu/relu.h"
 
 namespace cortado {
 
@@ -18,9 +21,12 @@ void BatchNormLayer::setup(const Blobs& bottom, const Blobs&) {
   add_parameter({channels}, zero);
   add_parameter({channels}, zero);
   add_parameter({1}, zero);
-  for (auto* place : {&mean_, &variance_, &inverse_}) *place = std::make_unique<Blob>(group(), Shape{channels});
-  sums_ = std::make_unique<Blob>(group(), Shape{2, channels});
-  normalised_ = std::make_unique<Blob>(group());
+  for (auto* place : {&mean_, &variance_}) *place = std::make_unique<Blob>(group(), Shape{channels});
+  for (auto* place : {&sums_, &identity_}) *place = std::make_unique<Blob>(group(), Shape{2, channels});
+  std::vector<float> identity(static_cast<std::size_t>(2 * channels));
+  std::fill_n(identity.begin(), channels, 1.0f);
+  identity_->write_data(identity.data());
+  kept_ = std::make_unique<Blob>(group());
 }
 
 void BatchNormLayer::reshape(const Blobs& bottom, const Blobs& top) {
@@ -30,12 +36,32 @@ void BatchNormLayer::reshape(const Blobs& bottom, const Blobs& top) {
     bad_shape("has statistics of " + std::to_string(blobs()[0]->count()) + " channels, the bottom has shape " +
               to_string(bottom[0]->shape()));
   top[0]->reshape(bottom[0]->shape());
-  normalised_->reshape(bottom[0]->shape());
+  kept_->reshape(bottom[0]->shape());
+}
+
+/// A Scale with one value per channel, then a ReLU.
+bool BatchNormLayer::absorb(Layer& next) {
+  if (rectifies_) return false;
+  if (const auto* relu = dynamic_cast<const ReluLayer*>(&next)) {
+    if (relu->slope() < 0) return false;
+    slope_ = relu->slope();
+    return rectifies_ = true;
+  }
+  auto* const scale = dynamic_cast<ScaleLayer*>(&next);
+  if (scale == nullptr || scale_ != nullptr || !scale->is_per_channel(shape_.channels)) return false;
+  scale_ = scale;
+  return true;
+}
+
+const float* BatchNormLayer::scale() const { return scale_ ? scale_->blobs()[0]->data() : identity_->data(); }
+
+const float* BatchNormLayer::bias() const {
+  return scale_ && scale_->blobs().size() > 1 ? scale_->blobs()[1]->data() : identity_->data() + shape_.channels;
 }
 
 /// Every rank's mean and variance become those of all ranks' batches together; returns how many values they are of.
 double BatchNormLayer::share_statistics() {
-  const double own = static_cast<double>(shape_.outer * shape_.inner);
+  const double own = values();
   auto mean = mean_->data_vector(), variance = variance_->data_vector();
   std::vector<double> sums{own};
   for (const float m : mean) sums.push_back(own * m);
@@ -54,30 +80,73 @@ double BatchNormLayer::share_statistics() {
   return values;
 }
 
-void BatchNormLayer::batch_statistics(const float* x) {
-  shape_.moments(group(), x, mean_->mutable_data(), variance_->mutable_data());
-  const double values = synchronised() ? share_statistics() : static_cast<double>(shape_.outer * shape_.inner);
-  TakeBatchStatistics p{};
+void BatchNormLayer::run_forward(const float* x, float* y, bool measures, bool applies, double values) {
+  NormaliseForward<float> p{};
+  p.s = shape_.rows(group().spec());
+  p.x = x;
+  p.scale = scale();
+  p.bias = bias();
+  p.y = y;
+  p.mean = mean_->mutable_data();
+  p.variance = variance_->mutable_data();
+  p.running = {blobs()[0]->mutable_data(), blobs()[1]->mutable_data(), blobs()[2]->mutable_data(),
+               parameter().batch_norm_param().moving_average_fraction(),
+               static_cast<float>(values > 1 ? values / (values - 1) : 1)};
+  p.eps = parameter().batch_norm_param().eps();
+  p.slope = slope_;
+  p.measures = measures;
+  p.applies = applies;
+  p.moves = !global();
+  PlanBuilder book(group().spec());
+  const i64 line = p.s.block * 4;
+  p.x_buf = book.line("x", line, Depth::two);
+  p.y_buf = book.line("y", line, 1);
+  for (const auto& [buf, name] : {std::pair{&p.scale_buf, "scale"},
+                                  {&p.bias_buf, "bias"},
+                                  {&p.mean_buf, "mean"},
+                                  {&p.variance_buf, "variance"},
+                                  {&p.running_mean_buf, "running mean"},
+                                  {&p.running_variance_buf, "running variance"},
+                                  {&p.weight_buf, "weight"}})
+    *buf = book.line(name, 4, 1);
+  group().launch(p, book.plan(shape_.channels));
+}
+
+void BatchNormLayer::run_backward(const float* x, const float* dy, float* dx, bool measures, bool applies,
+                                  double share) {
+  NormaliseBackward<float> p{};
+  p.s = shape_.rows(group().spec());
+  p.x = x;
+  p.dy = dy;
+  p.dx = dx;
   p.mean = mean_->data();
   p.variance = variance_->data();
-  p.running_mean = blobs()[0]->mutable_data();
-  p.running_variance = blobs()[1]->mutable_data();
-  p.weight = blobs()[2]->mutable_data();
-  p.inverse = inverse_->mutable_data();
-  p.fraction = parameter().batch_norm_param().moving_average_fraction();
-  p.unbias = static_cast<float>(values > 1 ? values / (values - 1) : 1);
+  p.scale = scale();
+  p.bias = bias();
+  p.plain = sums_->mutable_data();
+  p.product = p.plain + shape_.channels;
+  p.scale_diff = scale_ ? scale_->gradient(0) : nullptr;
+  p.bias_diff = scale_ ? scale_->gradient(1) : nullptr;
   p.eps = parameter().batch_norm_param().eps();
-  p.channels = shape_.channels;
-  p.block = line_elements(group().spec(), p.channels, 5);
+  p.slope = slope_;
+  p.share = static_cast<float>(share);
+  p.measures = measures;
+  p.applies = applies;
   PlanBuilder book(group().spec());
-  const i64 line = p.block * 4;
-  p.mean_buf = book.line("mean", line, 1);
-  p.variance_buf = book.line("variance", line, 1);
-  p.running_mean_buf = book.line("running mean", line, 1);
-  p.running_variance_buf = book.line("running variance", line, 1);
-  p.inverse_buf = book.line("inverse", line, 1);
-  p.weight_buf = book.line("weight", 4, 1);
-  group().launch(p, book.plan((p.channels + p.block - 1) / p.block));
+  const i64 line = p.s.block * 4;
+  p.x_buf = book.line("x", line, Depth::two);
+  p.dy_buf = book.line("dy", line, Depth::two);
+  p.dx_buf = book.line("dx", line, 1);
+  for (const auto& [buf, name] : {std::pair{&p.scale_buf, "scale"},
+                                  {&p.bias_buf, "bias"},
+                                  {&p.mean_buf, "mean"},
+                                  {&p.variance_buf, "variance"},
+                                  {&p.plain_buf, "sum of dy"},
+                                  {&p.product_buf, "sum of dy y"},
+                                  {&p.scale_diff_buf, "gradient of scale"},
+                                  {&p.bias_diff_buf, "gradient of bias"}})
+    *buf = book.line(name, 4, 1);
+  group().launch(p, book.plan(shape_.channels));
 }
 
 void BatchNormLayer::running_statistics() {
@@ -86,8 +155,7 @@ void BatchNormLayer::running_statistics() {
   p.running_variance = blobs()[1]->data();
   p.weight = blobs()[2]->data();
   p.mean = mean_->mutable_data();
-  p.inverse = inverse_->mutable_data();
-  p.eps = parameter().batch_norm_param().eps();
+  p.variance = variance_->mutable_data();
   p.channels = shape_.channels;
   p.block = line_elements(group().spec(), p.channels, 4);
   PlanBuilder book(group().spec());
@@ -96,37 +164,57 @@ void BatchNormLayer::running_statistics() {
   p.running_variance_buf = book.line("running variance", line, 1);
   p.weight_buf = book.line("weight", 4, 1);
   p.mean_buf = book.line("mean", line, 1);
-  p.inverse_buf = book.line("inverse", line, 1);
-  group().launch(p, book.plan((p.channels + p.block - 1) / p.block));
+  p.variance_buf = book.line("variance", line, 1);
+  group().launch(p, book.plan(ceil_div(p.channels, p.block)));
+}
+
+/// With given statistics and nothing absorbed, the gradient does not depend on the bottom.
+bool BatchNormLayer::keeps(const Blobs& bottom, const Blobs& top) const {
+  return bottom[0] == top[0] && (!global() || scale_ != nullptr || rectifies_);
+}
+
+/// In place, the bottom's values stay where they are for backward, and the top moves to other memory: not to that of
+/// the last pass, if a Split above has given the bottom it again.
+void BatchNormLayer::move_top(Blob& top) {
+  if (kept_->has_data() && kept_->data() == top.data()) kept_ = std::make_unique<Blob>(group(), top.shape());
+  top.swap_data(*kept_);
 }
 
 void BatchNormLayer::forward(const Blobs& bottom, const Blobs& top) {
-  if (global())
+  if (keeps(bottom, top)) move_top(*top[0]);
+  const float* const x = keeps(bottom, top) ? kept_->data() : bottom[0]->data();
+  float* const y = top[0]->mutable_data();
+  if (global()) {
     running_statistics();
-  else
-    batch_statistics(bottom[0]->data());
-  shape_.affine(group(), bottom[0]->data(), mean_->data(), inverse_->data(), nullptr, top[0]->mutable_data());
-  // Layers above may overwrite the top in place; backward needs the normalised values.
-  if (!global())
-    group().copy(normalised_->mutable_data(), top[0]->data(), static_cast<std::size_t>(shape_.count()) * sizeof(float));
+    run_forward(x, y, false, true, values());
+  } else if (synchronised()) {
+    run_forward(x, y, true, false, values());
+    run_forward(x, y, false, true, share_statistics());
+  } else {
+    run_forward(x, y, true, true, values());
+  }
 }
 
+/// With given statistics they are constants, and the gradient has no share in the sums over the batch.
 void BatchNormLayer::backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
   if (!propagate_down[0]) return;
-  const float* const dy = top[0]->diff();
-  if (global()) return shape_.affine(group(), dy, nullptr, inverse_->data(), nullptr, bottom[0]->mutable_diff());
-  float *const plain = sums_->mutable_data(), *const product = plain + shape_.channels;
-  shape_.gradients(group(), normalised_->data(), dy, false, plain, product);
-  const double values = synchronised() ? share_sums() : static_cast<double>(shape_.outer * shape_.inner);
-  shape_.normalise_backward(group(), normalised_->data(), dy, plain, product, values, inverse_->data(),
-                            bottom[0]->mutable_diff());
+  const float *const dy = top[0]->diff(), *const x = keeps(bottom, top) ? kept_->data() : bottom[0]->data();
+  float* const dx = bottom[0]->mutable_diff();
+  if (global()) {
+    run_backward(x, dy, dx, scale_ != nullptr, true, 0);
+  } else if (synchronised()) {
+    run_backward(x, dy, dx, true, false, 0);
+    run_backward(x, dy, dx, false, true, 1 / share_sums());
+  } else {
+    run_backward(x, dy, dx, true, true, 1 / values());
+  }
 }
 
 /// Every rank's sums become those over all ranks; returns how many values they are of.
 double BatchNormLayer::share_sums() {
   auto sums = sums_->data_vector();
   std::vector<double> all(sums.begin(), sums.end());
-  all.push_back(static_cast<double>(shape_.outer * shape_.inner));
+  all.push_back(values());
   run().replicas->sum(all.data(), static_cast<i64>(all.size()));
   for (std::size_t k = 0; k < sums.size(); ++k) sums[k] = static_cast<float>(all[k]);
   sums_->write_data(sums.data());
@@ -135,7 +223,7 @@ double BatchNormLayer::share_sums() {
 
 Layer::Cost BatchNormLayer::cost(const Blobs& bottom, const Blobs&) const {
   const auto n = static_cast<double>(bottom[0]->count());
-  return {6 * n, 8 * n, 16 * n, 20 * n};
+  return {8 * n, 14 * n, 8 * n, 12 * n};
 }
 
 }  // namespace cortado

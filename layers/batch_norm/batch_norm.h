@@ -1,13 +1,15 @@
 #pragma once
 #include "core/net/layer.h"
 #include "layers/channels/channels.h"
+#include "layers/scale/scale.h"
 
 namespace cortado {
 
 /// Caffe's BatchNorm: y = (x - mean) / sqrt(variance + eps) per channel (axis 1). In training mean and variance are the
 /// batch's, and the three blobs keep running sums: of means, of variances (times m / (m - 1)), and of the weights that
 /// both are to be divided by. In testing, or with use_global_stats, they are the running ones. Statistics are this
-/// rank's unless batch_norm_param.synchronised asks for those of all ranks. May run in place.
+/// rank's unless batch_norm_param.synchronised asks for those of all ranks. May run in place. Takes over a Scale per
+/// channel and a ReLU that follow in place: one pass instead of three.
 class BatchNormLayer : public Layer {
  public:
   using Layer::Layer;
@@ -17,19 +19,29 @@ class BatchNormLayer : public Layer {
   void reshape(const Blobs& bottom, const Blobs& top) override;
   void forward(const Blobs& bottom, const Blobs& top) override;
   void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) override;
+  bool absorb(Layer& next) override;
   Cost cost(const Blobs& bottom, const Blobs& top) const override;
 
  private:
   bool global() const;
   bool synchronised() const;
-  /// Mean, inverse deviation and the running sums from this batch.
-  void batch_statistics(const float* x);
+  /// Whether backward needs the bottom that an in-place run would overwrite.
+  bool keeps(const Blobs& bottom, const Blobs& top) const;
+  void move_top(Blob& top);
+  double values() const { return static_cast<double>(shape_.count()) / static_cast<double>(shape_.channels); }
+  const float* scale() const;
+  const float* bias() const;
+  void run_forward(const float* x, float* y, bool measures, bool applies, double values);
+  void run_backward(const float* x, const float* dy, float* dx, bool measures, bool applies, double share);
   double share_statistics();
   double share_sums();
   void running_statistics();
 
   Channels shape_;
-  std::unique_ptr<Blob> normalised_, mean_, variance_, inverse_, sums_;
+  std::unique_ptr<Blob> kept_, mean_, variance_, sums_, identity_;  // identity: scales of one, biases of zero
+  ScaleLayer* scale_ = nullptr;                                     // absorbed, if any
+  bool rectifies_ = false;                                          // as an absorbed ReLU does
+  float slope_ = 1;
 };
 
 }  // namespace cortado

@@ -1,5 +1,6 @@
 #pragma once
 #include "core/machine/core_group.h"
+#include "layers/channels/programs.h"
 
 namespace cortado {
 
@@ -12,13 +13,10 @@ struct Channels {
   /// y = (x - shift) scale + bias; shift and bias may be null, y may be x.
   void affine(CoreGroup& group, const float* x, const float* shift, const float* scale, const float* bias,
               float* y) const;
-  /// mean and (biased) variance of each channel.
-  void moments(CoreGroup& group, const float* x, float* mean, float* variance) const;
   /// plain = sum dy, product = sum dy x of each channel; `adds` to what is there.
   void gradients(CoreGroup& group, const float* x, const float* dy, bool adds, float* plain, float* product) const;
-  /// dx = (dy - (sum_dy + y sum_dy_y) / values) inverse.
-  void normalise_backward(CoreGroup& group, const float* y, const float* dy, const float* sum_dy, const float* sum_dy_y,
-                          double values, const float* inverse, float* dx) const;
+  /// The same as programs see it.
+  ChannelRows rows(const MachineSpec& spec) const;
 };
 
 }  // namespace cortado

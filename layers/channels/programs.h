@@ -49,51 +49,6 @@ struct ChannelAffine {
   }
 };
 
-/// mean[c], and variance[c] = mean of (x - mean[c])^2 in a second pass over the channel, which keeps float accurate. A
-/// line is a channel, so sums have one order.
-struct ChannelMoments {
-  static constexpr const char* label = "channel_moments";
-  ChannelRows s;
-  const float* x;
-  float *mean, *variance;
-  Buf x_buf, mean_buf, variance_buf;
-
-  template <class C>
-  CORTADO_FN void operator()(C& c) const {
-    const ChannelMoments p = *this;
-    c.lines(
-        p.s.channels, Depth::one, [&](i64 k) { return k; },
-        [&](i64 k, i64&) {
-          const double n = static_cast<double>(p.s.outer * p.s.inner);
-          const float mean = static_cast<float>(p.sum(c, k, [](float v) { return v; }) / n);
-          const double squares = p.sum(c, k, [mean](float v) { return (v - mean) * (v - mean); });
-          auto m = c.out(p.mean_buf, p.mean + k, 1);
-          auto v = c.out(p.variance_buf, p.variance + k, 1);
-          c.once([&] {
-            m.set(0, mean);
-            v.set(0, static_cast<float>(squares / n));
-          });
-          c.put(m);
-          c.put(v);
-        });
-  }
-
- private:
-  template <class C, class F>
-  CORTADO_FN double sum(C& c, i64 k, F f) const {
-    const ChannelMoments& p = *this;
-    double total = 0;
-    c.pipeline(
-        p.s.outer * p.s.blocks(), Depth::two,
-        [&](i64 i) { return c.get(p.x_buf, p.x + p.s.offset(p.s.line_of(k, i)), p.s.width(p.s.line_of(k, i))); },
-        [&](i64, auto& x) {
-          total += c.fold(
-              x.n, 0.0f, [](float a, float b) { return a + b; }, [&](i64 j) { return f(x[j]); });
-        });
-    return total;
-  }
-};
-
 /// plain[c] = sum dy and product[c] = sum dy x over each channel; added to what is there if `adds`.
 struct ChannelGradients {
   static constexpr const char* label = "channel_gradients";
@@ -130,37 +85,6 @@ struct ChannelGradients {
           });
           c.put(a);
           c.put(b);
-        });
-  }
-};
-
-/// dx = (dy - share (sum_dy[c] + y sum_dy_y[c])) inverse[c], y being the normalised values; dx may be dy.
-struct NormaliseBackward {
-  static constexpr const char* label = "batch_norm_backward";
-  ChannelRows s;
-  const float *y, *dy, *sum_dy, *sum_dy_y, *inverse;
-  float* dx;
-  float share;
-  Buf y_buf, dy_buf, a_buf, b_buf, c_buf, dx_buf;
-
-  template <class C>
-  CORTADO_FN void operator()(C& c) const {
-    const NormaliseBackward p = *this;
-    c.lines(
-        p.s.lines(), Depth::two,
-        [&](i64 i) {
-          const i64 k = p.s.channel(i), at = p.s.offset(i), n = p.s.width(i);
-          return both(both(c.get(p.y_buf, p.y + at, n), c.get(p.dy_buf, p.dy + at, n)),
-                      both(c.get(p.a_buf, p.sum_dy + k, 1),
-                           both(c.get(p.b_buf, p.sum_dy_y + k, 1), c.get(p.c_buf, p.inverse + k, 1))));
-        },
-        [&](i64 i, auto& in) {
-          const auto y = in.first.first, dy = in.first.second;
-          const float a = p.share * in.second.first[0], b = p.share * in.second.second.first[0],
-                      inverse = in.second.second.second[0];
-          auto dx = c.out(p.dx_buf, p.dx + p.s.offset(i), y.n);
-          c.each(y.n, [&](i64 j) { dx.set(j, (dy[j] - a - y[j] * b) * inverse); });
-          c.put(dx);
         });
   }
 };

@@ -2,6 +2,7 @@
 
 #include "core/formats/caffe.pb.h"
 #include "layers/eltwise/programs.h"
+#include "layers/relu/relu.h"
 
 namespace cortado {
 namespace {
@@ -29,6 +30,7 @@ PairStep weighted(const float* a, float wa, const float* b, float wb, float* y) 
   PairStep p = step(PairOperation::weighted_sum, a, b, y);
   p.wa = wa;
   p.wb = wb;
+  p.slope = 1;
   return p;
 }
 }  // namespace
@@ -54,14 +56,26 @@ void EltwiseLayer::reshape(const Blobs& bottom, const Blobs& top) {
   index_->reshape(bottom[0]->shape());
 }
 
+/// A ReLU after a sum of at least two; its result has the sum's sign.
+bool EltwiseLayer::absorb(Layer& next) {
+  const auto* const relu = dynamic_cast<const ReluLayer*>(&next);
+  if (relu == nullptr || relu->slope() < 0 || rectifies_ || parameter().bottom_size() < 2 ||
+      parameter().eltwise_param().operation() != caffe::EltwiseParameter::SUM)
+    return false;
+  slope_ = relu->slope();
+  return rectifies_ = true;
+}
+
 void EltwiseLayer::forward(const Blobs& bottom, const Blobs& top) {
   float* const y = top[0]->mutable_data();
   for (std::size_t i = 1; i < bottom.size(); ++i) {
     const float* const so_far = i == 1 ? bottom[0]->data() : y;
     const float* const next = bottom[i]->data();
     PairStep p = step(PairOperation::product, so_far, next, y);
-    if (parameter().eltwise_param().operation() == caffe::EltwiseParameter::SUM)
+    if (parameter().eltwise_param().operation() == caffe::EltwiseParameter::SUM) {
       p = weighted(so_far, i == 1 ? coefficient(0) : 1, next, coefficient(i), y);
+      if (i + 1 == bottom.size()) p.slope = slope_;
+    }
     if (parameter().eltwise_param().operation() == caffe::EltwiseParameter::MAX) {
       p.operation = PairOperation::larger;
       p.index = index_->mutable_data();
@@ -79,7 +93,12 @@ void EltwiseLayer::backward(const Blobs& top, const std::vector<bool>& propagate
     if (!propagate_down[i]) continue;
     float* const dx = bottom[i]->mutable_diff();
     switch (parameter().eltwise_param().operation()) {
-      case caffe::EltwiseParameter::SUM: launch(group(), weighted(dy, coefficient(i), dy, 0, dx), n); break;
+      case caffe::EltwiseParameter::SUM: {
+        PairStep p = weighted(dy, coefficient(i), rectifies_ ? top[0]->data() : dy, 0, dx);
+        if (rectifies_) p.operation = PairOperation::where_positive, p.slope = slope_;
+        launch(group(), p, n);
+        break;
+      }
       case caffe::EltwiseParameter::MAX: {
         PairStep p = step(PairOperation::where_index, dy, index_->data(), dx);
         p.which = static_cast<float>(i);

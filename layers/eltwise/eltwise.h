@@ -5,7 +5,7 @@ namespace cortado {
 
 /// Caffe's Eltwise: product, sum with coefficients, or maximum of two or more bottoms of one shape. The product's
 /// gradient multiplies the other bottoms (Caffe's stable way) whatever stable_prod_grad says: dividing by the input
-/// fails at 0.
+/// fails at 0. A sum takes over a ReLU that follows in place.
 class EltwiseLayer : public Layer {
  public:
   using Layer::Layer;
@@ -14,11 +14,14 @@ class EltwiseLayer : public Layer {
   void reshape(const Blobs& bottom, const Blobs& top) override;
   void forward(const Blobs& bottom, const Blobs& top) override;
   void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) override;
+  bool absorb(Layer& next) override;
   Cost cost(const Blobs& bottom, const Blobs& top) const override;
 
  private:
   float coefficient(std::size_t i) const;
   std::unique_ptr<Blob> index_;  // of the bottom that was largest
+  bool rectifies_ = false;       // the sum, as an absorbed ReLU does
+  float slope_ = 1;
 };
 
 }  // namespace cortado

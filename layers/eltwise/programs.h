@@ -4,17 +4,18 @@
 
 namespace cortado {
 
-enum class PairOperation { weighted_sum, product, larger, where_index };
+enum class PairOperation { weighted_sum, product, larger, where_index, where_positive };
 
-/// One step over two arrays, element by element; y may be a. weighted_sum: y = wa a + wb b. product: y = a b. larger: y
-/// is the larger of a and b, and index says whose it is: `which` where b wins (strictly, unless `first`, where b wins
-/// ties and a's index is 0). where_index: y = a where index is `which`, else 0.
+/// One step over two arrays, element by element; y may be a. weighted_sum: y = wa a + wb b, where that is not positive
+/// times `slope` (1: no rectifier). product: y = a b. larger: y is the larger of a and b, and index says whose it is:
+/// `which` where b wins (strictly, unless `first`, where b wins ties and a's index is 0). where_index: y = a where
+/// index b is `which`, else 0. where_positive: y = wa a, where b is not positive times `slope`.
 struct PairStep {
   static constexpr const char* label = "eltwise";
   PairOperation operation;
   const float *a, *b;
   float *y, *index;
-  float wa, wb, which;
+  float wa, wb, which, slope;
   bool first;
   i64 n, block;
   Buf a_buf, b_buf, y_buf, index_buf;
@@ -30,9 +31,17 @@ struct PairStep {
             [&](i64 i, auto& in) {
               const auto a = in.first, b = in.second;
               auto y = c.out(p.y_buf, p.y + i * p.block, a.n);
-              const float wa = p.wa, wb = p.wb, which = p.which;
+              const float wa = p.wa, wb = p.wb, which = p.which, slope = p.slope;
               if (p.operation == PairOperation::weighted_sum)
-                c.each(a.n, [&](i64 j) { y.set(j, wa * a[j] + wb * b[j]); });
+                c.each(a.n, [&](i64 j) {
+                  const auto v = wa * a[j] + wb * b[j];
+                  y.set(j, math::select(v > 0.0f, v, slope * v));
+                });
+              if (p.operation == PairOperation::where_positive)
+                c.each(a.n, [&](i64 j) {
+                  const auto v = wa * a[j];
+                  y.set(j, math::select(b[j] > 0.0f, v, slope * v));
+                });
               if (p.operation == PairOperation::product) c.each(a.n, [&](i64 j) { y.set(j, a[j] * b[j]); });
               if (p.operation == PairOperation::where_index)
                 c.each(a.n, [&](i64 j) { y.set(j, math::select(b[j] == which, a[j], 0.0f)); });

@@ -66,6 +66,15 @@ void ScaleLayer::backward(const Blobs& top, const std::vector<bool>& propagate_d
                   bottom[0]->mutable_diff());
 }
 
+bool ScaleLayer::is_per_channel(i64 channels) const {
+  const auto& p = parameter().scale_param();
+  return p.axis() == 1 && p.num_axes() == 1 && parameter().bottom_size() == 1 && blobs()[0]->count() == channels;
+}
+
+float* ScaleLayer::gradient(std::size_t i) {
+  return i < blobs().size() && param_propagate_down(i) ? blobs()[i]->mutable_diff() : nullptr;
+}
+
 Layer::Cost ScaleLayer::cost(const Blobs& bottom, const Blobs&) const {
   const auto n = static_cast<double>(bottom[0]->count());
   return {2 * n, 5 * n, 8 * n, 16 * n};

@@ -1,0 +1,126 @@
+// Layers that take over what follows them in place (Layer::absorb) against the same layers with tops of their own,
+// which are never taken over.
+#include <gtest/gtest.h>
+
+#include "core/formats/prototxt.h"
+#include "core/net/net.h"
+#include "layers/all_layers.h"
+#include "tests/support/layer_rig.h"
+
+namespace cortado::test {
+namespace {
+
+constexpr const char* batch_norm = "type: 'BatchNorm'";
+constexpr const char* global_batch_norm = "type: 'BatchNorm' batch_norm_param { use_global_stats: true }";
+constexpr const char* scale =
+    "type: 'Scale' scale_param { bias_term: true filler { type: 'uniform' min: 0.5 max: 2 } "
+    "bias_filler { type: 'uniform' min: -1 max: 1 } }";
+constexpr const char* plain_scale = "type: 'Scale' scale_param { filler { type: 'uniform' min: -1 max: 1 } }";
+constexpr const char* frozen_scale =
+    "type: 'Scale' param { lr_mult: 0 } param { lr_mult: 1 } scale_param { bias_term: true "
+    "filler { type: 'uniform' min: 0.5 max: 2 } }";
+constexpr const char* wide_scale = "type: 'Scale' scale_param { axis: 0 num_axes: 2 }";
+constexpr const char* relu = "type: 'ReLU'";
+constexpr const char* leaky_relu = "type: 'ReLU' relu_param { negative_slope: 0.1 }";
+constexpr const char* sum = "type: 'Eltwise' bottom: 'other'";
+constexpr const char* weighted_sum = "type: 'Eltwise' bottom: 'other' eltwise_param { coeff: 0.5 coeff: -2 }";
+constexpr const char* product = "type: 'Eltwise' bottom: 'other' eltwise_param { operation: PROD }";
+
+struct Chain {
+  const char* name;
+  std::vector<const char*> layers;
+  std::size_t absorbed;
+};
+
+std::vector<Chain> chains() {
+  return {{"all", {batch_norm, scale, relu}, 2},
+          {"leaky", {batch_norm, scale, leaky_relu}, 2},
+          {"no_bias", {batch_norm, plain_scale, relu}, 2},
+          {"frozen_scale", {batch_norm, frozen_scale, relu}, 2},
+          {"no_relu", {batch_norm, scale}, 1},
+          {"no_scale", {batch_norm, relu}, 1},
+          {"two_relus", {batch_norm, relu, leaky_relu}, 1},
+          {"global", {global_batch_norm, scale, relu}, 2},
+          {"wide_scale", {batch_norm, wide_scale, relu}, 0},
+          {"sum", {sum, relu}, 1},
+          {"weighted_sum", {weighted_sum, leaky_relu}, 1},
+          {"product", {product, relu}, 0},
+          {"join", {batch_norm, scale, sum, relu}, 2}};
+}
+
+/// The chain above two inputs; in place, or every layer with a top of its own.
+std::string net_text(const Chain& chain, const std::string& shape, bool in_place) {
+  std::string text = "force_backward: true ";
+  for (const std::string name : {"data", "other"})
+    text += "layer { name: '" + name + "' type: 'Input' top: '" + name + "' input_param { shape { " + shape + " } } }";
+  std::string top = "data";
+  for (std::size_t i = 0; i < chain.layers.size(); ++i) {
+    const std::string number = std::to_string(i), type = chain.layers[i];
+    const bool joins = type.find("Eltwise") != std::string::npos;
+    const std::string next = in_place && i > 0 && !joins ? top : "top" + number;
+    text += "layer { name: 'layer" + number + "' bottom: '" + top + "' top: '" + next + "' " + type + " }";
+    top = next;
+  }
+  // The product gives every element a gradient of its own.
+  return text + "layer { name: 'last' type: 'Eltwise' bottom: '" + top +
+         "' bottom: 'other' top: 'last' loss_weight: 0.75 eltwise_param { operation: PROD } }";
+}
+
+struct Results {
+  std::vector<std::vector<float>> values;
+  std::size_t absorbed = 0;
+};
+
+Results run(const std::string& backend, const std::string& text, int passes) {
+  static const LayerTable layers = all_layers();
+  caffe::NetParameter parameter;
+  parse_text(text, "net", parameter);
+  parameter.mutable_state()->set_phase(caffe::TRAIN);
+  NetOptions options;
+  options.group = &group_of(backend);
+  options.layers = &layers;
+  Net net(parameter, options);
+  for (const auto& p : net.learnable())
+    if (p.statistic) p.blob->write_data(std::vector<float>(static_cast<std::size_t>(p.blob->count()), 1.5F).data());
+  Results results;
+  for (int pass = 0; pass < passes; ++pass) {
+    for (Blob* input : net.inputs()) {
+      std::vector<float> values(static_cast<std::size_t>(input->count()));
+      for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] = 1 + 2 * noise(static_cast<std::uint64_t>(pass), static_cast<i64>(i));
+      input->write_data(values.data());
+    }
+    net.clear_gradients();
+    net.forward();
+    std::vector<std::size_t> finished;
+    net.backward(0, net.layers().size(), [&](std::size_t i) { finished.push_back(i); });
+    EXPECT_EQ(finished.size(), net.layers().size());
+    results.values.push_back(net.blob("last")->data_vector());
+    for (const Blob* input : net.inputs()) results.values.push_back(input->diff_vector());
+    for (const auto& p : net.learnable())
+      results.values.push_back(p.statistic ? p.blob->data_vector() : p.blob->diff_vector());
+  }
+  for (const auto& entry : net.layers()) results.absorbed += entry.absorbed.size();
+  return results;
+}
+
+class FusionTest : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(FusionTest, ChainsInPlaceGiveWhatSeparateLayersGive) {
+  for (const char* shape : {"dim: 3 dim: 5 dim: 7 dim: 9", "dim: 1 dim: 1 dim: 33 dim: 65", "dim: 17 dim: 3"})
+    for (const Chain& chain : chains()) {
+      SCOPED_TRACE(std::string(chain.name) + ", " + shape);
+      const Results apart = run(GetParam(), net_text(chain, shape, false), 2),
+                    together = run(GetParam(), net_text(chain, shape, true), 2);
+      EXPECT_EQ(apart.absorbed, 0U);
+      EXPECT_EQ(together.absorbed, chain.absorbed);
+      ASSERT_EQ(together.values.size(), apart.values.size());
+      for (std::size_t i = 0; i < apart.values.size(); ++i)
+        expect_near(together.values[i], apart.values[i], 2e-5F, 1e-5F);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, FusionTest, all_backends(), backend_name);
+
+}  // namespace
+}  // namespace cortado::test
