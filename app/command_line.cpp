@@ -35,6 +35,12 @@ void add_simulator_options(CLI::App* verb, Options& o) {
   verb->add_option("--profile", o.profile, profile_text);
 }
 
+void add_precision(CLI::App* verb, Options& o) {
+  verb->add_option("--precision", o.precision, "How activations are stored: fp32 or bf16, as `precision` in a solver")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"fp32", "bf16"}));
+}
+
 void add_tuning(CLI::App* verb, Options& o) {
   verb->add_option("--tuning", o.tuning, "Tuning file (cortado tune), besides Cortado's and the user's own");
 }
@@ -48,6 +54,7 @@ void add_tune(CLI::App& app, Options& o) {
   verb->add_flag("--explain", o.explain, "Also show plans that were not tried, and why");
   verb->add_option("--out", o.tune.out, "Tuning file to write, or to add to")->capture_default_str();
   verb->add_option("--json", o.json, "Also write the rows to this file");
+  add_precision(verb, o);
   add_net_options(verb, o);
   add_simulator_options(verb, o);
 }
@@ -79,6 +86,7 @@ void add_test(CLI::App& app, Options& o) {
   verb->add_option("--model", o.model, "Net prototxt")->required();
   verb->add_option("--weights", o.weights, "The .caffemodel")->required();
   verb->add_option("--iterations", o.iterations, "Batches to score")->capture_default_str()->check(CLI::PositiveNumber);
+  add_precision(verb, o);
   add_net_options(verb, o);
 }
 
@@ -94,6 +102,7 @@ void add_time(CLI::App& app, Options& o) {
   verb->add_option("--phase", o.phase, "TRAIN or TEST")->check(CLI::IsMember({"TRAIN", "TEST"}));
   verb->add_option("--json", o.json, "Also write the rows to this file");
   add_net_options(verb, o);
+  add_precision(verb, o);
   add_simulator_options(verb, o);
 }
 
@@ -103,6 +112,7 @@ void add_check(CLI::App& app, Options& o) {
   verb->add_option("--solver", o.solver, "Solver prototxt, whose net is checked")->excludes(model);
   verb->add_option("--phase", o.phase, "TRAIN or TEST; default TRAIN")->check(CLI::IsMember({"TRAIN", "TEST"}));
   verb->add_option("--json", o.json, "Also write the rows to this file");
+  add_precision(verb, o);
   add_net_options(verb, o);
 }
 

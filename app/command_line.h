@@ -13,8 +13,9 @@ struct Options {
   i64 iterations = 50;
   int level = 0;
   std::vector<std::string> stages;
-  int core_groups = 0;       ///< 0: as many as the backend finds useful
-  bool timing_only = false;  ///< of the simulator (app/backend.h), like the next
+  std::string precision = "fp32";  ///< or bf16, of verbs that read a net without a solver
+  int core_groups = 0;             ///< 0: as many as the backend finds useful
+  bool timing_only = false;        ///< of the simulator (app/backend.h), like the next
   std::string profile;
   std::string sigint_effect = "stop", sighup_effect = "snapshot", sigterm_effect = "stop", sigusr1_effect = "snapshot";
   struct Classify {

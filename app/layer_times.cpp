@@ -6,7 +6,7 @@
 
 namespace cortado {
 
-caffe::SolverParameter solver_around(const caffe::NetParameter& net) {
+caffe::SolverParameter solver_around(const caffe::NetParameter& net, Precision precision) {
   caffe::SolverParameter parameter;
   *parameter.mutable_net_param() = net;
   parameter.mutable_net_param()->clear_state();
@@ -16,6 +16,7 @@ caffe::SolverParameter solver_around(const caffe::NetParameter& net) {
   parameter.set_momentum(0.9F);
   parameter.set_weight_decay(0.0005F);
   parameter.set_display(0);
+  if (precision == Precision::bf16) parameter.set_precision(caffe::BF16);
   parameter.set_snapshot_after_train(false);
   return parameter;
 }

@@ -7,7 +7,7 @@
 namespace cortado {
 
 /// A solver around a net, so that whole training iterations with their update can be timed; its rate is 0.
-caffe::SolverParameter solver_around(const caffe::NetParameter& net);
+caffe::SolverParameter solver_around(const caffe::NetParameter& net, Precision precision = Precision::fp32);
 
 /// Milliseconds of each layer, added up over iterations.
 struct LayerTimes {

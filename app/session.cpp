@@ -23,13 +23,15 @@ Session::Session(const MpiJob& its_job, const Options& options)
     : job(its_job),
       processor(make_processor(backend_options(its_job, options))),
       group(processor->group(0)),
-      layers(all_layers()) {}
+      layers(all_layers()),
+      precision(options.precision == "bf16" ? Precision::bf16 : Precision::fp32) {}
 
 NetOptions Session::net_options() const {
   NetOptions options;
   options.group = &group;
   options.layers = &layers;
   options.sources = &sources;
+  options.precision = precision;
   return options;
 }
 

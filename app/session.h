@@ -18,6 +18,7 @@ struct Session {
   CoreGroup& group;
   LayerTable layers;
   Sources sources;
+  Precision precision;  ///< of nets that are read without a solver
 
   NetOptions net_options() const;
 };

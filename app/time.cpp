@@ -83,7 +83,7 @@ int time(Session& session, const Options& options) {
     with.layers = &session.layers;
     with.sources = &session.sources;
     with.tuning = &tuning;
-    solver = std::make_unique<Solver>(solver_around(parameter), with);
+    solver = std::make_unique<Solver>(solver_around(parameter, session.precision), with);
   } else {
     tested = std::make_unique<Net>(parameter, session.net_options());
     tested->use_plans(tuning.plans_for(*tested));

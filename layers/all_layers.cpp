@@ -2,6 +2,7 @@
 
 #include "layers/accuracy/accuracy.h"
 #include "layers/batch_norm/batch_norm.h"
+#include "layers/cast/cast.h"
 #include "layers/concat/concat.h"
 #include "layers/convolution/convolution.h"
 #include "layers/dropout/dropout.h"
@@ -24,6 +25,7 @@ LayerTable all_layers() {
   LayerTable table;
   table.add<AccuracyLayer>("Accuracy");
   table.add<BatchNormLayer>("BatchNorm");
+  table.add<CastLayer>("Cast");
   table.add<ConcatLayer>("Concat");
   table.add<ConvolutionLayer>("Convolution");
   table.add<DropoutLayer>("Dropout");

@@ -1,5 +1,6 @@
 #pragma once
 #include "backends/kokkos/tiles.h"
+#include "core/base/bf16.h"
 #include "core/machine/program.h"
 
 namespace cortado::kokkos {
@@ -11,7 +12,7 @@ template <class T>
 struct Span {
   const T* p;
   i64 n;
-  CORTADO_FN T operator[](i64 i) const { return p[i]; }
+  CORTADO_FN Lane<T> operator[](i64 i) const { return p[i]; }
 };
 
 /// Read-only block of rows; borrows the memory.
@@ -19,7 +20,7 @@ template <class T>
 struct Block {
   const T* p;
   i64 rows, cols, pitch;
-  CORTADO_FN T operator()(i64 r, i64 c) const { return p[r * pitch + c]; }
+  CORTADO_FN Lane<T> operator()(i64 r, i64 c) const { return p[r * pitch + c]; }
 };
 
 /// Line to be written; writes go straight to memory.
@@ -27,8 +28,8 @@ template <class T>
 struct Out {
   T* p;
   i64 n;
-  CORTADO_FN void set(i64 i, T v) const { p[i] = v; }
-  CORTADO_FN T at(i64 i) const { return p[i]; }
+  CORTADO_FN void set(i64 i, Lane<T> v) const { p[i] = v; }
+  CORTADO_FN Lane<T> at(i64 i) const { return p[i]; }
 };
 
 /// Block to be written; writes go straight to memory.
@@ -36,19 +37,19 @@ template <class T>
 struct OutBlock {
   T* p;
   i64 rows, cols, pitch;
-  CORTADO_FN void set(i64 r, i64 c, T v) const { p[r * pitch + c] = v; }
-  CORTADO_FN T at(i64 r, i64 c) const { return p[r * pitch + c]; }
+  CORTADO_FN void set(i64 r, i64 c, Lane<T> v) const { p[r * pitch + c] = v; }
+  CORTADO_FN Lane<T> at(i64 r, i64 c) const { return p[r * pitch + c]; }
 };
 
 /// Block to be put turned; lies in scratch.
 template <class T>
 struct TurnedBlock {
-  T* p;
+  Lane<T>* p;
   i64 rows, cols;
   T* home;
   i64 pitch, kept;
-  CORTADO_FN void set(i64 r, i64 c, T v) const { p[r * cols + c] = v; }
-  CORTADO_FN T at(i64 r, i64 c) const { return p[r * cols + c]; }
+  CORTADO_FN void set(i64 r, i64 c, Lane<T> v) const { p[r * cols + c] = v; }
+  CORTADO_FN Lane<T> at(i64 r, i64 c) const { return p[r * cols + c]; }
 };
 
 /// The context of core/machine/program.h on one worker of Kokkos; `Team` (host_team.h, cuda_team.h) says what a
@@ -67,20 +68,13 @@ class Context {
   CORTADO_FN i64 workers() const { return team_.workers(); }
 
   template <class Fetch, class Work>
-  CORTADO_FN void lines(i64 n, Depth, Fetch fetch, Work work) {
-    const i64 end = first_of(worker() + 1, n);
-    for (i64 i = first_of(worker(), n); i < end; ++i) {
-      auto in = fetch(i);
-      work(i, in);
-    }
+  CORTADO_FN void lines(i64 n, Depth depth, Fetch fetch, Work work) {
+    in_order(first_of(worker(), n), first_of(worker() + 1, n), depth, fetch, work);
   }
 
   template <class Fetch, class Work>
-  CORTADO_FN void pipeline(i64 n, Depth, Fetch fetch, Work work) {
-    for (i64 i = 0; i < n; ++i) {
-      auto in = fetch(i);
-      work(i, in);
-    }
+  CORTADO_FN void pipeline(i64 n, Depth depth, Fetch fetch, Work work) {
+    in_order(0, n, depth, fetch, work);
   }
 
   template <class Work>
@@ -100,6 +94,7 @@ class Context {
 
   template <class T>
   CORTADO_FN Span<T> get(Buf, const T* p, i64 n) {
+    team_.announce(p, n * static_cast<i64>(sizeof(T)));
     return {p, n};
   }
   template <class T>
@@ -107,8 +102,8 @@ class Context {
     return {p, rows, cols, pitch};
   }
   template <class T>
-  CORTADO_FN Block<T> stage(Buf buf, const Box<T>& box) {
-    return {place(buf, box), box.size[0] * box.size[1] * box.size[2], box.size[3], box.size[3]};
+  CORTADO_FN Block<Lane<T>> stage(Buf buf, const Box<T>& box) {
+    return {place<Lane<T>>(buf, box), box.size[0] * box.size[1] * box.size[2], box.size[3], box.size[3]};
   }
   template <class T>
   CORTADO_FN Span<T> keep(Buf, const T* p, i64 n) {
@@ -128,7 +123,7 @@ class Context {
   }
   template <class T>
   CORTADO_FN TurnedBlock<T> out_turned(Buf buf, T* p, i64 rows, i64 cols, i64 pitch, i64 kept) {
-    return {place<T>(buf), rows, cols, p, pitch, kept};
+    return {place<Lane<T>>(buf), rows, cols, p, pitch, kept};
   }
   template <class Handle>
   CORTADO_FN void put(Handle&) {}
@@ -174,12 +169,12 @@ class Context {
   CORTADO_FN void fail(int code, i64 index) { team_.fail(code, index); }
 
   template <class T>
-  CORTADO_FN LeftOperand<T> stage_a(Buf buf, const Box<T>& box, LeftView view) {
-    return {place(buf, box), view};
+  CORTADO_FN LeftOperand<Operand<T>> stage_a(Buf buf, const Box<T>& box, LeftView view) {
+    return {place<Operand<T>>(buf, box), view};
   }
   template <class T>
-  CORTADO_FN RightOperand<T> stage_b(Buf buf, const Box<T>& box, RightView view) {
-    return {place(buf, box), view};
+  CORTADO_FN RightOperand<Operand<T>> stage_b(Buf buf, const Box<T>& box, RightView view) {
+    return {place<Operand<T>>(buf, box), view};
   }
   template <class T>
   CORTADO_FN Acc<T> acc(Buf buf, TileShape shape) {
@@ -201,24 +196,43 @@ class Context {
   CORTADO_FN RightOperand<T> col_share(const RightOperand<T>& b, int) {
     return b;
   }
-  template <class T>
-  CORTADO_FN void fma(Acc<T>& acc, const LeftOperand<T>& a, const RightOperand<T>& b, const Taps& taps) {
+  template <class T, class U>
+  CORTADO_FN void fma(Acc<T>& acc, const LeftOperand<U>& a, const RightOperand<U>& b, const Taps& taps) {
     team_.multiply(acc, a, b, taps);
   }
 
-  template <class T, class F>
-  CORTADO_FN void store(const Acc<T>& acc, const OutBox<T>& box, F f) {
+  template <class T, class U, class F>
+  CORTADO_FN void store(const Acc<T>& acc, const OutBox<U>& box, F f) {
     team_.store(acc, box, f);
   }
 
  private:
+  /// fetch and work for [first, end). Where the team can make use of it, Depth::two fetches the next before the work on
+  /// this one: what it borrows is then on its way to a cache.
+  template <class Fetch, class Work>
+  CORTADO_FN void in_order(i64 first, i64 end, Depth depth, Fetch& fetch, Work& work) {
+    if (!Team::looks_ahead || depth == Depth::one || first >= end) {
+      for (i64 i = first; i < end; ++i) {
+        auto in = fetch(i);
+        work(i, in);
+      }
+      return;
+    }
+    auto next = fetch(first);
+    for (i64 i = first; i < end; ++i) {
+      auto in = next;
+      if (i + 1 < end) next = fetch(i + 1);
+      work(i, in);
+    }
+  }
+
   /// First of the items 0..n-1 that worker `w` takes: contiguous shares, so that neighbours in memory meet in one
   /// cache.
   CORTADO_FN i64 first_of(i64 w, i64 n) const { return n * w / workers(); }
 
-  template <class T>
-  CORTADO_FN const T* place(Buf buf, const Box<T>& box) {
-    return team_.stage(place<T>(buf), box);
+  template <class To, class T>
+  CORTADO_FN const To* place(Buf buf, const Box<T>& box) {
+    return team_.stage(place<To>(buf), box);
   }
 
   /// The next slot of a booking.

@@ -23,6 +23,8 @@ class CudaTeam {
         member_(member),
         exchange_(static_cast<char*>(member.team_scratch(0).get_shmem_aligned(grant.scratch_bytes, alignment))) {}
 
+  static constexpr bool looks_ahead = false;
+  CORTADO_FN void announce(const void*, i64) const {}
   CORTADO_FN i64 worker() const { return member_.league_rank(); }
   CORTADO_FN i64 workers() const { return member_.league_size(); }
   CORTADO_FN char* scratch() const { return exchange_ + exchange_bytes; }

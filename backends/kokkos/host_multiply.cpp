@@ -7,6 +7,10 @@
 
 #include "backends/kokkos/host_vector.h"
 
+#if defined(__AVX512BF16__)
+#include <immintrin.h>
+#endif
+
 namespace cortado::kokkos {
 namespace {
 
@@ -24,26 +28,43 @@ struct Columns {
 };
 
 /// What all blocks of one multiply share.
+template <class T>
 struct Job {
   float* acc;
   i64 acc_pitch;
-  const float* a;
+  const T* a;
   LeftView a_view;
-  const float* b;
+  const T* b;
   i64 b_k_stride;
   i64 k;
   Taps taps;
 };
 
+/// sum += a times each lane of b.
+inline void accumulate(Vector& sum, float a, Vector b) { sum += a * b; }
+/// The same for pairs.
+inline void accumulate(Vector& sum, bf16x2 a, Vector b) {
+  std::uint32_t word;
+  std::memcpy(&word, &a, sizeof word);
+#if defined(__AVX512BF16__)
+  sum = _mm512_dpbf16_ps(sum, reinterpret_cast<__m512bh>(_mm512_set1_epi32(static_cast<int>(word))),
+                         reinterpret_cast<__m512bh>(b));
+#else
+  const Words words = reinterpret_cast<Words>(b), first = words << 16, second = words & 0xFFFF0000u;
+  sum += static_cast<float>(a.first) * reinterpret_cast<Vector>(first);
+  sum += static_cast<float>(a.second) * reinterpret_cast<Vector>(second);
+#endif
+}
+
 // Without the pragmas the compiler keeps the sums in memory. Three rows of A share a pointer: more would need more
 // registers for their strides, fewer for themselves.
-template <int rows, int vectors>
-void multiply_block(const Job& job, i64 row, const Columns* columns) {
+template <class T, int rows, int vectors>
+void multiply_block(const Job<T>& job, i64 row, const Columns* columns) {
   Vector sum[rows][vectors];
   float* const acc = job.acc + row * job.acc_pitch;
   const i64 m_stride = job.a_view.m_stride, k_stride = job.a_view.k_stride, b_stride = job.b_k_stride;
-  const float* const a = job.a + job.taps.a + row * m_stride;
-  const float* const b = job.b + job.taps.b;
+  const T* const a = job.a + job.taps.a + row * m_stride;
+  const T* const b = job.b + job.taps.b;
 #pragma GCC unroll 16
   for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 4
@@ -52,7 +73,7 @@ void multiply_block(const Job& job, i64 row, const Columns* columns) {
   constexpr int triples = (rows + 2) / 3;
   for (i64 t1 = 0; t1 < job.taps.count1; ++t1)
     for (i64 t0 = 0; t0 < job.taps.count0; ++t0) {
-      const float *pa[triples], *pb[vectors];
+      const T *pa[triples], *pb[vectors];
       for (int j = 0; j < triples; ++j) pa[j] = a + 3 * j * m_stride + job.taps.a1 * t1 + job.taps.a0 * t0;
       for (int v = 0; v < vectors; ++v) pb[v] = b + columns[v].b + job.taps.b1 * t1 + job.taps.b0 * t0;
       for (i64 k = 0; k < job.k; ++k) {
@@ -65,7 +86,7 @@ void multiply_block(const Job& job, i64 row, const Columns* columns) {
 #pragma GCC unroll 16
         for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 4
-          for (int v = 0; v < vectors; ++v) sum[r][v] += pa[r / 3][r % 3 * m_stride] * line[v];
+          for (int v = 0; v < vectors; ++v) accumulate(sum[r][v], pa[r / 3][r % 3 * m_stride], line[v]);
 #pragma GCC unroll 5
         for (int j = 0; j < triples; ++j) pa[j] += k_stride;
       }
@@ -79,21 +100,23 @@ void multiply_block(const Job& job, i64 row, const Columns* columns) {
                   sizeof(float) * static_cast<std::size_t>(columns[v].count));
 }
 
-using BlockFunction = void (*)(const Job&, i64, const Columns*);
+template <class T>
+using BlockFunction = void (*)(const Job<T>&, i64, const Columns*);
 
-template <int i>
-constexpr BlockFunction block_function() {
+template <class T, int i>
+constexpr BlockFunction<T> block_function() {
   constexpr int rows = i / max_vectors + 1, vectors = i % max_vectors + 1;
   if constexpr (rows <= rows_beside(vectors))
-    return &multiply_block<rows, vectors>;
+    return &multiply_block<T, rows, vectors>;
   else
     return nullptr;
 }
-template <int... i>
-constexpr std::array<BlockFunction, sizeof...(i)> block_functions(std::integer_sequence<int, i...>) {
-  return {block_function<i>()...};
+template <class T, int... i>
+constexpr std::array<BlockFunction<T>, sizeof...(i)> block_functions(std::integer_sequence<int, i...>) {
+  return {block_function<T, i>()...};
 }
-constexpr auto functions = block_functions(std::make_integer_sequence<int, max_rows * max_vectors>());
+template <class T>
+constexpr auto functions = block_functions<T>(std::make_integer_sequence<int, max_rows * max_vectors>());
 
 /// Calls f(first, count) for 0..n-1 in parts of at most `most`, as equal as can be.
 template <class F>
@@ -102,9 +125,10 @@ void in_parts(i64 n, i64 most, F f) {
   for (i64 p = 0; p < parts; ++p) f(n * p / parts, n * (p + 1) / parts - n * p / parts);
 }
 
-void multiply_rows(const Job& job, i64 m, const Columns* columns, i64 vectors) {
+template <class T>
+void multiply_rows(const Job<T>& job, i64 m, const Columns* columns, i64 vectors) {
   in_parts(m, rows_beside(static_cast<int>(vectors)), [&](i64 row, i64 rows) {
-    functions[static_cast<std::size_t>((rows - 1) * max_vectors + vectors - 1)](job, row, columns);
+    functions<T>[static_cast<std::size_t>((rows - 1) * max_vectors + vectors - 1)](job, row, columns);
   });
 }
 
@@ -146,18 +170,19 @@ class ColumnWalk {
 constexpr i64 packed_terms = 128;  // rows of B packed at a time: 24 KiB at most, half of a first-level cache
 
 /// Columns that are not next to each other in B: packs `packed_terms` rows at a time and multiplies those.
-void multiply_packed(Job job, i64 m, const Columns* columns, i64 vectors, i64 n0_stride) {
-  alignas(64) float packed[packed_terms * max_vectors * lanes];
+template <class T>
+void multiply_packed(Job<T> job, i64 m, const Columns* columns, i64 vectors, i64 n0_stride) {
+  alignas(64) T packed[packed_terms * max_vectors * lanes];
   Columns at[max_vectors];
   for (i64 v = 0; v < vectors; ++v) at[v] = {v * lanes, columns[v].column, columns[v].count};
-  const Job whole = job;
+  const Job<T> whole = job;
   job.b = packed;
   job.b_k_stride = vectors * lanes;
   job.taps = {};
   for (i64 t = 0; t < whole.taps.count1 * whole.taps.count0; ++t) {
     const i64 t1 = t / whole.taps.count0, t0 = t % whole.taps.count0;
-    const float* const b = whole.b + whole.taps.b + whole.taps.b1 * t1 + whole.taps.b0 * t0;
-    const float* const a = whole.a + whole.taps.a + whole.taps.a1 * t1 + whole.taps.a0 * t0;
+    const T* const b = whole.b + whole.taps.b + whole.taps.b1 * t1 + whole.taps.b0 * t0;
+    const T* const a = whole.a + whole.taps.a + whole.taps.a1 * t1 + whole.taps.a0 * t0;
     for (i64 first = 0; first < whole.k; first += packed_terms) {
       job.k = std::min(packed_terms, whole.k - first);
       job.a = a + first * whole.a_view.k_stride;
@@ -171,11 +196,10 @@ void multiply_packed(Job job, i64 m, const Columns* columns, i64 vectors, i64 n0
   }
 }
 
-}  // namespace
-
-void host_multiply(const Acc<float>& acc, const LeftOperand<float>& a, const RightOperand<float>& b, const Taps& taps) {
+template <class T>
+void multiply(const Acc<float>& acc, const LeftOperand<T>& a, const RightOperand<T>& b, const Taps& taps) {
   const ColumnWalk walk(acc.shape, b.view);
-  const Job job{acc.p, acc.shape.n(), a.p, a.view, b.p, b.view.k_stride, acc.shape.k, taps};
+  const Job<T> job{acc.p, acc.shape.n(), a.p, a.view, b.p, b.view.k_stride, acc.shape.k, taps};
   in_parts(walk.vectors(), best_width(acc.shape.m, walk.vectors()), [&](i64 first, i64 count) {
     Columns columns[max_vectors];
     for (i64 v = 0; v < count; ++v) columns[v] = walk(first + v);
@@ -184,6 +208,17 @@ void host_multiply(const Acc<float>& acc, const LeftOperand<float>& a, const Rig
     else
       multiply_packed(job, acc.shape.m, columns, count, b.view.n0_stride);
   });
+}
+
+}  // namespace
+
+void host_multiply(const Acc<float>& acc, const LeftOperand<float>& a, const RightOperand<float>& b, const Taps& taps) {
+  multiply(acc, a, b, taps);
+}
+
+void host_multiply(const Acc<float>& acc, const LeftOperand<bf16x2>& a, const RightOperand<bf16x2>& b,
+                   const Taps& taps) {
+  multiply(acc, a, b, taps);
 }
 
 }  // namespace cortado::kokkos

@@ -17,6 +17,15 @@ class HostTeam {
   /// Bytes that staging and multiplying may read beyond a scratchpad's end: one vector register.
   static constexpr i64 slack = 64;
 
+  /// Fetching a line before the one ahead of it is worked on lets its memory arrive meanwhile.
+  static constexpr bool looks_ahead = true;
+  /// The line will be read soon: its first pages start coming; the processor goes on by itself.
+  void announce(const void* p, i64 bytes) const {
+    const char* const first = static_cast<const char*>(p);
+    const i64 most = bytes < 4096 ? bytes : 4096;
+    for (i64 at = 0; at < most; at += 64) __builtin_prefetch(first + at);
+  }
+
   HostTeam(const Grant& grant, i64 worker)
       : grant_(grant), worker_(worker), scratch_(grant.scratch + worker * grant.scratch_bytes) {}
 
@@ -65,39 +74,44 @@ class HostTeam {
   void fail(int code, i64 index) { grant_.failure->remember(code, index, grant_.label); }
 
   /// The staged box: in `to`, or where it is if it lies there as it would be staged.
-  template <class T>
-  const T* stage(T* to, const Box<T>& whole) {
-    const Box<T> box = joined(whole);
-    if (lies_staged(box))
-      return box.base + offset(box, 0, 0) + offset(box, 1, 0) + offset(box, 2, 0) + offset(box, 3, 0);
-    T* const staged = to;
-    const i64 plane = box.size[2] * box.size[3];
-    for (i64 i0 = 0; i0 < box.size[0]; ++i0)
-      for (i64 i1 = 0; i1 < box.size[1]; ++i1, to += plane) {
-        if (!is_inside(box, 0, i0) || !is_inside(box, 1, i1))
-          std::fill(to, to + plane, T(0));
-        else
-          stage_plane(to, box.base + offset(box, 0, i0) + offset(box, 1, i1), box);
-      }
-    return staged;
+  template <class To, class T>
+  const To* stage(To* to, const Box<T>& whole) {
+    if constexpr (std::is_same_v<To, bf16x2> && std::is_same_v<T, bf16>) {
+      return stage_pairs(to, whole);
+    } else {
+      const Box<T> box = joined(whole);
+      if constexpr (std::is_same_v<To, T>)
+        if (lies_staged(box))
+          return box.base + offset(box, 0, 0) + offset(box, 1, 0) + offset(box, 2, 0) + offset(box, 3, 0);
+      To* const staged = to;
+      const i64 plane = box.size[2] * box.size[3];
+      for (i64 i0 = 0; i0 < box.size[0]; ++i0)
+        for (i64 i1 = 0; i1 < box.size[1]; ++i1, to += plane) {
+          if (!is_inside(box, 0, i0) || !is_inside(box, 1, i1))
+            std::fill(to, to + plane, To{});
+          else
+            stage_plane(to, Single<To, T>{box.base + offset(box, 0, i0) + offset(box, 1, i1)}, box);
+        }
+      return staged;
+    }
   }
 
   /// y = f(value, old y, m) for what of the accumulator lies in the box.
-  template <class T, class F>
-  void store(const Acc<T>& acc, const OutBox<T>& box, const F& f) {
+  template <class T, class U, class F>
+  void store(const Acc<T>& acc, const OutBox<U>& box, const F& f) {
     if constexpr (std::is_same_v<T, float>)
       if (box.pitch_m < box.pitch0 && acc.shape.n2 == 1 && acc.shape.n1 == 1) return store_turned(acc, box, f);
     store_by_lanes(*this, acc, box, f);
   }
 
   /// to[c to_pitch + r] = from[r from_pitch + c].
-  template <class T>
-  void turn(const T* from, i64 from_pitch, i64 rows, i64 cols, T* to, i64 to_pitch) {
+  template <class From, class To>
+  void turn(const From* from, i64 from_pitch, i64 rows, i64 cols, To* to, i64 to_pitch) {
     transpose(from, from_pitch, rows, cols, to, to_pitch);
   }
 
-  template <class T>
-  void multiply(const Acc<T>& acc, const LeftOperand<T>& a, const RightOperand<T>& b, const Taps& taps) {
+  template <class T, class U>
+  void multiply(const Acc<T>& acc, const LeftOperand<U>& a, const RightOperand<U>& b, const Taps& taps) {
     if constexpr (std::is_same_v<T, float>)
       host_multiply(acc, a, b, taps);
     else
@@ -144,37 +158,93 @@ class HostTeam {
     return true;
   }
 
-  template <class T>
-  static void stage_plane(T* to, const T* from, const Box<T>& box) {
+  /// Where a plane comes from that is staged as it is, or as float where it is bf16.
+  template <class To, class T>
+  struct Single {
+    const T* from;
+    Single moved(i64 by) const { return {from + by}; }
+    To one(i64 i) const { return To(from[i]); }
+    Vector many(i64 i) const { return load_vector(from + i); }
+    void copy(To* to, i64 n) const {
+      if constexpr (std::is_same_v<To, T>)
+        std::memcpy(to, from, static_cast<std::size_t>(n) * sizeof(T));
+      else
+        std::copy_n(from, n, to);
+    }
+  };
+  /// The same for pairs, of two planes of which the second may be outside the array: null.
+  struct Double {
+    const bf16 *first, *second;
+    Double moved(i64 by) const { return {first + by, second ? second + by : nullptr}; }
+    bf16x2 one(i64 i) const { return {first[i], second ? second[i] : bf16(0.0f)}; }
+    Vector many(i64 i) const { return load_pairs(first + i, second ? second + i : nullptr); }
+    void copy(bf16x2* to, i64 n) const {
+      i64 i = 0;
+      for (; i + vector_lanes <= n; i += vector_lanes) store_vector(to + i, many(i));
+      for (; i < n; ++i) to[i] = one(i);
+    }
+  };
+
+  /// A box of pairs, which begins inside the array: where the first of a pair is outside, so is the second.
+  static const bf16x2* stage_pairs(bf16x2* to, const Box<bf16>& whole) {
+    const Box<bf16> box = whole.paired == 1 ? whole : joined(whole);
+    const int d = box.paired;
+    bf16x2* const staged = to;
+    const i64 plane = box.size[2] * box.size[3];
+    i64 i[2];
+    for (i[0] = 0; i[0] < box.size[0]; ++i[0])
+      for (i[1] = 0; i[1] < box.size[1]; ++i[1], to += plane) {
+        const i64 single = i[1 - d], first = 2 * i[d];
+        if (!is_inside(box, 1 - d, single) || !is_inside(box, d, first)) {
+          std::fill(to, to + plane, bf16x2{});
+          continue;
+        }
+        const bf16* const base = box.base + offset(box, 1 - d, single);
+        stage_plane(to,
+                    Double{base + offset(box, d, first),
+                           is_inside(box, d, first + 1) ? base + offset(box, d, first + 1) : nullptr},
+                    box);
+      }
+    return staged;
+  }
+
+  template <class To, class From, class T>
+  static void stage_plane(To* to, const From& from, const Box<T>& box) {
     const i64 first = first_inside(box, 3), end = end_inside(box, 3), pitch = box.size[3];
-    if constexpr (std::is_same_v<T, float>)
+    if constexpr (sizeof(To) == sizeof(float))
       if (box.pitch[2] == 1 && box.pitch[3] != 1 && box.step[2] == 1) return stage_turned(to, from, box);
     for (i64 i2 = 0; i2 < box.size[2]; ++i2, to += pitch) {
       if (!is_inside(box, 2, i2) || first >= end)
-        std::fill(to, to + pitch, T(0));
+        std::fill(to, to + pitch, To{});
       else
-        stage_row(to, from + offset(box, 2, i2) + offset(box, 3, first), first, end, pitch, box.step[3] * box.pitch[3]);
+        stage_row(to, from.moved(offset(box, 2, i2) + offset(box, 3, first)), first, end, pitch,
+                  box.step[3] * box.pitch[3]);
     }
   }
 
   /// A plane whose columns are contiguous in memory.
-  static void stage_turned(float* to, const float* from, const Box<float>& box) {
+  template <class To, class From, class T>
+  static void stage_turned(To* to, const From& from, const Box<T>& box) {
     const i64 pitch = box.size[3], row0 = first_inside(box, 2), row1 = std::max(row0, end_inside(box, 2)),
               col0 = first_inside(box, 3), col1 = std::max(col0, end_inside(box, 3));
-    std::fill(to, to + row0 * pitch, 0.0f);
-    std::fill(to + row1 * pitch, to + box.size[2] * pitch, 0.0f);
+    std::fill(to, to + row0 * pitch, To{});
+    std::fill(to + row1 * pitch, to + box.size[2] * pitch, To{});
     if (col0 > 0 || col1 < pitch)
       for (i64 r = row0; r < row1; ++r) {
-        std::fill(to + r * pitch, to + r * pitch + col0, 0.0f);
-        std::fill(to + r * pitch + col1, to + (r + 1) * pitch, 0.0f);
+        std::fill(to + r * pitch, to + r * pitch + col0, To{});
+        std::fill(to + r * pitch + col1, to + (r + 1) * pitch, To{});
       }
-    transpose(from + offset(box, 2, row0) + offset(box, 3, col0), box.step[3] * box.pitch[3], col1 - col0, row1 - row0,
-              to + row0 * pitch + col0, pitch);
+    const From inside = from.moved(offset(box, 2, row0) + offset(box, 3, col0));
+    const i64 step = box.step[3] * box.pitch[3];
+    transpose(
+        col1 - col0, row1 - row0, to + row0 * pitch + col0, pitch,
+        [&](i64 r, i64 c) { return inside.one(r * step + c); },
+        [&](i64 r, i64 c) { return inside.many(r * step + c); });
   }
 
   /// A box whose rows of sums are columns in memory: some vectors of sums are turned at a time.
-  template <class F>
-  void store_turned(const Acc<float>& acc, const OutBox<float>& box, const F& f) {
+  template <class U, class F>
+  void store_turned(const Acc<float>& acc, const OutBox<U>& box, const F& f) {
     constexpr i64 width = vector_lanes, most = 64;
     const i64 rows = std::min(acc.shape.m, box.rows), n0 = std::min(acc.shape.n0, box.limit0);
     alignas(64) float turned[width * most];
@@ -184,7 +254,7 @@ class HostTeam {
         const i64 lanes = std::min(width, n0 - n);
         transpose(acc.p + m0 * acc.shape.n0 + n, acc.shape.n0, count, lanes, turned, most);
         each2d(lanes, count, [&](i64 i, i64 m) {
-          float& y = box.base[(m0 + m) * box.pitch_m + (n + i) * box.pitch0];
+          U& y = box.base[(m0 + m) * box.pitch_m + (n + i) * box.pitch0];
           y = f(turned[i * most + m], y, m0 + m);
         });
       }
@@ -212,25 +282,25 @@ class HostTeam {
     return std::min(box.size[d], (room + box.step[d] - 1) / box.step[d]);
   }
 
-  template <class T>
-  static void copy_strided(T* to, const T* from, i64 n, i64 stride) {
+  template <class To, class From>
+  static void copy_strided(To* to, const From& from, i64 n, i64 stride) {
     if (stride == 2) {  // known to the compiler, which then vectorises
 #pragma GCC ivdep
-      for (i64 i = 0; i < n; ++i) to[i] = from[2 * i];
+      for (i64 i = 0; i < n; ++i) to[i] = from.one(2 * i);
       return;
     }
 #pragma GCC ivdep
-    for (i64 i = 0; i < n; ++i) to[i] = from[i * stride];
+    for (i64 i = 0; i < n; ++i) to[i] = from.one(i * stride);
   }
 
-  template <class T>
-  static void stage_row(T* to, const T* from, i64 first, i64 end, i64 size, i64 stride) {
-    std::fill(to, to + first, T(0));
+  template <class To, class From>
+  static void stage_row(To* to, const From& from, i64 first, i64 end, i64 size, i64 stride) {
+    std::fill(to, to + first, To{});
     if (stride == 1)
-      std::memcpy(to + first, from, static_cast<std::size_t>(end - first) * sizeof(T));
+      from.copy(to + first, end - first);
     else
       copy_strided(to + first, from, end - first, stride);
-    std::fill(to + end, to + size, T(0));
+    std::fill(to + end, to + size, To{});
   }
 
   const Grant& grant_;

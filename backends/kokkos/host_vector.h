@@ -3,7 +3,7 @@
 #include <cstring>
 #include <utility>
 
-#include "core/base/types.h"
+#include "core/base/bf16.h"
 
 namespace cortado::kokkos {
 
@@ -29,6 +29,31 @@ template <class T>
 void store_vector(T* p, Vector v) {
   static_assert(sizeof(T) == sizeof(float), "a lane holds 32 bits");
   std::memcpy(p, &v, sizeof v);
+}
+
+typedef std::uint32_t Words __attribute__((vector_size(4 * vector_lanes)));
+typedef std::uint16_t Halves __attribute__((vector_size(2 * vector_lanes)));
+
+inline Words load_halves(const bf16* p) {
+  Halves halves;
+  std::memcpy(&halves, p, sizeof halves);
+  return __builtin_convertvector(halves, Words);
+}
+/// bf16 becomes float on its way into a register, and bf16 again on its way out.
+inline Vector load_vector(const bf16* p) {
+  const Words words = load_halves(p) << 16;
+  return reinterpret_cast<Vector>(words);
+}
+inline void store_vector(bf16* p, Vector v) {
+  const Words words = reinterpret_cast<Words>(v), rounded = (words + 0x7FFFu + ((words >> 16) & 1u)) >> 16,
+              nan = reinterpret_cast<Words>(v != v);
+  const Halves halves = __builtin_convertvector((rounded & ~nan) | (nan & 0x7FC0u), Halves);
+  std::memcpy(p, &halves, sizeof halves);
+}
+/// Lane i holds elements i of both rows, of which `second` may be null: zeros.
+inline Vector load_pairs(const bf16* first, const bf16* second) {
+  const Words words = second ? load_halves(first) | load_halves(second) << 16 : load_halves(first);
+  return reinterpret_cast<Vector>(words);
 }
 
 using Square = std::array<Vector, vector_lanes>;
@@ -58,13 +83,14 @@ inline void transpose(Square& v) {
   }
 }
 
-/// to[c to_pitch + r] = from[r from_pitch + c] for r < rows, c < cols. May read one vector past the last element.
-template <class T>
-void transpose(const T* from, i64 from_pitch, i64 rows, i64 cols, T* to, i64 to_pitch) {
+/// to[c to_pitch + r] = element (r, c) for r < rows, c < cols, given by `one(r, c)`, or as a vector of columns c and up
+/// by `many(r, c)`, which may lie beyond the last column.
+template <class To, class One, class Many>
+void transpose(i64 rows, i64 cols, To* to, i64 to_pitch, One one, Many many) {
   constexpr i64 n = vector_lanes;
   if (rows < n) {
     for (i64 c = 0; c < cols; ++c)
-      for (i64 r = 0; r < rows; ++r) to[c * to_pitch + r] = from[r * from_pitch + c];
+      for (i64 r = 0; r < rows; ++r) to[c * to_pitch + r] = one(r, c);
     return;
   }
   // The last squares overlap their neighbours; where there are fewer columns than lanes, the rest is not stored.
@@ -73,9 +99,9 @@ void transpose(const T* from, i64 from_pitch, i64 rows, i64 cols, T* to, i64 to_
       const i64 r = r0 + n <= rows ? r0 : rows - n, c = c0 + n <= cols || cols < n ? c0 : cols - n;
       Square square;
 #pragma GCC unroll 16
-      for (i64 i = 0; i < n; ++i) square[static_cast<std::size_t>(i)] = load_vector(from + (r + i) * from_pitch + c);
+      for (i64 i = 0; i < n; ++i) square[static_cast<std::size_t>(i)] = many(r + i, c);
       transpose(square);
-      T* const out = to + c * to_pitch + r;
+      To* const out = to + c * to_pitch + r;
       if (cols < n) {
         for (i64 i = 0; i < cols; ++i) store_vector(out + i * to_pitch, square[static_cast<std::size_t>(i)]);
         continue;
@@ -83,6 +109,14 @@ void transpose(const T* from, i64 from_pitch, i64 rows, i64 cols, T* to, i64 to_
 #pragma GCC unroll 16
       for (i64 i = 0; i < n; ++i) store_vector(out + i * to_pitch, square[static_cast<std::size_t>(i)]);
     }
+}
+
+/// to[c to_pitch + r] = from[r from_pitch + c] for r < rows, c < cols. May read one vector past the last element.
+template <class From, class To>
+void transpose(const From* from, i64 from_pitch, i64 rows, i64 cols, To* to, i64 to_pitch) {
+  transpose(
+      rows, cols, to, to_pitch, [&](i64 r, i64 c) { return To(from[r * from_pitch + c]); },
+      [&](i64 r, i64 c) { return load_vector(from + r * from_pitch + c); });
 }
 
 }  // namespace cortado::kokkos

@@ -56,6 +56,7 @@ MachineSpec openmp_spec(int core_groups, int threads) {
   spec.core_groups = core_groups;
   spec.cpes = threads;
   spec.scratch_bytes = scratch_of_cache();
+  spec.bf16 = true;
   spec.simd_bytes = static_cast<int>(sizeof(Vector));
   return spec;
 }

@@ -56,15 +56,15 @@ CORTADO_FN void multiply_by_lanes(Team& team, const Acc<T>& acc, const LeftOpera
 }
 
 /// The store of core/machine/program.h, one element of the accumulator per lane and turn.
-template <class Team, class T, class F>
-CORTADO_FN void store_by_lanes(Team& team, const Acc<T>& acc, const OutBox<T>& box, const F& f) {
+template <class Team, class T, class U, class F>
+CORTADO_FN void store_by_lanes(Team& team, const Acc<T>& acc, const OutBox<U>& box, const F& f) {
   const auto smaller = [](i64 a, i64 b) { return a < b ? a : b; };
   const TileShape& s = acc.shape;
   const i64 rows = smaller(s.m, box.rows), n2 = smaller(s.n2, box.limit2), n1 = smaller(s.n1, box.limit1);
   if (rows <= 0 || n2 <= 0 || n1 <= 0) return;
   team.each2d(rows * n2 * n1, smaller(s.n0, box.limit0), [&](i64 r, i64 i0) {
     const i64 m = r / (n2 * n1), i2 = r / n1 % n2, i1 = r % n1;
-    T& y = box.base[m * box.pitch_m + i2 * box.pitch2 + i1 * box.pitch1 + i0 * box.pitch0];
+    U& y = box.base[m * box.pitch_m + i2 * box.pitch2 + i1 * box.pitch1 + i0 * box.pitch0];
     y = f(acc.p[((m * s.n2 + i2) * s.n1 + i1) * s.n0 + i0], y, m);
   });
 }

@@ -20,6 +20,7 @@ struct MachineSpec {
   bool lines_in_scratch = false;  ///< whether `get` and `out` occupy scratchpad; false: they borrow the memory
   bool host_memory = true;        ///< whether cluster memory is the host's, so that copies are free
   bool timing_only = false;       ///< programs run their schedule without arithmetic; memory contents mean nothing
+  bool bf16 = false;              ///< whether programs may keep values as bf16
   int simd_bytes = 4;             ///< width of one vector register, or of a warp's access
   i64 line_bytes = 2048;          ///< smallest contiguous transfer that reaches most of the bandwidth (principle 3)
   double clock_hz = 0;            ///< 0: not known

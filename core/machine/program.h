@@ -1,4 +1,5 @@
 #pragma once
+#include "core/base/bf16.h"
 #include "core/base/types.h"
 #include "core/machine/plan.h"
 
@@ -91,6 +92,10 @@ ProgramKey program_key() {
 // The register-communication GEMM (swCaffe IV-A) is then, on any mesh:
 //   for (int t = 0; t < C::mesh_cols; ++t) c.fma(acc, c.row_share(a, t), c.col_share(b, t), taps);
 //
+// Where MachineSpec::bf16 holds, T may be bf16 too: memory then holds bf16, lanes see float (Lane<T>), and so do
+// private blocks. Operands of bf16 are staged as pairs (Box::paired) of neighbours along the sum, or lie so in memory
+// (Box<bf16x2>); sums are float.
+//
 // Values are plain T on every backend but a simulator, where they may be a type that counts operations: write
 // `auto v = line[j]`, and `select(condition, a, b)` (core/machine/math.h) for data-dependent choices.
 
@@ -123,6 +128,9 @@ struct Box {
   i64 origin[4] = {0, 0, 0, 0};
   i64 size[4] = {1, 1, 1, 1};
   i64 step[4] = {1, 1, 1, 1};
+  /// Operands of T = bf16 only: the dimension along which neighbours come as pairs, zero outside the extent too; its
+  /// size then counts pairs, pair i being elements origin + 2 i and the next one.
+  int paired = -1;
 
   CORTADO_FN i64 count() const { return size[0] * size[1] * size[2] * size[3]; }
 
@@ -152,6 +160,20 @@ struct Box {
     return b;
   }
 };
+
+/// What operands of T are staged as.
+template <class T>
+struct OperandOf {
+  using type = T;
+  static constexpr i64 terms = 1;  ///< of the sum, in one operand
+};
+template <>
+struct OperandOf<bf16> {
+  using type = bf16x2;
+  static constexpr i64 terms = 2;
+};
+template <class T>
+using Operand = typename OperandOf<T>::type;
 
 /// Sizes of one CPE's product: m rows, n = n2 x n1 x n0 columns (n0 fastest), k terms per tap.
 struct TileShape {

@@ -53,7 +53,7 @@ std::vector<GradientPlace> place_gradients(const std::vector<Net::Entry>& layers
     if (use.produced && use.consumed && use.always_written) wishes.push_back({blob, use.life});
   // Large ones first, each as low as those that live at the same time leave room.
   std::sort(wishes.begin(), wishes.end(), [](const Wish& a, const Wish& b) {
-    return a.blob->count() != b.blob->count() ? a.blob->count() > b.blob->count() : a.life.first < b.life.first;
+    return a.blob->storage() != b.blob->storage() ? a.blob->storage() > b.blob->storage() : a.life.first < b.life.first;
   });
   std::vector<GradientPlace> places;
   for (std::size_t i = 0; i < wishes.size(); ++i) {
@@ -64,8 +64,8 @@ std::vector<GradientPlace> place_gradients(const std::vector<Net::Entry>& layers
               [](const GradientPlace& a, const GradientPlace& b) { return a.offset < b.offset; });
     i64 offset = 0;
     for (const auto& other : neighbours) {
-      if (offset + wishes[i].blob->count() <= other.offset) break;
-      offset = std::max(offset, aligned(other.offset + other.blob->count()));
+      if (offset + wishes[i].blob->storage() <= other.offset) break;
+      offset = std::max(offset, aligned(other.offset + other.blob->storage()));
     }
     places.push_back({wishes[i].blob, offset});
   }
@@ -74,7 +74,7 @@ std::vector<GradientPlace> place_gradients(const std::vector<Net::Entry>& layers
 
 i64 floats_of(const std::vector<GradientPlace>& places) {
   i64 floats = 0;
-  for (const auto& place : places) floats = std::max(floats, place.offset + aligned(place.blob->count()));
+  for (const auto& place : places) floats = std::max(floats, place.offset + aligned(place.blob->storage()));
   return floats;
 }
 

@@ -75,6 +75,11 @@ void Layer::bad_shape(const std::string& what, const std::string& advice) const 
   throw ShapeError("layer '" + name_ + "'", what, advice);
 }
 
+bool LayerTable::keeps_bf16(const caffe::LayerParameter& parameter) const {
+  const auto found = keeps_bf16_.find(parameter.type());
+  return found != keeps_bf16_.end() && found->second(parameter);
+}
+
 std::unique_ptr<Layer> LayerTable::make(const caffe::LayerParameter& parameter, const LayerContext& context) const {
   const auto found = makers_.find(parameter.type());
   if (found != makers_.end()) return found->second(parameter, context);

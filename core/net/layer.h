@@ -70,6 +70,8 @@ class Layer {
   struct Arity {
     int min = 0, max = -1;
   };
+  /// Whether a layer with this parameter takes and makes bf16, where its bottoms are that. Hidden by those that do.
+  static bool keeps_bf16(const caffe::LayerParameter& /*parameter*/) { return false; }
   virtual Arity bottoms() const { return {1, 1}; }
   virtual Arity tops() const { return {1, 1}; }
 
@@ -155,13 +157,17 @@ class LayerTable {
   template <class L>
   void add(const std::string& type) {
     makers_[type] = [](const caffe::LayerParameter& p, const LayerContext& c) { return std::make_unique<L>(p, c); };
+    keeps_bf16_[type] = &L::keeps_bf16;
   }
   bool has(const std::string& type) const { return makers_.count(type) != 0; }
+  /// What the layer's class says (Layer::keeps_bf16); false for unknown types.
+  bool keeps_bf16(const caffe::LayerParameter& parameter) const;
   /// Throws ConfigError naming the layer and the known types when the type is unknown.
   std::unique_ptr<Layer> make(const caffe::LayerParameter& parameter, const LayerContext& context) const;
 
  private:
   std::map<std::string, Maker> makers_;
+  std::map<std::string, bool (*)(const caffe::LayerParameter&)> keeps_bf16_;
 };
 
 /// Fills `blob` (host-side, then copied) by Caffe's rules: constant, uniform, gaussian (with sparse), xavier, msra,

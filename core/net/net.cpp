@@ -19,7 +19,6 @@ bool all_finite(const Blob& blob) {
   return std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); });
 }
 
-i64 bytes_of(const Blob& blob) { return blob.count() * static_cast<i64>(sizeof(float)); }
 }  // namespace
 
 void Net::forward(std::size_t from, std::size_t to) {
@@ -43,7 +42,7 @@ void Net::backward(std::size_t from, std::size_t to, const std::function<void(st
 void Net::place_shared_gradients() {
   const auto places = place_gradients(layers_);
   const auto memory = Storage::make(*group_, floats_of(places));
-  for (const auto& place : places) place.blob->place_diff(Storage::range(memory, place.offset, place.blob->count()));
+  for (const auto& place : places) place.blob->place_diff(Storage::range(memory, place.offset, place.blob->storage()));
   gradients_placed_ = true;
 }
 
@@ -101,7 +100,7 @@ Blob* Net::blob(const std::string& name) const {
 
 Net::Memory Net::memory() const {
   Memory memory;
-  for (const auto& blob : blobs_) memory.activations += bytes_of(*blob.second);
+  for (const auto& blob : blobs_) memory.activations += blob.second->bytes();
   std::set<const Blob*> with_gradient;
   for (const auto& entry : layers_)
     if (entry.need_backward) with_gradient.insert(entry.top.begin(), entry.top.end());
@@ -111,8 +110,8 @@ Net::Memory Net::memory() const {
     memory.activation_gradients = floats_of(places) * static_cast<i64>(sizeof(float));
     for (const auto& place : places) with_gradient.erase(place.blob);
   }
-  for (const Blob* blob : with_gradient) memory.activation_gradients += bytes_of(*blob);
-  for (const auto& p : learnable_) memory.parameters += bytes_of(*p.blob);
+  for (const Blob* blob : with_gradient) memory.activation_gradients += blob->bytes();
+  for (const auto& p : learnable_) memory.parameters += p.blob->bytes();
   if (learns) memory.parameter_gradients = memory.parameters;
   return memory;
 }

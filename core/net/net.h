@@ -25,6 +25,8 @@ struct NetOptions {
   /// Gradients of blobs between layers share memory where they are not needed at the same time: after a backward pass
   /// only those of parameters, and of losses, can be read.
   bool share_gradients = false;
+  /// bf16: mixed precision (insert_casts). Throws ConfigError where the group's memory cannot hold it.
+  Precision precision = Precision::fp32;
 };
 
 /// A directed acyclic graph of layers (Caffe's Net). Keeps Caffe's rules: include/exclude by phase, level and stage,

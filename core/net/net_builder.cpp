@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/formats/prototxt.h"
 #include "core/machine/parts.h"
+#include "core/net/precision.h"
 #include "core/net/rules.h"
 
 namespace cortado {
@@ -65,7 +66,14 @@ Net::Net(const caffe::NetParameter& parameter, const NetOptions& options)
   run_.ranks = run_.replicas->size();
   caffe::NetParameter current = parameter;
   upgrade_net(current, "net '" + name_ + "'");
-  parameter_ = std::make_unique<caffe::NetParameter>(insert_splits(filter_layers(current)));
+  current = filter_layers(current);
+  if (options.precision == Precision::bf16) {
+    if (!options.group->spec().bf16)
+      throw ConfigError("precision: BF16", "backend " + options.group->spec().name + " stores single precision only",
+                        "leave it out, or use the OpenMP backend");
+    current = insert_casts(current, *options.layers);
+  }
+  parameter_ = std::make_unique<caffe::NetParameter>(insert_splits(current));
   Builder(*this, options).build();
 }
 

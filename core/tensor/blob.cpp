@@ -1,13 +1,15 @@
 #include "core/tensor/blob.h"
 
+#include <algorithm>
+
 #include "core/base/error.h"
 
 namespace cortado {
 namespace {
 /// Empty blobs have no memory, and null pointers are no arguments for a copy.
-void copy_and_wait(CoreGroup& group, float* to, const float* from, i64 count) {
-  if (count == 0) return;
-  group.copy(to, from, static_cast<std::size_t>(count) * sizeof(float));
+void copy_and_wait(CoreGroup& group, void* to, const void* from, i64 bytes) {
+  if (bytes == 0) return;
+  group.copy(to, from, static_cast<std::size_t>(bytes));
   group.wait();
 }
 }  // namespace
@@ -60,42 +62,48 @@ i64 Blob::legacy(int axis) const {
   return axis < axes() ? shape_[static_cast<std::size_t>(axis)] : 1;
 }
 
-void Blob::reshape(const Shape& shape) {
+void Blob::reshape(const Shape& shape, Precision precision) {
   for (const i64 d : shape)
     if (d < 0) throw ShapeError("", "a dimension is negative: " + to_string(shape));
   shape_ = shape;
   count_ = count_of(shape);
-  if (data_ && data_->count < count_) data_.reset();
-  if (diff_ && diff_->count < count_) diff_.reset();
+  precision_ = precision;
+  if (data_ && data_->count < storage()) data_.reset();
+  if (diff_ && diff_->count < storage()) diff_.reset();
 }
 
 std::shared_ptr<Storage>& Blob::ensure(std::shared_ptr<Storage>& place) const {
-  if (!place) place = Storage::make(*group_, count_);
+  if (!place) place = Storage::make(*group_, storage());
   return place;
 }
 
-const float* Blob::data() const { return ensure(data_)->data; }
-float* Blob::mutable_data() { return ensure(data_)->data; }
-const float* Blob::diff() const { return ensure(diff_)->data; }
-float* Blob::mutable_diff() { return ensure(diff_)->data; }
+void Blob::read(std::shared_ptr<Storage>& place, float* host) const {
+  if (precision_ == Precision::fp32) return copy_and_wait(*group_, host, ensure(place)->data, bytes());
+  std::vector<bf16> stored(static_cast<std::size_t>(count_));
+  copy_and_wait(*group_, stored.data(), ensure(place)->data, bytes());
+  std::copy(stored.begin(), stored.end(), host);
+}
+
+void Blob::write(std::shared_ptr<Storage>& place, const float* host) {
+  if (precision_ == Precision::fp32) return copy_and_wait(*group_, ensure(place)->data, host, bytes());
+  const std::vector<bf16> stored(host, host + count_);
+  copy_and_wait(*group_, ensure(place)->data, stored.data(), bytes());
+}
 
 void Blob::share_data(const Blob& other) {
-  require(count_ == other.count_, "blobs that share values have equal counts");
+  require(bytes() == other.bytes(), "blobs that share values have equal sizes");
   data_ = other.ensure(other.data_);
 }
 
 void Blob::share_diff(const Blob& other) {
-  require(count_ == other.count_, "blobs that share gradients have equal counts");
+  require(bytes() == other.bytes(), "blobs that share gradients have equal sizes");
   diff_ = other.ensure(other.diff_);
 }
 
-void Blob::read_data(float* host) const { copy_and_wait(*group_, host, data(), count_); }
-
-void Blob::read_diff(float* host) const { copy_and_wait(*group_, host, diff(), count_); }
-
-void Blob::write_data(const float* host) { copy_and_wait(*group_, mutable_data(), host, count_); }
-
-void Blob::write_diff(const float* host) { copy_and_wait(*group_, mutable_diff(), host, count_); }
+void Blob::read_data(float* host) const { read(data_, host); }
+void Blob::read_diff(float* host) const { read(diff_, host); }
+void Blob::write_data(const float* host) { write(data_, host); }
+void Blob::write_diff(const float* host) { write(diff_, host); }
 
 std::vector<float> Blob::data_vector() const {
   std::vector<float> host(static_cast<std::size_t>(count_));
@@ -110,7 +118,7 @@ std::vector<float> Blob::diff_vector() const {
 }
 
 void Blob::zero_diff() {
-  if (count_ > 0) group_->zero(mutable_diff(), static_cast<std::size_t>(count_) * sizeof(float));
+  if (count_ > 0) group_->zero(ensure(diff_)->data, static_cast<std::size_t>(bytes()));
 }
 
 }  // namespace cortado

@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "core/base/bf16.h"
+#include "core/base/error.h"
 #include "core/machine/core_group.h"
 
 namespace cortado {
@@ -14,7 +16,8 @@ i64 count_of(const Shape& shape);
 /// "64 3 32 32 (196608)", as Caffe prints it.
 std::string to_string(const Shape& shape);
 
-/// A piece of cluster memory that several blobs may hold: owned, or a range of an arena kept alive by `owner`.
+/// A piece of cluster memory that several blobs may hold: owned, or a range of an arena kept alive by `owner`. Counted
+/// in floats.
 struct Storage {
   float* data = nullptr;
   i64 count = 0;
@@ -24,8 +27,8 @@ struct Storage {
   static std::shared_ptr<Storage> range(const std::shared_ptr<Storage>& arena, i64 first, i64 count);
 };
 
-/// Values and their gradient, both float, dense, row-major, in cluster memory. Memory comes with the first use;
-/// fresh memory is zero. Reshaping keeps memory that is large enough.
+/// Values and their gradient, both float or both bf16, dense, row-major, in cluster memory. Memory comes with the first
+/// use; fresh memory is zero. Reshaping keeps memory that is large enough.
 class Blob {
  public:
   explicit Blob(CoreGroup& group) : group_(&group) {}
@@ -45,26 +48,52 @@ class Blob {
   /// Dimension of an at most 4-d blob seen as N x C x H x W; 1 where it has no such axis (Caffe's legacy shape).
   i64 legacy(int axis) const;
 
-  void reshape(const Shape& shape);
+  void reshape(const Shape& shape) { reshape(shape, precision_); }
+  void reshape(const Shape& shape, Precision precision);
+  /// As the other one.
+  void reshape_like(const Blob& other) { reshape(other.shape(), other.precision()); }
+  Precision precision() const { return precision_; }
+  /// Of its values, or of its gradient.
+  i64 bytes() const { return count_ * bytes_of(precision_); }
+  /// The floats of Storage that either takes.
+  i64 storage() const { return (bytes() + 3) / 4; }
 
-  /// Cluster pointers: give them to programs and to the library; host code reads through read_data.
-  const float* data() const;
-  float* mutable_data();
-  const float* diff() const;
-  float* mutable_diff();
+  /// Cluster pointers: give them to programs and to the library; host code reads through read_data. T must be what the
+  /// blob holds.
+  const float* data() const { return data<float>(); }
+  float* mutable_data() { return mutable_data<float>(); }
+  const float* diff() const { return diff<float>(); }
+  float* mutable_diff() { return mutable_diff<float>(); }
+  template <class T>
+  const T* data() const {
+    return typed<T>(data_);
+  }
+  template <class T>
+  T* mutable_data() {
+    return typed<T>(data_);
+  }
+  template <class T>
+  const T* diff() const {
+    return typed<T>(diff_);
+  }
+  template <class T>
+  T* mutable_diff() {
+    return typed<T>(diff_);
+  }
   bool has_data() const { return data_ != nullptr; }
   bool has_diff() const { return diff_ != nullptr; }
 
   /// From now on this blob's values (gradients) are the other's memory. Counts must be equal.
   void share_data(const Blob& other);
   void share_diff(const Blob& other);
+  bool shares_data(const Blob& other) const { return data_ && data_ == other.data_; }
   /// Exchanges the memory of both blobs' values, which have equal counts.
   void swap_data(Blob& other) { data_.swap(other.data_); }
   /// From now on values (gradients) live in `place`, which holds at least count() elements; old values are lost.
   void place_data(std::shared_ptr<Storage> place) { data_ = std::move(place); }
   void place_diff(std::shared_ptr<Storage> place) { diff_ = std::move(place); }
 
-  /// Copies to or from host memory of count() floats; reads wait for the cluster.
+  /// Copies to or from host memory of count() floats, whatever the precision; reads wait for the cluster.
   void read_data(float* host) const;
   void read_diff(float* host) const;
   void write_data(const float* host);
@@ -75,9 +104,17 @@ class Blob {
 
  private:
   std::shared_ptr<Storage>& ensure(std::shared_ptr<Storage>& place) const;
+  template <class T>
+  T* typed(std::shared_ptr<Storage>& place) const {
+    require(std::is_same<T, bf16>::value == (precision_ == Precision::bf16), "a blob is read as what it holds");
+    return reinterpret_cast<T*>(ensure(place)->data);
+  }
+  void read(std::shared_ptr<Storage>& place, float* host) const;
+  void write(std::shared_ptr<Storage>& place, const float* host);
 
   CoreGroup* group_;
   Shape shape_;
+  Precision precision_ = Precision::fp32;
   i64 count_ = 0;
   mutable std::shared_ptr<Storage> data_, diff_;  // allocated on first use, which may be a read
 };

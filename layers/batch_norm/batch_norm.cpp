@@ -35,8 +35,8 @@ void BatchNormLayer::reshape(const Blobs& bottom, const Blobs& top) {
   if (shape_.channels != blobs()[0]->count())
     bad_shape("has statistics of " + std::to_string(blobs()[0]->count()) + " channels, the bottom has shape " +
               to_string(bottom[0]->shape()));
-  top[0]->reshape(bottom[0]->shape());
-  kept_->reshape(bottom[0]->shape());
+  top[0]->reshape_like(*bottom[0]);
+  kept_->reshape_like(*bottom[0]);
 }
 
 /// A Scale with one value per channel, then a ReLU.
@@ -80,8 +80,9 @@ double BatchNormLayer::share_statistics() {
   return values;
 }
 
-void BatchNormLayer::run_forward(const float* x, float* y, bool measures, bool applies, double values) {
-  NormaliseForward<float> p{};
+template <class T>
+void BatchNormLayer::run_forward(const T* x, T* y, bool measures, bool applies, double values) {
+  NormaliseForward<T> p{};
   p.s = shape_.rows(group().spec());
   p.x = x;
   p.scale = scale();
@@ -112,9 +113,9 @@ void BatchNormLayer::run_forward(const float* x, float* y, bool measures, bool a
   group().launch(p, book.plan(shape_.channels));
 }
 
-void BatchNormLayer::run_backward(const float* x, const float* dy, float* dx, bool measures, bool applies,
-                                  double share) {
-  NormaliseBackward<float> p{};
+template <class T>
+void BatchNormLayer::run_backward(const T* x, const T* dy, T* dx, bool measures, bool applies, double share) {
+  NormaliseBackward<T> p{};
   p.s = shape_.rows(group().spec());
   p.x = x;
   p.dy = dy;
@@ -176,38 +177,49 @@ bool BatchNormLayer::keeps(const Blobs& bottom, const Blobs& top) const {
 /// In place, the bottom's values stay where they are for backward, and the top moves to other memory: not to that of
 /// the last pass, if a Split above has given the bottom it again.
 void BatchNormLayer::move_top(Blob& top) {
-  if (kept_->has_data() && kept_->data() == top.data()) kept_ = std::make_unique<Blob>(group(), top.shape());
+  if (kept_->shares_data(top)) {
+    kept_ = std::make_unique<Blob>(group());
+    kept_->reshape_like(top);
+  }
   top.swap_data(*kept_);
 }
 
 void BatchNormLayer::forward(const Blobs& bottom, const Blobs& top) {
   if (keeps(bottom, top)) move_top(*top[0]);
-  const float* const x = keeps(bottom, top) ? kept_->data() : bottom[0]->data();
-  float* const y = top[0]->mutable_data();
-  if (global()) {
-    running_statistics();
-    run_forward(x, y, false, true, values());
-  } else if (synchronised()) {
-    run_forward(x, y, true, false, values());
-    run_forward(x, y, false, true, share_statistics());
-  } else {
-    run_forward(x, y, true, true, values());
-  }
+  const Blob& from = keeps(bottom, top) ? *kept_ : *bottom[0];
+  with_element(from.precision(), [&](auto element) {
+    using T = decltype(element);
+    const T* const x = from.data<T>();
+    T* const y = top[0]->mutable_data<T>();
+    if (global()) {
+      running_statistics();
+      run_forward(x, y, false, true, values());
+    } else if (synchronised()) {
+      run_forward(x, y, true, false, values());
+      run_forward(x, y, false, true, share_statistics());
+    } else {
+      run_forward(x, y, true, true, values());
+    }
+  });
 }
 
 /// With given statistics they are constants, and the gradient has no share in the sums over the batch.
 void BatchNormLayer::backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
   if (!propagate_down[0]) return;
-  const float *const dy = top[0]->diff(), *const x = keeps(bottom, top) ? kept_->data() : bottom[0]->data();
-  float* const dx = bottom[0]->mutable_diff();
-  if (global()) {
-    run_backward(x, dy, dx, scale_ != nullptr, true, 0);
-  } else if (synchronised()) {
-    run_backward(x, dy, dx, true, false, 0);
-    run_backward(x, dy, dx, false, true, 1 / share_sums());
-  } else {
-    run_backward(x, dy, dx, true, true, 1 / values());
-  }
+  const Blob& from = keeps(bottom, top) ? *kept_ : *bottom[0];
+  with_element(from.precision(), [&](auto element) {
+    using T = decltype(element);
+    const T *const x = from.data<T>(), *const dy = top[0]->diff<T>();
+    T* const dx = bottom[0]->mutable_diff<T>();
+    if (global()) {
+      run_backward(x, dy, dx, scale_ != nullptr, true, 0);
+    } else if (synchronised()) {
+      run_backward(x, dy, dx, true, false, 0);
+      run_backward(x, dy, dx, false, true, 1 / share_sums());
+    } else {
+      run_backward(x, dy, dx, true, true, 1 / values());
+    }
+  });
 }
 
 /// Every rank's sums become those over all ranks; returns how many values they are of.

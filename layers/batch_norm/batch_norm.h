@@ -13,6 +13,7 @@ namespace cortado {
 class BatchNormLayer : public Layer {
  public:
   using Layer::Layer;
+  static bool keeps_bf16(const caffe::LayerParameter& /*parameter*/) { return true; }
   bool can_run_in_place() const override { return true; }
   bool is_statistic(std::size_t) const override { return true; }
   void setup(const Blobs& bottom, const Blobs& top) override;
@@ -31,8 +32,10 @@ class BatchNormLayer : public Layer {
   double values() const { return static_cast<double>(shape_.count()) / static_cast<double>(shape_.channels); }
   const float* scale() const;
   const float* bias() const;
-  void run_forward(const float* x, float* y, bool measures, bool applies, double values);
-  void run_backward(const float* x, const float* dy, float* dx, bool measures, bool applies, double share);
+  template <class T>
+  void run_forward(const T* x, T* y, bool measures, bool applies, double values);
+  template <class T>
+  void run_backward(const T* x, const T* dy, T* dx, bool measures, bool applies, double share);
   double share_statistics();
   double share_sums();
   void running_statistics();

@@ -11,10 +11,11 @@ struct Channels {
   i64 count() const { return outer * channels * inner; }
 
   /// y = (x - shift) scale + bias; shift and bias may be null, y may be x.
-  void affine(CoreGroup& group, const float* x, const float* shift, const float* scale, const float* bias,
-              float* y) const;
+  template <class T>
+  void affine(CoreGroup& group, const T* x, const float* shift, const float* scale, const float* bias, T* y) const;
   /// plain = sum dy, product = sum dy x of each channel; `adds` to what is there.
-  void gradients(CoreGroup& group, const float* x, const float* dy, bool adds, float* plain, float* product) const;
+  template <class T>
+  void gradients(CoreGroup& group, const T* x, const T* dy, bool adds, float* plain, float* product) const;
   /// The same as programs see it.
   ChannelRows rows(const MachineSpec& spec) const;
 };

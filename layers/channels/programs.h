@@ -18,11 +18,13 @@ struct ChannelRows {
 };
 
 /// y = (x - shift[c]) scale[c] + bias[c]; shift and bias may be null; y may be x.
+template <class T>
 struct ChannelAffine {
   static constexpr const char* label = "channel_affine";
   ChannelRows s;
-  const float *x, *shift, *scale, *bias;
-  float* y;
+  const T* x;
+  const float *shift, *scale, *bias;
+  T* y;
   Buf x_buf, shift_buf, scale_buf, bias_buf, y_buf;
 
   template <class C>
@@ -50,10 +52,11 @@ struct ChannelAffine {
 };
 
 /// plain[c] = sum dy and product[c] = sum dy x over each channel; added to what is there if `adds`.
+template <class T>
 struct ChannelGradients {
   static constexpr const char* label = "channel_gradients";
   ChannelRows s;
-  const float *x, *dy;
+  const T *x, *dy;
   float *plain, *product;
   bool adds;
   Buf x_buf, dy_buf, plain_buf, product_buf;

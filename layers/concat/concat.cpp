@@ -5,8 +5,9 @@
 
 namespace cortado {
 namespace {
-void copy_rows(CoreGroup& group, const float* from, i64 from_pitch, float* to, i64 to_pitch, i64 rows, i64 width) {
-  CopyRows p{from, to, rows, width, from_pitch, to_pitch, line_elements(group.spec(), width, 3), {}, {}};
+template <class T>
+void copy_rows(CoreGroup& group, const T* from, i64 from_pitch, T* to, i64 to_pitch, i64 rows, i64 width) {
+  CopyRows<T> p{from, to, rows, width, from_pitch, to_pitch, line_elements(group.spec(), width, 3), {}, {}};
   PlanBuilder book(group.spec());
   p.from_buf = book.line("from", p.block * 4, Depth::two);
   p.to_buf = book.line("to", p.block * 4, 1);
@@ -29,26 +30,32 @@ void ConcatLayer::reshape(const Blobs& bottom, const Blobs& top) {
   }
   shape[axis] = 0;
   for (const Blob* b : bottom) shape[axis] += b->dim(axis_);
-  top[0]->reshape(shape);
+  top[0]->reshape(shape, bottom[0]->precision());
 }
 
 void ConcatLayer::forward(const Blobs& bottom, const Blobs& top) {
-  float* to = top[0]->mutable_data();
-  for (const Blob* b : bottom) {
-    copy_rows(group(), b->data(), b->count(axis_), to, top[0]->count(axis_), b->count(0, axis_), b->count(axis_));
-    to += b->count(axis_);
-  }
+  with_element(top[0]->precision(), [&](auto element) {
+    using T = decltype(element);
+    T* to = top[0]->mutable_data<T>();
+    for (const Blob* b : bottom) {
+      copy_rows(group(), b->data<T>(), b->count(axis_), to, top[0]->count(axis_), b->count(0, axis_), b->count(axis_));
+      to += b->count(axis_);
+    }
+  });
 }
 
 void ConcatLayer::backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
-  const float* from = top[0]->diff();
-  for (std::size_t i = 0; i < bottom.size(); ++i) {
-    Blob& b = *bottom[i];
-    if (propagate_down[i])
-      copy_rows(group(), from, top[0]->count(axis_), b.mutable_diff(), b.count(axis_), b.count(0, axis_),
-                b.count(axis_));
-    from += b.count(axis_);
-  }
+  with_element(top[0]->precision(), [&](auto element) {
+    using T = decltype(element);
+    const T* from = top[0]->diff<T>();
+    for (std::size_t i = 0; i < bottom.size(); ++i) {
+      Blob& b = *bottom[i];
+      if (propagate_down[i])
+        copy_rows(group(), from, top[0]->count(axis_), b.mutable_diff<T>(), b.count(axis_), b.count(0, axis_),
+                  b.count(axis_));
+      from += b.count(axis_);
+    }
+  });
 }
 
 Layer::Cost ConcatLayer::cost(const Blobs&, const Blobs& top) const {

@@ -7,6 +7,7 @@ namespace cortado {
 class ConcatLayer : public Layer {
  public:
   using Layer::Layer;
+  static bool keeps_bf16(const caffe::LayerParameter& /*parameter*/) { return true; }
   Arity bottoms() const override { return {1, -1}; }
   void reshape(const Blobs& bottom, const Blobs& top) override;
   void forward(const Blobs& bottom, const Blobs& top) override;

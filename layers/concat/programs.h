@@ -4,11 +4,12 @@
 
 namespace cortado {
 
-/// Copies `rows` lines of `width` floats between arrays whose lines lie apart by their pitches.
+/// Copies `rows` lines of `width` values between arrays whose lines lie apart by their pitches.
+template <class T>
 struct CopyRows {
   static constexpr const char* label = "copy_rows";
-  const float* from;
-  float* to;
+  const T* from;
+  T* to;
   i64 rows, width, from_pitch, to_pitch, block;
   Buf from_buf, to_buf;
 

@@ -15,12 +15,26 @@ constexpr ConvolutionDirection convolution_directions[] = {
 /// "forward", "weight_gradient", "input_gradient": as plan books name them.
 const char* to_string(ConvolutionDirection direction);
 
-/// Operands in cluster memory. forward writes y; the weight gradient adds to dw; the input gradient writes dx.
+/// Operands in cluster memory, of the shape's precision but for weights and their gradients, which are float. forward
+/// writes y; the weight gradient adds to dw; the input gradient writes dx.
 struct ConvolutionArguments {
-  const float* x = nullptr;   ///< src; not read by the input gradient
-  const float* w = nullptr;   ///< weights; not read by the weight gradient
-  const float* dy = nullptr;  ///< diff_dst; not read by forward
-  float* out = nullptr;       ///< y, dw or dx
+  const void* x = nullptr;   ///< src; not read by the input gradient
+  const float* w = nullptr;  ///< weights; not read by the weight gradient
+  const void* dy = nullptr;  ///< diff_dst; not read by forward
+  void* out = nullptr;       ///< y, dw or dx
+
+  template <class T>
+  const T* x_as() const {
+    return static_cast<const T*>(x);
+  }
+  template <class T>
+  const T* dy_as() const {
+    return static_cast<const T*>(dy);
+  }
+  template <class T>
+  T* out_as() const {
+    return static_cast<T*>(out);
+  }
 };
 
 /// One way to convolve. Stateless but for its name; accepts a shape or says why not.
@@ -49,6 +63,11 @@ class ConvolutionCandidate {
 /// program without columns, vectors along pixels); then swCaffe's plans as published, explicit_paper and
 /// implicit_paper, to be measured against its tables. The first that accepts and pays is the default choice.
 const std::vector<std::unique_ptr<ConvolutionCandidate>>& convolution_candidates();
+
+/// What candidates that know only float answer to other shapes; empty for float.
+inline std::string refuse_precision(const ConvolutionShape& shape) {
+  return shape.precision == Precision::fp32 ? "" : "is for single precision";
+}
 
 std::unique_ptr<ConvolutionCandidate> make_direct_convolution();
 std::unique_ptr<ConvolutionCandidate> make_winograd_convolution();

@@ -66,6 +66,7 @@ ConvolutionShape ConvolutionLayer::shape_of(const Blob& bottom) const {
   if (bottom.axes() != 4 || bottom.dim(1) != shape_.ic)
     bad_shape("expects " + std::to_string(shape_.ic) + " channels, a bottom has shape " + to_string(bottom.shape()));
   ConvolutionShape s = shape_;
+  s.precision = bottom.precision();
   s.mb = bottom.dim(0), s.ih = bottom.dim(2), s.iw = bottom.dim(3);
   const i64 room_h = s.ih + 2 * s.ph - (s.dh * (s.kh - 1) + 1), room_w = s.iw + 2 * s.pw - (s.dw * (s.kw - 1) + 1);
   if (room_h < 0 || room_w < 0)
@@ -79,7 +80,7 @@ void ConvolutionLayer::reshape(const Blobs& bottom, const Blobs& top) {
   shape_ = shape_of(*bottom[0]);
   for (std::size_t i = 0; i < bottom.size(); ++i) {
     if (bottom[i]->shape() != bottom[0]->shape()) bad_shape("bottoms must have equal shapes");
-    top[i]->reshape({shape_.mb, shape_.oc, shape_.oh, shape_.ow});
+    top[i]->reshape({shape_.mb, shape_.oc, shape_.oh, shape_.ow}, shape_.precision);
   }
   refusals_.clear();
   for (const auto direction : convolution_directions) chosen_[index_of(direction)] = choose(direction);
@@ -121,24 +122,29 @@ void ConvolutionLayer::run(ConvolutionDirection direction, const ConvolutionArgu
 }
 
 void ConvolutionLayer::forward(const Blobs& bottom, const Blobs& top) {
-  for (std::size_t i = 0; i < bottom.size(); ++i) {
-    run(ConvolutionDirection::forward, {bottom[i]->data(), blobs()[0]->data(), nullptr, top[i]->mutable_data()});
-    if (bias_)
-      add_to_rows(group(), blobs()[1]->data(), shape_.oc, top[i]->mutable_data(), shape_.mb * shape_.oc,
-                  shape_.pixels());
-  }
+  with_element(shape_.precision, [&](auto element) {
+    using T = decltype(element);
+    for (std::size_t i = 0; i < bottom.size(); ++i) {
+      T* const y = top[i]->mutable_data<T>();
+      run(ConvolutionDirection::forward, {bottom[i]->data<T>(), blobs()[0]->data(), nullptr, y});
+      if (bias_) add_to_rows(group(), blobs()[1]->data(), shape_.oc, y, shape_.mb * shape_.oc, shape_.pixels());
+    }
+  });
 }
 
 void ConvolutionLayer::backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
-  for (std::size_t i = 0; i < bottom.size(); ++i) {
-    const float* const dy = top[i]->diff();
-    if (bias_ && param_propagate_down(1))
-      sum_to_bias(group(), dy, shape_.mb, shape_.oc, shape_.pixels(), blobs()[1]->mutable_diff());
-    if (param_propagate_down(0))
-      run(ConvolutionDirection::weight_gradient, {bottom[i]->data(), nullptr, dy, blobs()[0]->mutable_diff()});
-    if (propagate_down[i])
-      run(ConvolutionDirection::input_gradient, {nullptr, blobs()[0]->data(), dy, bottom[i]->mutable_diff()});
-  }
+  with_element(shape_.precision, [&](auto element) {
+    using T = decltype(element);
+    for (std::size_t i = 0; i < bottom.size(); ++i) {
+      const T* const dy = top[i]->diff<T>();
+      if (bias_ && param_propagate_down(1))
+        sum_to_bias(group(), dy, shape_.mb, shape_.oc, shape_.pixels(), blobs()[1]->mutable_diff());
+      if (param_propagate_down(0))
+        run(ConvolutionDirection::weight_gradient, {bottom[i]->data<T>(), nullptr, dy, blobs()[0]->mutable_diff()});
+      if (propagate_down[i])
+        run(ConvolutionDirection::input_gradient, {nullptr, blobs()[0]->data(), dy, bottom[i]->mutable_diff<T>()});
+    }
+  });
 }
 
 std::vector<PlanOption> ConvolutionLayer::plan_options() const {
@@ -162,8 +168,9 @@ PlanBook ConvolutionLayer::plans() const {
 
 Layer::Cost ConvolutionLayer::cost(const Blobs& bottom, const Blobs&) const {
   const double n = static_cast<double>(bottom.size()), flops = n * shape_.flops();
-  const double bytes = 4.0 * (n * static_cast<double>(shape_.mb * (shape_.src_image() + shape_.dst_image())) +
-                              static_cast<double>(shape_.oc * shape_.terms()));
+  const double activations = n * static_cast<double>(shape_.mb * (shape_.src_image() + shape_.dst_image())),
+               weights = static_cast<double>(shape_.oc * shape_.terms()),
+               bytes = static_cast<double>(bytes_of(shape_.precision)) * activations + 4 * weights;
   return {flops, 2 * flops, bytes, 2 * bytes};
 }
 

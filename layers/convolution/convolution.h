@@ -10,6 +10,7 @@ namespace cortado {
 class ConvolutionLayer : public Layer {
  public:
   using Layer::Layer;
+  static bool keeps_bf16(const caffe::LayerParameter& /*parameter*/) { return true; }
   Arity bottoms() const override { return {1, -1}; }
   Arity tops() const override { return {1, -1}; }
   void setup(const Blobs& bottom, const Blobs& top) override;

@@ -43,21 +43,25 @@ i64 panel_of(const MachineSpec& spec, i64 outputs) {
 }
 
 /// `kernel`: positions of the whole kernel, of which the shape's may be a part; packing stages all of them.
+template <class T>
 PackedWeights packed_forward(const MachineSpec& spec, const ConvolutionShape& s, i64 kernel) {
   const i64 taps = s.kh * s.kw, panel = panel_of(spec, s.group_oc());
-  const i64 stageable = std::max<i64>(1, spec.scratch_bytes / 8 / (panel * kernel));
-  const i64 slice = even_part(s.group_ic(), std::min(stageable, std::max<i64>(8, terms_of_step / taps)));
-  return {s.g, s.group_oc(), s.group_ic(), taps, panel, slice};
+  const i64 stageable = std::max<i64>(1, spec.scratch_bytes / 8 / (panel * kernel * OperandOf<T>::terms));
+  const i64 terms = ceil_div(s.group_ic(), OperandOf<T>::terms);
+  const i64 slice = even_part(terms, std::min(stageable, std::max<i64>(8, terms_of_step / taps)));
+  return {s.g, s.group_oc(), terms, taps, panel, slice};
 }
 
-void book(DirectForward& p, PlanBuilder& builder) {
+template <class T>
+void book(DirectForward<T>& p, PlanBuilder& builder) {
   const auto& t = p.tile;
   p.x_buf = builder.tile("pixels", 4 * t.images * p.packed.slice * Halo(p.s, t).plane(), 1);
   p.w_buf = builder.tile("weights", 4 * t.panels * p.packed.piece(), 1);
   p.acc_buf = builder.tile("sums", 4 * t.panels * t.images * t.rows * t.cols * p.packed.panel, 1);
 }
 
-void book(DirectWeightGradient& p, PlanBuilder& builder) {
+template <class T>
+void book(DirectWeightGradient<T>& p, PlanBuilder& builder) {
   const auto& t = p.tile;
   p.x_buf = builder.tile("pixels", 4 * t.images * p.packed.slice * Halo(p.s, t).plane(), 1);
   p.dy_buf = builder.tile("gradients", 4 * t.images * t.rows * t.cols * t.panels * p.packed.panel, 1);
@@ -74,10 +78,11 @@ bool fits(const MachineSpec& spec, Program program) {
 /// Whether there is work for every CPE, in shares that differ little.
 bool is_spread(const MachineSpec& spec, i64 blocks) { return blocks % spec.cpes == 0 || blocks >= 8 * spec.cpes; }
 
-DirectForward forward_program(const MachineSpec& spec, const ConvolutionShape& s, i64 kernel) {
-  DirectForward p{};
+template <class T>
+DirectForward<T> forward_program(const MachineSpec& spec, const ConvolutionShape& s, i64 kernel) {
+  DirectForward<T> p{};
   p.s = s.sizes(s.mb);
-  p.packed = packed_forward(spec, s, kernel);
+  p.packed = packed_forward<T>(spec, s, kernel);
   p.y_plane = s.oh * s.ow, p.y_row = s.ow, p.y_col = 1;
   DirectTiles& t = p.tile;
   t.cols = even_part(s.ow, s.oh == 1 ? pixels_of_block : columns_of_block);
@@ -98,7 +103,8 @@ DirectForward forward_program(const MachineSpec& spec, const ConvolutionShape& s
 
 /// Slice and panels of a weight gradient: as many sums as a third of the scratchpad holds, of a shape that stages least
 /// anew. Inputs come once for every block of panels, gradients, which must be turned, once for every slice.
-void choose_sums(const MachineSpec& spec, DirectWeightGradient& p) {
+template <class T>
+void choose_sums(const MachineSpec& spec, DirectWeightGradient<T>& p) {
   constexpr double turned = 4, strided = 4;  // costs of staging, in those of a plain copy
   const ConvolutionSizes& s = p.s;
   const double input = (s.kh == 1 && s.kw == 1 && s.sw > 1) ? strided : 1;
@@ -114,88 +120,104 @@ void choose_sums(const MachineSpec& spec, DirectWeightGradient& p) {
   p.tile.panels = even_part(p.packed.panels(), p.tile.panels);
 }
 
-DirectWeightGradient weight_gradient_program(const MachineSpec& spec, const ConvolutionShape& s) {
-  DirectWeightGradient p{};
+template <class T>
+DirectWeightGradient<T> weight_gradient_program(const MachineSpec& spec, const ConvolutionShape& s) {
+  DirectWeightGradient<T> p{};
   p.s = s.sizes(s.mb);
   const i64 taps = s.kh * s.kw;
   p.packed = {s.g, s.group_oc(), s.group_ic(), taps, panel_of(spec, s.group_oc()), 0};
   DirectTiles& t = p.tile;
   t.cols = even_part(s.ow, s.oh == 1 ? pixels_of_block : columns_of_block);
   t.rows = even_part(s.oh, std::max<i64>(1, pixels_of_block / t.cols));
-  t.images = std::clamp<i64>(pixels_of_block / (t.rows * t.cols), 1, s.mb);
+  const i64 operands = ceil_div(s.mb, p.together);  // images, or pairs of them
+  t.images = std::clamp<i64>(pixels_of_block / (t.rows * t.cols), 1, operands);
   choose_sums(spec, p);
   p.parts = 1;
   const auto blocks = [&] { return p.parts * s.g * p.packed.slices() * ceil_div(p.packed.panels(), t.panels); };
-  while (t.images > 1 && !fits(spec, p)) t.images = even_part(s.mb, t.images - 1);
+  while (t.images > 1 && !fits(spec, p)) t.images = even_part(operands, t.images - 1);
   while (t.rows > 1 && !fits(spec, p)) t.rows = even_part(s.oh, t.rows - 1);
   while (t.panels > 1 && (!fits(spec, p) || !is_spread(spec, blocks())))
     t.panels = even_part(p.packed.panels(), t.panels - 1);
   while (p.packed.slice > 8 && (!fits(spec, p) || !is_spread(spec, blocks())))
     p.packed.slice = even_part(s.group_ic(), p.packed.slice - 1);
-  while (p.parts < s.mb && !is_spread(spec, blocks())) ++p.parts;
+  while (p.parts < operands && !is_spread(spec, blocks())) ++p.parts;
   while (t.cols > 1 && !fits(spec, p)) t.cols = even_part(s.ow, t.cols - 1);
   while (p.packed.slice > 1 && !fits(spec, p)) p.packed.slice = even_part(s.group_ic(), p.packed.slice - 1);
   return p;
 }
 
-PackWeights pack_program(const PackedWeights& packed, const ConvolutionShape& s, bool turned, const KernelPart& y,
-                         const KernelPart& x, PlanBuilder& book) {
-  PackWeights p{};
+template <class T>
+PackWeights<T> pack_program(const PackedWeights& packed, const ConvolutionShape& s, bool turned, const KernelPart& y,
+                            const KernelPart& x, PlanBuilder& book) {
+  PackWeights<T> p{};
   p.packed = packed;
+  p.channels = turned ? s.group_oc() : s.group_ic();
   p.kernel = s.kh * s.kw;
   p.output_pitch = turned ? p.kernel : s.terms();
-  p.term_pitch = turned ? s.terms() : p.kernel;
+  p.channel_pitch = turned ? s.terms() : p.kernel;
   p.group_pitch = s.group_oc() * s.terms();
   p.kw = s.kw;
   p.y = y, p.x = x;
-  p.from_buf = book.tile("weights", 4 * packed.slice * packed.panel * p.kernel, 1);
+  p.from_buf = book.tile("weights", 4 * packed.slice * p.together * packed.panel * p.kernel, 1);
   p.to_buf = book.line("packed", 4 * packed.piece(), 1);
   return p;
 }
 
-void run_forward(CoreGroup& group, const ConvolutionShape& s, const ConvolutionArguments& arg, float* workspace) {
-  DirectForward p = forward_program(group.spec(), s, s.kh * s.kw);
-  PlanBuilder pack_book(group.spec()), builder(group.spec());
-  PackWeights pack = pack_program(p.packed, s, false, {0, -1, s.kh}, {0, -1, s.kw}, pack_book);
-  pack.w = arg.w;
-  pack.to = workspace;
-  group.launch(pack, pack_book.plan(0));
-  p.x = arg.x, p.w = workspace, p.y = arg.out;
+/// Packs weights to the workspace.
+template <class T>
+void pack(CoreGroup& group, const PackedWeights& packed, const ConvolutionShape& s, bool turned, const KernelPart& y,
+          const KernelPart& x, const float* w, float* workspace) {
+  PlanBuilder book(group.spec());
+  PackWeights<T> p = pack_program<T>(packed, s, turned, y, x, book);
+  p.w = w;
+  p.to = reinterpret_cast<Operand<T>*>(workspace);
+  group.launch(p, book.plan(0));
+}
+
+/// Convolves with weights that lie packed in the workspace.
+template <class T>
+void convolve(CoreGroup& group, DirectForward<T> p, const T* x, T* y, const float* workspace) {
+  p.x = x, p.w = reinterpret_cast<const Operand<T>*>(workspace), p.y = y;
+  PlanBuilder builder(group.spec());
   book(p, builder);
   group.launch(p, builder.plan(0));
 }
 
+template <class T>
+void run_forward(CoreGroup& group, const ConvolutionShape& s, const ConvolutionArguments& arg, float* workspace) {
+  const DirectForward<T> p = forward_program<T>(group.spec(), s, s.kh * s.kw);
+  pack<T>(group, p.packed, s, false, {0, -1, s.kh}, {0, -1, s.kw}, arg.w, workspace);
+  convolve(group, p, arg.x_as<T>(), arg.out_as<T>(), workspace);
+}
+
+template <class T>
 void run_weight_gradient(CoreGroup& group, const ConvolutionShape& s, const ConvolutionArguments& arg,
                          float* workspace) {
-  DirectWeightGradient p = weight_gradient_program(group.spec(), s);
+  DirectWeightGradient<T> p = weight_gradient_program<T>(group.spec(), s);
   PlanBuilder builder(group.spec()), unpack_book(group.spec());
-  p.x = arg.x, p.dy = arg.dy, p.dw = workspace;
+  p.x = arg.x_as<T>(), p.dy = arg.dy_as<T>(), p.dw = workspace;
   book(p, builder);
   group.launch(p, builder.plan(0));
-  UnpackWeights unpack{workspace, arg.out, p.packed, p.parts, {}, {}};
+  UnpackWeights unpack{workspace, arg.out_as<float>(), p.packed, p.parts, {}, {}};
   unpack.from_buf = unpack_book.tile("packed", 4 * p.packed.piece(), Depth::two);
   unpack.to_buf = unpack_book.line("weights", 4 * p.packed.taps * p.packed.slice, 1);
   group.launch(unpack, unpack_book.plan(0));
 }
 
 /// Inputs that no kernel position meets, at strides beyond the kernel, get zeros.
+template <class T>
 void run_input_gradient(CoreGroup& group, const ConvolutionShape& s, const ConvolutionArguments& arg,
                         float* workspace) {
   const auto parts = gradient_parts(s);
+  T* const dx = arg.out_as<T>();
   if (std::any_of(parts.begin(), parts.end(), [](const auto& part) { return part.empty(); }))
-    group.zero(arg.out, static_cast<std::size_t>(s.mb * s.src_image()) * sizeof(float));
+    group.zero(dx, static_cast<std::size_t>(s.mb * s.src_image()) * sizeof(T));
   for (const auto& part : parts) {
     if (part.empty()) continue;
-    DirectForward p = forward_program(group.spec(), part.shape(s), s.kh * s.kw);
-    PlanBuilder pack_book(group.spec()), builder(group.spec());
-    PackWeights pack = pack_program(p.packed, s, true, part.y.kernel, part.x.kernel, pack_book);
-    pack.w = arg.w;
-    pack.to = workspace;
-    group.launch(pack, pack_book.plan(0));
-    p.x = arg.dy, p.w = workspace, p.y = arg.out + part.first;
+    DirectForward<T> p = forward_program<T>(group.spec(), part.shape(s), s.kh * s.kw);
     p.y_plane = s.ih * s.iw, p.y_row = s.sh * s.iw, p.y_col = s.sw;
-    book(p, builder);
-    group.launch(p, builder.plan(0));
+    pack<T>(group, p.packed, s, true, part.y.kernel, part.x.kernel, arg.w, workspace);
+    convolve(group, p, arg.dy_as<T>(), dx + part.first, workspace);
   }
 }
 
@@ -206,45 +228,65 @@ std::string refuse_program(const MachineSpec& spec, Program program) {
   return builder.fits() ? "" : builder.reason();
 }
 
-std::string DirectConvolution::refuse(CoreGroup& group, const ConvolutionShape& shape,
-                                      ConvolutionDirection direction) const {
-  const ConvolutionShape s = flattened(shape);
-  const MachineSpec& spec = group.spec();
-  if (!spec.works_from_caches())
-    return "multiplies single inputs with vectors of weights: written for cores with caches, which work alone";
-  if (direction == ConvolutionDirection::forward) return refuse_program(spec, forward_program(spec, s, s.kh * s.kw));
-  if (direction == ConvolutionDirection::weight_gradient) return refuse_program(spec, weight_gradient_program(spec, s));
+template <class T>
+std::string refuse_as(const MachineSpec& spec, const ConvolutionShape& s, ConvolutionDirection direction) {
+  const i64 kernel = s.kh * s.kw;
+  if (direction == ConvolutionDirection::forward) return refuse_program(spec, forward_program<T>(spec, s, kernel));
+  if (direction == ConvolutionDirection::weight_gradient)
+    return refuse_program(spec, weight_gradient_program<T>(spec, s));
   for (const auto& part : gradient_parts(s)) {
     const std::string reason =
-        part.empty() ? "" : refuse_program(spec, forward_program(spec, part.shape(s), s.kh * s.kw));
+        part.empty() ? "" : refuse_program(spec, forward_program<T>(spec, part.shape(s), kernel));
     if (!reason.empty()) return reason;
   }
   return "";
 }
 
-i64 DirectConvolution::workspace(CoreGroup& group, const ConvolutionShape& shape,
-                                 ConvolutionDirection direction) const {
-  const ConvolutionShape s = flattened(shape);
+std::string DirectConvolution::refuse(CoreGroup& group, const ConvolutionShape& shape,
+                                      ConvolutionDirection direction) const {
   const MachineSpec& spec = group.spec();
-  if (direction == ConvolutionDirection::forward) return forward_program(spec, s, s.kh * s.kw).packed.floats();
+  if (!spec.works_from_caches())
+    return "multiplies single inputs with vectors of weights: written for cores with caches, which work alone";
+  std::string reason;
+  with_element(shape.precision,
+               [&](auto element) { reason = refuse_as<decltype(element)>(spec, flattened(shape), direction); });
+  return reason;
+}
+
+template <class T>
+i64 workspace_as(const MachineSpec& spec, const ConvolutionShape& s, ConvolutionDirection direction) {
+  const i64 kernel = s.kh * s.kw;
+  if (direction == ConvolutionDirection::forward) return forward_program<T>(spec, s, kernel).packed.floats();
   if (direction == ConvolutionDirection::weight_gradient) {
-    const DirectWeightGradient p = weight_gradient_program(spec, s);
+    const auto p = weight_gradient_program<T>(spec, s);
     return p.parts * p.packed.floats();
   }
   i64 floats = 0;
   for (const auto& part : gradient_parts(s))
-    if (!part.empty()) floats = std::max(floats, forward_program(spec, part.shape(s), s.kh * s.kw).packed.floats());
+    if (!part.empty()) floats = std::max(floats, forward_program<T>(spec, part.shape(s), kernel).packed.floats());
+  return floats;
+}
+
+i64 DirectConvolution::workspace(CoreGroup& group, const ConvolutionShape& shape,
+                                 ConvolutionDirection direction) const {
+  i64 floats = 0;
+  with_element(shape.precision, [&](auto element) {
+    floats = workspace_as<decltype(element)>(group.spec(), flattened(shape), direction);
+  });
   return floats;
 }
 
 void DirectConvolution::run(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction,
                             const ConvolutionArguments& arguments, float* workspace) const {
   const ConvolutionShape s = flattened(shape);
-  switch (direction) {
-    case ConvolutionDirection::forward: return run_forward(group, s, arguments, workspace);
-    case ConvolutionDirection::weight_gradient: return run_weight_gradient(group, s, arguments, workspace);
-    case ConvolutionDirection::input_gradient: return run_input_gradient(group, s, arguments, workspace);
-  }
+  with_element(s.precision, [&](auto element) {
+    using T = decltype(element);
+    switch (direction) {
+      case ConvolutionDirection::forward: return run_forward<T>(group, s, arguments, workspace);
+      case ConvolutionDirection::weight_gradient: return run_weight_gradient<T>(group, s, arguments, workspace);
+      case ConvolutionDirection::input_gradient: return run_input_gradient<T>(group, s, arguments, workspace);
+    }
+  });
 }
 
 }  // namespace

@@ -6,10 +6,10 @@
 
 namespace cortado {
 
-/// How direct plans keep weights: [group][slice of terms][panel of outputs], and of each the piece that a step
-/// multiplies, whole vectors long, zero beyond the last channel: [kernel position][term][lane]; in weight gradients
-/// [term][kernel position][lane]. Terms are input channels, outputs output channels; for the input gradient the other
-/// way round.
+/// How direct plans keep weights, as operands: floats, or pairs of bf16 that follow each other among the terms:
+/// [group][slice of terms][panel of outputs], and of each the piece that a step multiplies, whole vectors long, zero
+/// beyond the last channel: [kernel position][term][lane]; in weight gradients [term][kernel position][lane]. Terms are
+/// input channels (or pairs of them), outputs output channels; for the input gradient the other way round.
 struct PackedWeights {
   i64 g, outputs, terms, taps;  ///< per group
   i64 panel, slice;             ///< outputs of a panel, terms of a slice
@@ -33,15 +33,18 @@ struct PackedWeights {
   }
 };
 
-/// Weights (oc x ic/g x kh x kw) to PackedWeights. A line is one panel of one slice, whose weights come turned: a row
-/// for each term and kernel position, a column for each output.
+/// Weights (oc x ic/g x kh x kw) to PackedWeights for activations of T. A line is one panel of one slice, whose weights
+/// come turned: a row for each channel and kernel position, a column for each output.
+template <class T>
 struct PackWeights {
   static constexpr const char* label = "pack_weights";
+  static constexpr i64 together = OperandOf<T>::terms;  ///< channels in a term
   const float* w;
-  float* to;
+  Operand<T>* to;
   PackedWeights packed;
-  i64 output_pitch, term_pitch;  ///< in w
-  i64 group_pitch, kw, kernel;   ///< weights of a group; columns and size of a whole kernel
+  i64 channels;                     ///< of a group
+  i64 output_pitch, channel_pitch;  ///< in w
+  i64 group_pitch, kw, kernel;      ///< weights of a group; columns and size of a whole kernel
   KernelPart y, x;
   Buf from_buf, to_buf;
 
@@ -55,9 +58,10 @@ struct PackWeights {
           const auto from = p.packed.place_of(line);
           Box<float> box;
           box.base = p.w + from.group * p.group_pitch;
-          const i64 extent[4] = {1, p.packed.terms, p.kernel, p.packed.outputs},
-                    pitch[4] = {0, p.term_pitch, 1, p.output_pitch};
-          const i64 origin[4] = {0, from.term, 0, from.output}, size[4] = {1, slice, p.kernel, panel};
+          const i64 extent[4] = {1, p.channels, p.kernel, p.packed.outputs},
+                    pitch[4] = {0, p.channel_pitch, 1, p.output_pitch};
+          const i64 origin[4] = {0, from.term * together, 0, from.output},
+                    size[4] = {1, slice * together, p.kernel, panel};
           box.set(extent, pitch, origin, size);
           return c.stage(p.from_buf, box);
         },
@@ -66,10 +70,20 @@ struct PackWeights {
           for (i64 t = 0; t < p.packed.taps; ++t) {
             const i64 tap = p.y.position(t / p.x.count) * p.kw + p.x.position(t % p.x.count), first = t * slice;
             c.each2d(Range{first, first + slice}, Range{0, panel},
-                     [&](i64 r, i64 j) { q.set(r, j, in((r - first) * p.kernel + tap, j)); });
+                     [&](i64 r, i64 j) { q.set(r, j, p.operand(in, (r - first) * together * p.kernel + tap, j)); });
           }
           c.put(q);
         });
+  }
+
+ private:
+  /// Element (r, j) of the staged weights, with that of the next channel in a pair.
+  template <class In>
+  CORTADO_FN auto operand(const In& in, i64 r, i64 j) const {
+    if constexpr (together == 1)
+      return in(r, j);
+    else
+      return bf16x2{in(r, j), in(r + kernel, j)};
   }
 };
 
@@ -100,12 +114,14 @@ struct Halo {
 /// Forward convolution with vectors along output channels: a block of pixels with its halo is staged as it lies in
 /// memory, and each pixel's inputs, wherever the kernel position finds them, multiply whole vectors of packed weights.
 /// So strides, dilations and narrow images cost nothing; sums are turned back to rows of pixels when they are stored.
+template <class T>
 struct DirectForward {
   static constexpr const char* label = "direct_forward";
   ConvolutionSizes s;
   PackedWeights packed;
-  const float *x, *w;
-  float* y;
+  const T* x;
+  const Operand<T>* w;
+  T* y;
   i64 y_plane, y_row, y_col;  ///< how far apart in y channels, rows and columns are
   DirectTiles tile;
   Buf x_buf, w_buf, acc_buf;
@@ -193,14 +209,16 @@ struct DirectForward {
 
   template <class C>
   CORTADO_FN auto pixels(C& c, const Place& at, i64 step) const {
-    Box<float> box;
+    Box<T> box;
     box.base = x + at.group * s.group_ic() * s.ih * s.iw;
     const i64 extent[4] = {s.images, s.group_ic(), s.ih, s.iw}, pitch[4] = {s.ic * s.ih * s.iw, s.ih * s.iw, s.iw, 1};
-    const i64 origin[4] = {at.image, step * packed.slice, at.row * s.sh - s.ph, at.col * s.sw - s.pw};
+    const i64 origin[4] = {at.image, step * packed.slice * OperandOf<T>::terms, at.row * s.sh - s.ph,
+                           at.col * s.sw - s.pw};
     const Halo h = halo();
     const i64 size[4] = {tile.images, packed.slice, h.rows, h.cols};
     box.set(extent, pitch, origin, size);
     box.step[2] = h.step_y, box.step[3] = h.step_x;
+    if (OperandOf<T>::terms > 1) box.paired = 1;
     return c.stage_a(x_buf, box, LeftView{h.stride_x, h.plane()});
   }
 
@@ -209,12 +227,12 @@ struct DirectForward {
     const i64 count = at.panels * packed.piece();
     RightView view;
     view.k_stride = packed.panel;
-    return c.stage_b(w_buf, Box<float>::matrix(w + packed.place(at.group, step, at.panel), 1, count, 0, 0, 0, 1, count),
-                     view);
+    const auto* const from = w + packed.place(at.group, step, at.panel);
+    return c.stage_b(w_buf, Box<Operand<T>>::matrix(from, 1, count, 0, 0, 0, 1, count), view);
   }
 
-  CORTADO_FN OutBox<float> destination(const Place& at, i64 panel, i64 image, i64 row) const {
-    OutBox<float> box;
+  CORTADO_FN OutBox<T> destination(const Place& at, i64 panel, i64 image, i64 row) const {
+    OutBox<T> box;
     const i64 oc = (at.panel + panel) * packed.panel;
     box.base = y + ((at.image + image) * s.oc + at.group * s.group_oc() + oc) * y_plane + (at.row + row) * y_row +
                at.col * y_col;
@@ -230,23 +248,25 @@ struct DirectForward {
 /// Weight gradient with vectors along output channels: every input in reach of a kernel position multiplies the vector
 /// of output gradients of its pixel. Sums go to `parts` arrays of [group][slice][panel][kernel position][term][lane],
 /// each the sum over a part of the images, which UnpackWeights adds up.
+template <class T>
 struct DirectWeightGradient {
   static constexpr const char* label = "direct_weight_gradient";
+  static constexpr i64 together = OperandOf<T>::terms;  ///< images in an operand
   ConvolutionSizes s;
   PackedWeights packed;
-  const float *x, *dy;
+  const T *x, *dy;
   float* dw;
   i64 parts;
-  DirectTiles tile;
+  DirectTiles tile;  ///< images: operands
   Buf x_buf, dy_buf, acc_buf;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const DirectWeightGradient p = *this;
-    const i64 panel_blocks = (p.packed.panels() + p.tile.panels - 1) / p.tile.panels;
-    const i64 row_blocks = (p.s.oh + p.tile.rows - 1) / p.tile.rows,
-              col_blocks = (p.s.ow + p.tile.cols - 1) / p.tile.cols, bands = row_blocks * col_blocks,
-              images = p.part_images(), image_blocks = (images + p.tile.images - 1) / p.tile.images;
+    const i64 panel_blocks = ceil_div(p.packed.panels(), p.tile.panels);
+    const i64 row_blocks = ceil_div(p.s.oh, p.tile.rows), col_blocks = ceil_div(p.s.ow, p.tile.cols),
+              bands = row_blocks * col_blocks, images = p.part_images(), step_images = p.tile.images * together,
+              image_blocks = ceil_div(images, step_images);
     const auto place = [p, panel_blocks](i64 block) {
       Place at;
       at.panel = block % panel_blocks * p.tile.panels;
@@ -256,8 +276,8 @@ struct DirectWeightGradient {
       at.panels = math::min(p.tile.panels, p.packed.panels() - at.panel);
       return at;
     };
-    const auto band = [p, images, bands, col_blocks](const Place& at, i64 step) {
-      return Band{at.part * images + step / bands * p.tile.images, (at.part + 1) * images,
+    const auto band = [p, images, step_images, bands, col_blocks](const Place& at, i64 step) {
+      return Band{at.part * images + step / bands * step_images, (at.part + 1) * images,
                   step % bands / col_blocks * p.tile.rows, step % col_blocks * p.tile.cols};
     };
     c.tiles(
@@ -291,7 +311,7 @@ struct DirectWeightGradient {
   struct Band {
     i64 image, end_image, row, col;
   };
-  CORTADO_FN i64 part_images() const { return (s.images + parts - 1) / parts; }
+  CORTADO_FN i64 part_images() const { return round_up(ceil_div(s.images, parts), together); }
   CORTADO_FN Halo halo() const { return {s, tile}; }
   CORTADO_FN i64 lanes() const { return tile.panels * packed.panel; }
   CORTADO_FN i64 sums_of(i64 panel, i64 t) const { return (panel * packed.taps + t) * packed.slice; }
@@ -317,7 +337,7 @@ struct DirectWeightGradient {
 
   template <class C>
   CORTADO_FN auto inputs(C& c, const Place& at, const Band& band) const {
-    Box<float> box;
+    Box<T> box;
     box.base = x + at.group * s.group_ic() * s.ih * s.iw;
     const i64 extent[4] = {math::min(s.images, band.end_image), s.group_ic(), s.ih, s.iw},
               pitch[4] = {s.ic * s.ih * s.iw, s.ih * s.iw, s.iw, 1};
@@ -326,19 +346,21 @@ struct DirectWeightGradient {
     const i64 size[4] = {tile.images, packed.slice, h.rows, h.cols};
     box.set(extent, pitch, origin, size);
     box.step[2] = h.step_y, box.step[3] = h.step_x;
+    if (together > 1) box.paired = 0;
     return c.stage_a(x_buf, box, LeftView{h.plane(), h.stride_x});
   }
 
   /// Pixels outside the image have no gradient: zeros.
   template <class C>
   CORTADO_FN auto gradients(C& c, const Place& at, const Band& band) const {
-    Box<float> box;
+    Box<T> box;
     box.base = dy + at.group * s.group_oc() * s.oh * s.ow;
     const i64 extent[4] = {math::min(s.images, band.end_image), s.oh, s.ow, s.group_oc()},
               pitch[4] = {s.oc * s.oh * s.ow, s.ow, 1, s.oh * s.ow};
     const i64 origin[4] = {band.image, band.row, band.col, at.panel * packed.panel};
     const i64 size[4] = {tile.images, tile.rows, tile.cols, lanes()};
     box.set(extent, pitch, origin, size);
+    if (together > 1) box.paired = 0;
     RightView view;
     view.k_stride = lanes();
     return c.stage_b(dy_buf, box, view);

@@ -165,6 +165,7 @@ double ExplicitConvolution::estimate(CoreGroup& group, const ConvolutionShape& s
 
 std::string ExplicitConvolution::refuse(CoreGroup& group, const ConvolutionShape& shape,
                                         ConvolutionDirection direction) const {
+  if (const std::string reason = refuse_precision(shape); !reason.empty()) return reason;
   if (published() && group.spec().mesh_cols == 1) return "it is a plan for meshes that share operands";
   const std::string reason = why_not(multiplier_, group);
   if (!reason.empty() || shape.is_pointwise()) return reason;
@@ -193,7 +194,7 @@ void ExplicitConvolution::forward(CoreGroup& group, const ConvolutionShape& s, c
   const i64 chunk = chunk_of(s);
   for (i64 first = 0; first < s.mb; first += chunk) {
     const i64 images = std::min(chunk, s.mb - first);
-    const float* matrix = arg.x + first * s.src_image();
+    const float* matrix = arg.x_as<float>() + first * s.src_image();
     if (!s.is_pointwise()) {
       run_im2col(group, s, matrix, images, columns, published());
       matrix = columns;
@@ -201,7 +202,7 @@ void ExplicitConvolution::forward(CoreGroup& group, const ConvolutionShape& s, c
     for (i64 g = 0; g < s.g; ++g)
       multiply(group, multiplier_,
                forward_product(s, images, arg.w + g * s.group_oc() * s.terms(), matrix + g * s.terms() * s.pixels(),
-                               arg.out + first * s.dst_image() + g * s.group_oc() * s.pixels()));
+                               arg.out_as<float>() + first * s.dst_image() + g * s.group_oc() * s.pixels()));
   }
 }
 
@@ -209,12 +210,12 @@ void ExplicitConvolution::forward(CoreGroup& group, const ConvolutionShape& s, c
 void ExplicitConvolution::weight_gradient(CoreGroup& group, const ConvolutionShape& s, const ConvolutionArguments& arg,
                                           float* workspace) const {
   const i64 chunk = chunk_of(s), partials = partials_of(group.spec(), s), weights = s.oc * s.terms();
-  float* const sums = partials > 1 ? workspace : arg.out;
+  float* const sums = partials > 1 ? workspace : arg.out_as<float>();
   float* const columns = partials > 1 ? workspace + partials * weights : workspace;
   if (partials > 1) group.zero(sums, static_cast<std::size_t>(partials * weights) * sizeof(float));
   for (i64 first = 0; first < s.mb; first += chunk) {
     const i64 images = std::min(chunk, s.mb - first);
-    const float* matrix = arg.x + first * s.src_image();
+    const float* matrix = arg.x_as<float>() + first * s.src_image();
     if (!s.is_pointwise()) {
       run_im2col(group, s, matrix, images, columns, published());
       matrix = columns;
@@ -224,16 +225,16 @@ void ExplicitConvolution::weight_gradient(CoreGroup& group, const ConvolutionSha
     const auto add = [&](i64 skip, i64 count, i64 parts) {
       if (count * parts == 0) return;
       for (i64 g = 0; g < s.g; ++g)
-        multiply(
-            group, multiplier_,
-            weight_product(s, count, parts, arg.dy + (first + skip) * s.dst_image() + g * s.group_oc() * s.pixels(),
-                           matrix + skip * column_image(s) + g * s.terms() * s.pixels(),
-                           sums + g * s.group_oc() * s.terms()));
+        multiply(group, multiplier_,
+                 weight_product(s, count, parts,
+                                arg.dy_as<float>() + (first + skip) * s.dst_image() + g * s.group_oc() * s.pixels(),
+                                matrix + skip * column_image(s) + g * s.terms() * s.pixels(),
+                                sums + g * s.group_oc() * s.terms()));
     };
     add(0, partials, rounds);
     add(rounds * partials, rest, 1);
   }
-  if (partials > 1) sum_to_bias(group, sums, partials, weights, 1, arg.out);
+  if (partials > 1) sum_to_bias(group, sums, partials, weights, 1, arg.out_as<float>());
 }
 
 /// The columns' gradients, then col2im.
@@ -242,12 +243,12 @@ void ExplicitConvolution::input_gradient(CoreGroup& group, const ConvolutionShap
   const i64 chunk = chunk_of(s);
   for (i64 first = 0; first < s.mb; first += chunk) {
     const i64 images = std::min(chunk, s.mb - first);
-    float* const dx = arg.out + first * s.src_image();
+    float* const dx = arg.out_as<float>() + first * s.src_image();
     float* const matrix = s.is_pointwise() ? dx : columns;
     for (i64 g = 0; g < s.g; ++g)
       multiply(group, multiplier_,
                input_product(s, images, arg.w + g * s.group_oc() * s.terms(),
-                             arg.dy + first * s.dst_image() + g * s.group_oc() * s.pixels(),
+                             arg.dy_as<float>() + first * s.dst_image() + g * s.group_oc() * s.pixels(),
                              matrix + g * s.terms() * s.pixels()));
     if (!s.is_pointwise()) run_col2im(group, s, columns, images, dx, published());
   }

@@ -189,7 +189,7 @@ std::string refuse_input_gradient(const MachineSpec& spec, const ConvolutionShap
 void run_input_gradient(CoreGroup& group, const ConvolutionShape& s, const ConvolutionArguments& arg, float* weights) {
   const auto parts = gradient_parts(s);
   if (std::any_of(parts.begin(), parts.end(), [](const auto& part) { return part.empty(); }))
-    group.zero(arg.out, static_cast<std::size_t>(s.mb * s.src_image()) * sizeof(float));
+    group.zero(arg.out_as<float>(), static_cast<std::size_t>(s.mb * s.src_image()) * sizeof(float));
   for (const auto& part : parts) {
     if (part.empty()) continue;
     PlanBuilder book(group.spec());
@@ -198,9 +198,9 @@ void run_input_gradient(CoreGroup& group, const ConvolutionShape& s, const Convo
     turn.to = weights;
     group.launch(turn, book.plan(turn.g * turn.group_ic));
     ImplicitForward p = forward_program(group.spec(), part.shape(s));
-    p.x = arg.dy;
+    p.x = arg.dy_as<float>();
     p.w = weights;
-    p.y = arg.out + part.first;
+    p.y = arg.out_as<float>() + part.first;
     p.y_plane = s.ih * s.iw, p.y_row = s.sh * s.iw, p.y_col = s.sw;
     launch(group, p);
   }
@@ -208,6 +208,7 @@ void run_input_gradient(CoreGroup& group, const ConvolutionShape& s, const Convo
 
 std::string ImplicitConvolution::refuse(CoreGroup& group, const ConvolutionShape& shape,
                                         ConvolutionDirection direction) const {
+  if (const std::string reason = refuse_precision(shape); !reason.empty()) return reason;
   const MachineSpec& spec = group.spec();
   switch (direction) {
     case ConvolutionDirection::forward: return refuse_tiles(spec, forward_program(spec, shape));
@@ -239,15 +240,15 @@ void ImplicitConvolution::run(CoreGroup& group, const ConvolutionShape& shape, C
   if (direction == ConvolutionDirection::input_gradient) return run_input_gradient(group, shape, arguments, workspace);
   if (direction == ConvolutionDirection::weight_gradient) {
     ImplicitWeightGradient p = weight_gradient_program(group.spec(), shape);
-    p.x = arguments.x;
-    p.dy = arguments.dy;
-    p.dw = arguments.out;
+    p.x = arguments.x_as<float>();
+    p.dy = arguments.dy_as<float>();
+    p.dw = arguments.out_as<float>();
     return launch(group, p);
   }
   ImplicitForward p = forward_program(group.spec(), shape);
-  p.x = arguments.x;
+  p.x = arguments.x_as<float>();
   p.w = arguments.w;
-  p.y = arguments.out;
+  p.y = arguments.out_as<float>();
   launch(group, p);
 }
 

@@ -57,6 +57,7 @@ void choose_tiles(const MachineSpec& spec, PublishedImplicit& p, ConvolutionDire
 
 std::string PublishedImplicitConvolution::refuse(CoreGroup& group, const ConvolutionShape& s,
                                                  ConvolutionDirection direction) const {
+  if (const std::string reason = refuse_precision(s); !reason.empty()) return reason;
   const MachineSpec& spec = group.spec();
   if (!spec.lines_in_scratch || spec.mesh_cols == 1) return "it is a plan for meshes that work out of scratchpads";
   if (s.g > 1 || s.dh > 1 || s.dw > 1 || s.sh > 1 || s.sw > 1) return "it knows no stride, dilation or group";
@@ -97,17 +98,17 @@ void PublishedImplicitConvolution::run(CoreGroup& group, const ConvolutionShape&
   choose_tiles(group.spec(), p, direction);
   switch (direction) {
     case ConvolutionDirection::forward:
-      batch_innermost(src_shape, arg.x, src);
+      batch_innermost(src_shape, arg.x_as<float>(), src);
       batch_innermost(weight_rows, arg.w, weights);
       p.x = src, p.w = weights, p.y = dst;
       break;
     case ConvolutionDirection::weight_gradient:
-      batch_innermost({s.mb * s.ic, 1, s.ih, s.iw}, arg.x, src);
-      batch_innermost(dst_shape, arg.dy, dst);
+      batch_innermost({s.mb * s.ic, 1, s.ih, s.iw}, arg.x_as<float>(), src);
+      batch_innermost(dst_shape, arg.dy_as<float>(), dst);
       p.x = src, p.w = dst, p.y = weights;
       break;
     case ConvolutionDirection::input_gradient:
-      batch_innermost(dst_shape, arg.dy, dst);
+      batch_innermost(dst_shape, arg.dy_as<float>(), dst);
       batch_innermost({s.oc, s.ic, s.kh, s.kw}, arg.w, weights);
       p.x = dst, p.w = weights, p.y = src;
       break;
@@ -115,12 +116,13 @@ void PublishedImplicitConvolution::run(CoreGroup& group, const ConvolutionShape&
   PlanBuilder builder(group.spec());
   book(p, builder);
   group.launch(p, builder.plan(0));
-  if (direction == ConvolutionDirection::forward) transform(group, Layout::hwcn, Layout::nchw, dst_shape, dst, arg.out);
+  if (direction == ConvolutionDirection::forward)
+    transform(group, Layout::hwcn, Layout::nchw, dst_shape, dst, arg.out_as<float>());
   if (direction == ConvolutionDirection::input_gradient)
-    transform(group, Layout::hwcn, Layout::nchw, src_shape, src, arg.out);
+    transform(group, Layout::hwcn, Layout::nchw, src_shape, src, arg.out_as<float>());
   if (direction == ConvolutionDirection::weight_gradient) {
     transform(group, Layout::hwcn, Layout::nchw, weight_rows, weights, sums);
-    sum_to_bias(group, sums, 1, floats.weights, 1, arg.out);
+    sum_to_bias(group, sums, 1, floats.weights, 1, arg.out_as<float>());
   }
 }
 

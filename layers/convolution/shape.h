@@ -1,6 +1,7 @@
 #pragma once
 #include <string>
 
+#include "core/base/bf16.h"
 #include "layers/convolution/sizes.h"
 
 namespace cortado {
@@ -22,7 +23,11 @@ struct ConvolutionShape {
   bool is_pointwise() const { return kh == 1 && kw == 1 && sh == 1 && sw == 1 && ph == 0 && pw == 0; }
   double flops() const { return 2.0 * static_cast<double>(mb * dst_image()) * static_cast<double>(terms()); }
 
-  /// "mb64ic20ih12iw12oc50oh8ow8kh5kw5sh1sw1ph0pw0dh1dw1g1": one line for tests, benchmarks, logs and tuning files.
+  /// Of x, y and their gradients; weights and their gradients are float, and so are sums.
+  Precision precision = Precision::fp32;
+
+  /// "mb64ic20ih12iw12oc50oh8ow8kh5kw5sh1sw1ph0pw0dh1dw1g1": one line for tests, benchmarks, logs and tuning files;
+  /// "bf16" follows where that is the precision.
   std::string text() const;
 
   /// As programs carry it, for `images` of its images.

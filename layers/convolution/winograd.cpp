@@ -62,20 +62,21 @@ struct Pieces {
 /// Terms of a line of weights: enough to be worth a launch's line, few enough to spread.
 constexpr i64 line_terms = 16;
 
-template <bool gradients>
-void transform(CoreGroup& group, const float* x, float* v, i64 height, i64 width, i64 pad_h, i64 pad_w,
+template <bool gradients, class T>
+void transform(CoreGroup& group, const T* x, float* v, i64 height, i64 width, i64 pad_h, i64 pad_w,
                const WinogradTiles& tiles) {
-  WinogradTransform<gradients> p{x, v, height, width, pad_h, pad_w, tiles, {}, {}};
+  WinogradTransform<gradients, T> p{x, v, height, width, pad_h, pad_w, tiles, {}, {}};
   PlanBuilder book(group.spec());
-  p.x_buf = book.tile("pixels", 4 * p.side * p.columns() * winograd::lanes, Depth::two);
+  p.x_buf = book.tile("pixels", 4 * p.side * p.columns() * winograd::lanes, 1);
   p.v_buf = book.line("points", 4 * winograd::products * winograd::lanes, 1);
   group.launch(p, book.plan(tiles.lines()));
 }
 
-void to_pixels(CoreGroup& group, const float* m, float* y, const ConvolutionShape& s, const WinogradTiles& tiles) {
-  WinogradOutputs p{m, y, s.oh, s.ow, tiles, {}, {}};
+template <class T>
+void to_pixels(CoreGroup& group, const float* m, T* y, const ConvolutionShape& s, const WinogradTiles& tiles) {
+  WinogradOutputs<T> p{m, y, s.oh, s.ow, tiles, {}, {}};
   PlanBuilder book(group.spec());
-  p.m_buf = book.line("points", 4 * winograd::products * winograd::lanes, Depth::two);
+  p.m_buf = book.line("points", 4 * winograd::products * winograd::lanes, 1);
   p.y_buf = book.tile("pixels", 4 * winograd::outputs * s.ow * winograd::lanes, 1);
   group.launch(p, book.plan(tiles.lines()));
 }
@@ -105,11 +106,12 @@ void for_parts(const ConvolutionShape& s, const Parts& parts, F work) {
     }
 }
 
-void run_forward(CoreGroup& group, const ConvolutionShape& s, bool turned, const ConvolutionArguments& arg,
-                 const float* in, float* workspace) {
+template <class T>
+void run_forward(CoreGroup& group, const ConvolutionShape& s, bool turned, const float* w, const T* in, T* out,
+                 float* workspace) {
   const Parts parts(s);
   const Pieces at(s, parts);
-  WinogradWeights weights{arg.w,
+  WinogradWeights weights{w,
                           workspace,
                           s.group_oc(),
                           s.group_ic(),
@@ -120,7 +122,7 @@ void run_forward(CoreGroup& group, const ConvolutionShape& s, bool turned, const
                           {},
                           {}};
   PlanBuilder book(group.spec());
-  weights.w_buf = book.tile("weights", 4 * line_terms * 9 * winograd::lanes, Depth::two);
+  weights.w_buf = book.tile("weights", 4 * line_terms * 9 * winograd::lanes, 1);
   weights.u_buf = book.line("points", 4 * winograd::products * winograd::lanes, 1);
   group.launch(weights, book.plan(weights.lines()));
   for_parts(s, parts, [&](i64 image, const WinogradTiles& of_x, const WinogradTiles& of_y) {
@@ -130,19 +132,20 @@ void run_forward(CoreGroup& group, const ConvolutionShape& s, bool turned, const
     gemm.m = of_x.count(), gemm.n = of_y.width(), gemm.k = s.group_ic();
     gemm.a = x, gemm.b = workspace, gemm.y = y, gemm.beta = 0;
     multiply_points(group, gemm, of_x);
-    to_pixels(group, y, arg.out + image * s.dst_image(), s, of_y);
+    to_pixels(group, y, out + image * s.dst_image(), s, of_y);
   });
 }
 
-void run_weight_gradient(CoreGroup& group, const ConvolutionShape& s, const ConvolutionArguments& arg,
+template <class T>
+void run_weight_gradient(CoreGroup& group, const ConvolutionShape& s, const T* in, const T* dy, float* dw,
                          float* workspace) {
   const Parts parts(s);
   const Pieces at(s, parts);
   bool first = true;
   for_parts(s, parts, [&](i64 image, const WinogradTiles& of_x, const WinogradTiles& of_y) {
     float *const x = workspace + at.x, *const y = workspace + at.y;
-    transform<false>(group, arg.x + image * s.src_image(), x, s.ih, s.iw, s.ph, s.pw, of_x);
-    transform<true>(group, arg.dy + image * s.dst_image(), y, s.oh, s.ow, 0, 0, of_y);
+    transform<false>(group, in + image * s.src_image(), x, s.ih, s.iw, s.ph, s.pw, of_x);
+    transform<true>(group, dy + image * s.dst_image(), y, s.oh, s.ow, 0, 0, of_y);
     MatrixLibrary::Gemm gemm;
     gemm.m = s.group_ic(), gemm.n = of_y.width(), gemm.k = of_x.count();
     gemm.transpose_a = true;
@@ -150,10 +153,10 @@ void run_weight_gradient(CoreGroup& group, const ConvolutionShape& s, const Conv
     multiply_points(group, gemm, of_x);
     first = false;
   });
-  WinogradWeightGradient p{workspace, arg.out, s.group_oc(), s.group_ic(), line_terms, {}, {}, {}};
+  WinogradWeightGradient p{workspace, dw, s.group_oc(), s.group_ic(), line_terms, {}, {}, {}};
   PlanBuilder book(group.spec());
   p.old_buf = book.tile("old weights", 4 * line_terms * 9 * winograd::lanes, 1);
-  p.du_buf = book.line("points", 4 * winograd::products * winograd::lanes, Depth::two);
+  p.du_buf = book.line("points", 4 * winograd::products * winograd::lanes, 1);
   p.dw_buf = book.tile("weights", 4 * line_terms * 9 * winograd::lanes, 1);
   group.launch(p, book.plan(p.lines()));
 }
@@ -173,8 +176,11 @@ std::string WinogradConvolution::refuse(CoreGroup& group, const ConvolutionShape
 /// The transforms take time with the channels, the products with their square; tiles that hang over edges are computed
 /// in full.
 bool WinogradConvolution::pays(const ConvolutionShape& s) const {
-  constexpr i64 enough_channels = 48, enough_pixels = 12;
-  return std::min(s.group_ic(), s.group_oc()) >= enough_channels && std::min(s.oh, s.ow) >= enough_pixels;
+  const i64 fewer = std::min(s.group_ic(), s.group_oc()), more = std::max(s.group_ic(), s.group_oc()),
+            pixels = std::min(s.oh, s.ow);
+  // The products are of float whatever is stored; other plans multiply pairs of bf16 twice as fast.
+  if (s.precision == Precision::bf16) return fewer >= 64 && more >= 128 && pixels >= 20;
+  return fewer >= 48 && pixels >= 12;
 }
 
 i64 WinogradConvolution::workspace(CoreGroup&, const ConvolutionShape& shape, ConvolutionDirection direction) const {
@@ -184,20 +190,19 @@ i64 WinogradConvolution::workspace(CoreGroup&, const ConvolutionShape& shape, Co
 
 /// Group by group.
 void WinogradConvolution::run(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction,
-                              const ConvolutionArguments& all, float* workspace) const {
+                              const ConvolutionArguments& arg, float* workspace) const {
   const bool turned = direction == ConvolutionDirection::input_gradient;
   const ConvolutionShape s = turned ? gradient_shape(shape) : shape;
   const i64 weights = s.group_ic() * s.group_oc() * 9, x = s.group_ic() * s.ih * s.iw, y = s.group_oc() * s.oh * s.ow;
-  for (i64 g = 0; g < s.g; ++g) {
-    ConvolutionArguments arg = all;
-    if (direction == ConvolutionDirection::weight_gradient) {
-      arg.x += g * x, arg.dy += g * y, arg.out += g * weights;
-      run_weight_gradient(group, s, arg, workspace);
-      continue;
-    }
-    arg.w += g * weights, arg.out += g * y;
-    run_forward(group, s, turned, arg, (turned ? arg.dy : arg.x) + g * x, workspace);
-  }
+  with_element(s.precision, [&](auto element) {
+    using T = decltype(element);
+    const T* const in = turned ? arg.dy_as<T>() : arg.x_as<T>();
+    for (i64 g = 0; g < s.g; ++g)
+      if (direction == ConvolutionDirection::weight_gradient)
+        run_weight_gradient(group, s, in + g * x, arg.dy_as<T>() + g * y, arg.out_as<float>() + g * weights, workspace);
+      else
+        run_forward(group, s, turned, arg.w + g * weights, in + g * x, arg.out_as<T>() + g * y, workspace);
+  });
 }
 
 }  // namespace

@@ -103,11 +103,11 @@ struct WinogradTiles {
 /// x (images x channels x height x width) to 36 matrices of points: Bt x B of inputs, tile (i, j) beginning at
 /// (4 i - pad_h, 4 j - pad_w), or A dy At of gradients. The pixels of a line come with their channels next to each
 /// other.
-template <bool gradients>
+template <bool gradients, class T>
 struct WinogradTransform {
   static constexpr const char* label = gradients ? "winograd_gradients" : "winograd_inputs";
   static constexpr i64 side = gradients ? winograd::outputs : winograd::points;  ///< of what a tile reads
-  const float* x;
+  const T* x;
   float* v;
   i64 height, width, pad_h, pad_w;
   WinogradTiles tiles;
@@ -119,10 +119,10 @@ struct WinogradTransform {
   CORTADO_FN void operator()(C& c) const {
     const WinogradTransform p = *this;
     c.lines(
-        p.tiles.lines(), Depth::two,
+        p.tiles.lines(), Depth::one,
         [&](i64 i) {
           const auto at = p.tiles.line(i);
-          Box<float> box;
+          Box<T> box;
           box.base = p.x;
           const i64 plane = p.height * p.width;
           const i64 extent[4] = {p.tiles.images, p.height, p.width, p.tiles.channels},
@@ -162,8 +162,8 @@ struct WinogradTransform {
     CORTADO_UNROLL
     for (int k = 0; k < 36; ++k) v.set(k, lane, t[k]);
   }
-  template <class T>
-  CORTADO_FN static void one_way(T* v, int step) {
+  template <class V>
+  CORTADO_FN static void one_way(V* v, int step) {
     if constexpr (gradients)
       winograd::from_gradients(v, step);
     else
@@ -172,10 +172,11 @@ struct WinogradTransform {
 };
 
 /// 36 matrices of points to y (images x channels x height x width): At m A. A line makes up to four rows of pixels.
+template <class T>
 struct WinogradOutputs {
   static constexpr const char* label = "winograd_outputs";
   const float* m;
-  float* y;
+  T* y;
   i64 height, width;
   WinogradTiles tiles;
   Buf m_buf, y_buf;
@@ -193,7 +194,7 @@ struct WinogradOutputs {
                                 rows * width, winograd::lanes, plane,
                                 math::min(winograd::lanes, p.tiles.channels - at.channel));
           c.pipeline(
-              p.tiles.cols, Depth::two,
+              p.tiles.cols, Depth::one,
               [&](i64 col) {
                 return c.get2d(p.m_buf, p.m + p.tiles.place(at, col), winograd::products, winograd::lanes,
                                p.tiles.matrix());
@@ -249,7 +250,7 @@ struct WinogradWeights {
     const WinogradWeights p = *this;
     const i64 width = winograd::padded(p.outputs), groups = width / winograd::lanes;
     c.lines(
-        p.lines(), Depth::two,
+        p.lines(), Depth::one,
         [&](i64 i) {
           Box<float> box;
           box.base = p.w;
@@ -323,7 +324,7 @@ struct WinogradWeightGradient {
           auto q = c.out_turned(p.dw_buf, p.dw + (output * p.ic + first) * 9, terms * 9, winograd::lanes, p.ic * 9,
                                 math::min(winograd::lanes, p.oc - output));
           c.pipeline(
-              terms, Depth::two,
+              terms, Depth::one,
               [&](i64 k) {
                 return c.get2d(p.du_buf, p.du + (first + k) * width + output, winograd::products, winograd::lanes,
                                p.ic * width);

@@ -6,7 +6,8 @@
 
 namespace cortado {
 namespace {
-void launch(CoreGroup& group, PairStep p, i64 n) {
+template <class T>
+void launch(CoreGroup& group, PairStep<T> p, i64 n) {
   p.n = n;
   p.block = line_elements(group.spec(), n, 6);
   PlanBuilder book(group.spec());
@@ -17,8 +18,9 @@ void launch(CoreGroup& group, PairStep p, i64 n) {
   group.launch(p, book.plan((n + p.block - 1) / p.block));
 }
 
-PairStep step(PairOperation operation, const float* a, const float* b, float* y) {
-  PairStep p{};
+template <class T>
+PairStep<T> step(PairOperation operation, const T* a, const T* b, T* y) {
+  PairStep<T> p{};
   p.operation = operation;
   p.a = a;
   p.b = b;
@@ -26,8 +28,9 @@ PairStep step(PairOperation operation, const float* a, const float* b, float* y)
   return p;
 }
 
-PairStep weighted(const float* a, float wa, const float* b, float wb, float* y) {
-  PairStep p = step(PairOperation::weighted_sum, a, b, y);
+template <class T>
+PairStep<T> weighted(const T* a, float wa, const T* b, float wb, T* y) {
+  PairStep<T> p = step(PairOperation::weighted_sum, a, b, y);
   p.wa = wa;
   p.wb = wb;
   p.slope = 1;
@@ -52,8 +55,8 @@ void EltwiseLayer::reshape(const Blobs& bottom, const Blobs& top) {
   for (const Blob* b : bottom)
     if (b->shape() != bottom[0]->shape())
       bad_shape("bottoms of shapes " + to_string(bottom[0]->shape()) + " and " + to_string(b->shape()));
-  top[0]->reshape(bottom[0]->shape());
-  index_->reshape(bottom[0]->shape());
+  top[0]->reshape_like(*bottom[0]);
+  index_->reshape_like(*bottom[0]);
 }
 
 /// A ReLU after a sum of at least two; its result has the sum's sign.
@@ -67,18 +70,23 @@ bool EltwiseLayer::absorb(Layer& next) {
 }
 
 void EltwiseLayer::forward(const Blobs& bottom, const Blobs& top) {
-  float* const y = top[0]->mutable_data();
+  with_element(top[0]->precision(), [&](auto element) { run_forward<decltype(element)>(bottom, top); });
+}
+
+template <class T>
+void EltwiseLayer::run_forward(const Blobs& bottom, const Blobs& top) {
+  T* const y = top[0]->mutable_data<T>();
   for (std::size_t i = 1; i < bottom.size(); ++i) {
-    const float* const so_far = i == 1 ? bottom[0]->data() : y;
-    const float* const next = bottom[i]->data();
-    PairStep p = step(PairOperation::product, so_far, next, y);
+    const T* const so_far = i == 1 ? bottom[0]->data<T>() : y;
+    const T* const next = bottom[i]->data<T>();
+    PairStep<T> p = step<T>(PairOperation::product, so_far, next, y);
     if (parameter().eltwise_param().operation() == caffe::EltwiseParameter::SUM) {
-      p = weighted(so_far, i == 1 ? coefficient(0) : 1, next, coefficient(i), y);
+      p = weighted<T>(so_far, i == 1 ? coefficient(0) : 1, next, coefficient(i), y);
       if (i + 1 == bottom.size()) p.slope = slope_;
     }
     if (parameter().eltwise_param().operation() == caffe::EltwiseParameter::MAX) {
       p.operation = PairOperation::larger;
-      p.index = index_->mutable_data();
+      p.index = index_->mutable_data<T>();
       p.which = static_cast<float>(i);
       p.first = i == 1;
     }
@@ -87,29 +95,35 @@ void EltwiseLayer::forward(const Blobs& bottom, const Blobs& top) {
 }
 
 void EltwiseLayer::backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
-  const float* const dy = top[0]->diff();
+  with_element(top[0]->precision(),
+               [&](auto element) { run_backward<decltype(element)>(top, propagate_down, bottom); });
+}
+
+template <class T>
+void EltwiseLayer::run_backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
+  const T* const dy = top[0]->diff<T>();
   const i64 n = top[0]->count();
   for (std::size_t i = 0; i < bottom.size(); ++i) {
     if (!propagate_down[i]) continue;
-    float* const dx = bottom[i]->mutable_diff();
+    T* const dx = bottom[i]->mutable_diff<T>();
     switch (parameter().eltwise_param().operation()) {
       case caffe::EltwiseParameter::SUM: {
-        PairStep p = weighted(dy, coefficient(i), rectifies_ ? top[0]->data() : dy, 0, dx);
+        PairStep<T> p = weighted<T>(dy, coefficient(i), rectifies_ ? top[0]->data<T>() : dy, 0, dx);
         if (rectifies_) p.operation = PairOperation::where_positive, p.slope = slope_;
         launch(group(), p, n);
         break;
       }
       case caffe::EltwiseParameter::MAX: {
-        PairStep p = step(PairOperation::where_index, dy, index_->data(), dx);
+        PairStep<T> p = step<T>(PairOperation::where_index, dy, index_->data<T>(), dx);
         p.which = static_cast<float>(i);
         launch(group(), p, n);
         break;
       }
       case caffe::EltwiseParameter::PROD: {
-        const float* so_far = dy;
+        const T* so_far = dy;
         for (std::size_t j = 0; j < bottom.size(); ++j) {
           if (j == i) continue;
-          launch(group(), step(PairOperation::product, so_far, bottom[j]->data(), dx), n);
+          launch(group(), step<T>(PairOperation::product, so_far, bottom[j]->data<T>(), dx), n);
           so_far = dx;
         }
       }

@@ -9,6 +9,7 @@ namespace cortado {
 class EltwiseLayer : public Layer {
  public:
   using Layer::Layer;
+  static bool keeps_bf16(const caffe::LayerParameter& /*parameter*/) { return true; }
   Arity bottoms() const override { return {2, -1}; }
   void setup(const Blobs& bottom, const Blobs& top) override;
   void reshape(const Blobs& bottom, const Blobs& top) override;
@@ -18,6 +19,10 @@ class EltwiseLayer : public Layer {
   Cost cost(const Blobs& bottom, const Blobs& top) const override;
 
  private:
+  template <class T>
+  void run_forward(const Blobs& bottom, const Blobs& top);
+  template <class T>
+  void run_backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom);
   float coefficient(std::size_t i) const;
   std::unique_ptr<Blob> index_;  // of the bottom that was largest
   bool rectifies_ = false;       // the sum, as an absorbed ReLU does

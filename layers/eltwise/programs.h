@@ -10,11 +10,12 @@ enum class PairOperation { weighted_sum, product, larger, where_index, where_pos
 /// times `slope` (1: no rectifier). product: y = a b. larger: y is the larger of a and b, and index says whose it is:
 /// `which` where b wins (strictly, unless `first`, where b wins ties and a's index is 0). where_index: y = a where
 /// index b is `which`, else 0. where_positive: y = wa a, where b is not positive times `slope`.
+template <class T>
 struct PairStep {
   static constexpr const char* label = "eltwise";
   PairOperation operation;
-  const float *a, *b;
-  float *y, *index;
+  const T *a, *b;
+  T *y, *index;
   float wa, wb, which, slope;
   bool first;
   i64 n, block;

@@ -184,8 +184,9 @@ void multiply(CoreGroup& group, i64 m, i64 n, i64 k, const double* a, const doub
   run_tile_program(group, program);
 }
 
-void add_to_rows(CoreGroup& group, const float* bias, i64 bias_count, float* y, i64 rows, i64 width) {
-  AddToRows program{bias, y, rows, width, bias_count, line_elements(group.spec(), width, 2), {}, {}};
+template <class T>
+void add_to_rows(CoreGroup& group, const float* bias, i64 bias_count, T* y, i64 rows, i64 width) {
+  AddToRows<T> program{bias, y, rows, width, bias_count, line_elements(group.spec(), width, 2), {}, {}};
   PlanBuilder builder(group.spec());
   program.bias_buf = builder.line("bias", sizeof(float), Depth::two);
   program.y_buf = builder.line("y", program.block * 4, 1);
@@ -200,19 +201,25 @@ void add_to_columns(CoreGroup& group, const float* bias, float* y, i64 rows, i64
   group.launch(program, builder.plan(rows * ((width + program.block - 1) / program.block)));
 }
 
-void sum_to_bias(CoreGroup& group, const float* x, i64 outer, i64 count, i64 inner, float* sums) {
+template <class T>
+void sum_to_bias(CoreGroup& group, const T* x, i64 outer, i64 count, i64 inner, float* sums) {
   PlanBuilder builder(group.spec());
   if (inner == 1) {
-    SumColumns program{x, sums, outer, count, line_elements(group.spec(), count, 4), {}, {}};
+    SumColumns<T> program{x, sums, outer, count, line_elements(group.spec(), count, 4), {}, {}};
     program.x_buf = builder.line("x", program.block * 4, Depth::two);
     program.sum_buf = builder.line("sums", program.block * 4, 1);
     group.launch(program, builder.plan((count + program.block - 1) / program.block));
     return;
   }
-  SumToBias program{x, sums, count, outer, inner, line_elements(group.spec(), inner, 3), {}, {}};
+  SumToBias<T> program{x, sums, count, outer, inner, line_elements(group.spec(), inner, 3), {}, {}};
   program.x_buf = builder.line("x", program.block * 4, Depth::two);
   program.sum_buf = builder.line("sum", sizeof(float), 1);
   group.launch(program, builder.plan(count));
 }
+
+template void add_to_rows(CoreGroup&, const float*, i64, float*, i64, i64);
+template void add_to_rows(CoreGroup&, const float*, i64, bf16*, i64, i64);
+template void sum_to_bias(CoreGroup&, const float*, i64, i64, i64, float*);
+template void sum_to_bias(CoreGroup&, const bf16*, i64, i64, i64, float*);
 
 }  // namespace cortado

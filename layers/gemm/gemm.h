@@ -37,10 +37,12 @@ inline void multiply(CoreGroup& group, Multiplier multiplier, const MatrixLibrar
 void multiply(CoreGroup& group, i64 m, i64 n, i64 k, const double* a, const double* b, double* y);
 
 /// y (rows x width) += bias: one value per row, repeating after `bias_count` rows; or one value per column.
-void add_to_rows(CoreGroup& group, const float* bias, i64 bias_count, float* y, i64 rows, i64 width);
+template <class T>
+void add_to_rows(CoreGroup& group, const float* bias, i64 bias_count, T* y, i64 rows, i64 width);
 void add_to_columns(CoreGroup& group, const float* bias, float* y, i64 rows, i64 width);
 
 /// sums[j] += sum over image i and element e of x[i][j][e], x being outer x count x inner.
-void sum_to_bias(CoreGroup& group, const float* x, i64 outer, i64 count, i64 inner, float* sums);
+template <class T>
+void sum_to_bias(CoreGroup& group, const T* x, i64 outer, i64 count, i64 inner, float* sums);
 
 }  // namespace cortado

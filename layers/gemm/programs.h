@@ -106,10 +106,11 @@ struct Gemm {
 
 /// Adds bias[r mod bias_count] to every element of line r of y; lines of `width`, `block` elements at a time. The bias
 /// of convolution, one value per channel plane.
+template <class T>
 struct AddToRows {
   static constexpr const char* label = "add_to_rows";
   const float* bias;
-  float* y;
+  T* y;
   i64 rows, width, bias_count, block;
   Buf bias_buf, y_buf;
 
@@ -156,9 +157,10 @@ struct AddToColumns {
 
 /// sums[j] += sum of x[(i outer_stride) + j inner_stride + e] over i < outer and e < inner: the gradient of a bias,
 /// whose element j stands in `outer` places of `inner` consecutive values. Lines are elements j, summed in one order.
+template <class T>
 struct SumToBias {
   static constexpr const char* label = "sum_to_bias";
-  const float* x;
+  const T* x;
   float* sums;
   i64 count, outer, inner, block;
   Buf x_buf, sum_buf;
@@ -191,9 +193,10 @@ struct SumToBias {
 
 /// sums[j] += sum over i of x[i][j] for a rows x width matrix: the bias gradient of inner products. A line is a block
 /// of columns, so that rows are read along.
+template <class T>
 struct SumColumns {
   static constexpr const char* label = "sum_columns";
-  const float* x;
+  const T* x;
   float* sums;
   i64 rows, width, block;
   Buf x_buf, sum_buf;

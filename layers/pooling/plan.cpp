@@ -159,33 +159,39 @@ Planned<Program> planned_bands(const MachineSpec& spec, const PoolShape& shape, 
 }
 }  // namespace
 
-template <bool largest>
-Planned<PoolPlanesForward<largest>> plan_planes_forward(const MachineSpec& spec, const PoolShape& shape) {
-  using Program = PoolPlanesForward<largest>;
+template <bool largest, class T>
+Planned<PoolPlanesForward<largest, T>> plan_planes_forward(const MachineSpec& spec, const PoolShape& shape) {
+  using Program = PoolPlanesForward<largest, T>;
   return planned_bands<Program>(spec, shape, shape.oh, [](PlanBuilder& book, Program& p) {
     p.in = book.tile("in", 4 * p.input_rows() * p.shape.w * PlaneLanes::lanes, 1);
     p.out = book.tile("out", 4 * p.cut.band * p.shape.ow * PlaneLanes::lanes, 1);
     if (largest) p.out_mask = book.tile("out_mask", 4 * p.cut.band * p.shape.ow * PlaneLanes::lanes, 1);
   });
 }
-template Planned<PoolPlanesForward<true>> plan_planes_forward(const MachineSpec& spec, const PoolShape& shape);
-template Planned<PoolPlanesForward<false>> plan_planes_forward(const MachineSpec& spec, const PoolShape& shape);
+template Planned<PoolPlanesForward<true, float>> plan_planes_forward(const MachineSpec& spec, const PoolShape& shape);
+template Planned<PoolPlanesForward<true, bf16>> plan_planes_forward(const MachineSpec& spec, const PoolShape& shape);
+template Planned<PoolPlanesForward<false, float>> plan_planes_forward(const MachineSpec& spec, const PoolShape& shape);
+template Planned<PoolPlanesForward<false, bf16>> plan_planes_forward(const MachineSpec& spec, const PoolShape& shape);
 
-template <bool largest>
-Planned<PoolPlanesBackward<largest>> plan_planes_backward(const MachineSpec& spec, const PoolShape& shape) {
-  using Program = PoolPlanesBackward<largest>;
+template <bool largest, class T>
+Planned<PoolPlanesBackward<largest, T>> plan_planes_backward(const MachineSpec& spec, const PoolShape& shape) {
+  using Program = PoolPlanesBackward<largest, T>;
   return planned_bands<Program>(spec, shape, shape.h, [](PlanBuilder& book, Program& p) {
     p.in = book.tile("in", 4 * p.window_rows() * p.shape.ow * PlaneLanes::lanes, 1);
     if (largest) p.in_mask = book.tile("in_mask", 4 * p.window_rows() * p.shape.ow * PlaneLanes::lanes, 1);
     p.out = book.tile("out", 4 * p.cut.band * p.shape.w * PlaneLanes::lanes, 1);
   });
 }
-template Planned<PoolPlanesBackward<true>> plan_planes_backward(const MachineSpec& spec, const PoolShape& shape);
-template Planned<PoolPlanesBackward<false>> plan_planes_backward(const MachineSpec& spec, const PoolShape& shape);
+template Planned<PoolPlanesBackward<true, float>> plan_planes_backward(const MachineSpec& spec, const PoolShape& shape);
+template Planned<PoolPlanesBackward<true, bf16>> plan_planes_backward(const MachineSpec& spec, const PoolShape& shape);
+template Planned<PoolPlanesBackward<false, float>> plan_planes_backward(const MachineSpec& spec,
+                                                                        const PoolShape& shape);
+template Planned<PoolPlanesBackward<false, bf16>> plan_planes_backward(const MachineSpec& spec, const PoolShape& shape);
 
-Planned<PlaneAverageForward> plan_plane_average_forward(const MachineSpec& spec, const PoolShape& shape) {
-  auto result = planned_planes<PlaneAverageForward>(spec, shape);
-  PlaneAverageForward& p = result.program;
+template <class T>
+Planned<PlaneAverageForward<T>> plan_plane_average_forward(const MachineSpec& spec, const PoolShape& shape) {
+  auto result = planned_planes<PlaneAverageForward<T>>(spec, shape);
+  PlaneAverageForward<T>& p = result.program;
   PlanBuilder book(spec);
   p.in = book.line("in", 4 * p.at.line_planes * p.at.piece, p.depth);
   p.out = book.line("out", 4 * p.at.line_planes, Depth::one);
@@ -193,14 +199,23 @@ Planned<PlaneAverageForward> plan_plane_average_forward(const MachineSpec& spec,
   return result;
 }
 
-Planned<PlaneAverageBackward> plan_plane_average_backward(const MachineSpec& spec, const PoolShape& shape) {
-  auto result = planned_planes<PlaneAverageBackward>(spec, shape);
-  PlaneAverageBackward& p = result.program;
+template <class T>
+Planned<PlaneAverageBackward<T>> plan_plane_average_backward(const MachineSpec& spec, const PoolShape& shape) {
+  auto result = planned_planes<PlaneAverageBackward<T>>(spec, shape);
+  PlaneAverageBackward<T>& p = result.program;
   PlanBuilder book(spec);
   p.in = book.line("in", 4 * p.at.line_planes, p.depth);
   p.out = book.line("out", 4 * p.at.line_planes * p.at.piece, p.depth);
   result.plan = book.plan(p.at.groups() * p.at.pieces());
   return result;
 }
+
+template Planned<PlaneAverageForward<float>> plan_plane_average_forward(const MachineSpec& spec,
+                                                                        const PoolShape& shape);
+template Planned<PlaneAverageForward<bf16>> plan_plane_average_forward(const MachineSpec& spec, const PoolShape& shape);
+template Planned<PlaneAverageBackward<float>> plan_plane_average_backward(const MachineSpec& spec,
+                                                                          const PoolShape& shape);
+template Planned<PlaneAverageBackward<bf16>> plan_plane_average_backward(const MachineSpec& spec,
+                                                                         const PoolShape& shape);
 
 }  // namespace cortado

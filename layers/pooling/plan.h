@@ -20,14 +20,16 @@ Planned<MaxPoolBackward> plan_max_backward(const MachineSpec& spec, const PoolSh
 Planned<AveragePoolForward> plan_average_forward(const MachineSpec& spec, const PoolShape& shape);
 Planned<AveragePoolBackward> plan_average_backward(const MachineSpec& spec, const PoolShape& shape);
 /// Averages where one window holds each plane, of any size.
-Planned<PlaneAverageForward> plan_plane_average_forward(const MachineSpec& spec, const PoolShape& shape);
-Planned<PlaneAverageBackward> plan_plane_average_backward(const MachineSpec& spec, const PoolShape& shape);
+template <class T>
+Planned<PlaneAverageForward<T>> plan_plane_average_forward(const MachineSpec& spec, const PoolShape& shape);
+template <class T>
+Planned<PlaneAverageBackward<T>> plan_plane_average_backward(const MachineSpec& spec, const PoolShape& shape);
 
 /// The programs whose lanes are planes; the cut is in bands that a cache holds. Throw PlanError as the others do.
-template <bool largest>
-Planned<PoolPlanesForward<largest>> plan_planes_forward(const MachineSpec& spec, const PoolShape& shape);
-template <bool largest>
-Planned<PoolPlanesBackward<largest>> plan_planes_backward(const MachineSpec& spec, const PoolShape& shape);
+template <bool largest, class T>
+Planned<PoolPlanesForward<largest, T>> plan_planes_forward(const MachineSpec& spec, const PoolShape& shape);
+template <bool largest, class T>
+Planned<PoolPlanesBackward<largest, T>> plan_planes_backward(const MachineSpec& spec, const PoolShape& shape);
 
 /// Chooses a cut of `planes` planes of height x width. `book` books what one line of a cut needs; it is called for
 /// several cuts.

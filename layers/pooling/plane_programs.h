@@ -39,13 +39,13 @@ CORTADO_FN Box<T> plane_rows(const T* array, i64 planes, i64 height, i64 width, 
 }
 
 /// y = largest (and mask = its index, as MaxPoolForward) or average input under the window.
-template <bool largest>
+template <bool largest, class T>
 struct PoolPlanesForward {
   static constexpr const char* label = largest ? "max_pool_planes" : "average_pool_planes";
   PoolShape shape;
   PlaneLanes cut;  ///< of the output
-  const float* x;
-  float* y;
+  const T* x;
+  T* y;
   int* mask;
   Buf in, out, out_mask;
 
@@ -115,14 +115,14 @@ struct PoolPlanesForward {
 };
 
 /// dx = sum of dy over the windows whose largest input this is, or of dy / window_size over those that hold it.
-template <bool largest>
+template <bool largest, class T>
 struct PoolPlanesBackward {
   static constexpr const char* label = largest ? "max_pool_planes_backward" : "average_pool_planes_backward";
   PoolShape shape;
   PlaneLanes cut;  ///< of the input
-  const float* dy;
+  const T* dy;
   const int* mask;
-  float* dx;
+  T* dx;
   Buf in, in_mask, out;
 
   /// Rows of windows that may hold a band's inputs; the first may lie before the first output.

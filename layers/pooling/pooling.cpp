@@ -16,6 +16,8 @@ bool PoolingLayer::takes_max() const { return parameter().pooling_param().pool()
 
 Layer::Arity PoolingLayer::tops() const { return {1, takes_max() ? 2 : 1}; }
 
+bool PoolingLayer::keeps_bf16(const caffe::LayerParameter& parameter) { return parameter.top_size() == 1; }
+
 void PoolingLayer::setup(const Blobs& /*bottom*/, const Blobs& /*top*/) {
   const auto& p = parameter().pooling_param();
   if (p.pool() == caffe::PoolingParameter::STOCHASTIC)
@@ -76,21 +78,25 @@ void PoolingLayer::reshape(const Blobs& bottom, const Blobs& top) {
   }
   shape_.oh = output_size(shape_.h, shape_.kh, shape_.sh, shape_.ph);
   shape_.ow = output_size(shape_.w, shape_.kw, shape_.sw, shape_.pw);
-  for (Blob* t : top) t->reshape({x.dim(0), x.dim(1), shape_.oh, shape_.ow});
+  const Shape shape = {x.dim(0), x.dim(1), shape_.oh, shape_.ow};
+  precision_ = x.precision();
+  top[0]->reshape(shape, precision_);
+  if (top.size() > 1) top[1]->reshape(shape);  // the mask
   const std::size_t bytes = static_cast<std::size_t>(top[0]->count()) * sizeof(int);
   if (takes_max() && mask_.bytes() < bytes) mask_ = ClusterMemory(group(), bytes);
   for (const char* direction : {"forward", "backward"}) chosen_[direction] = choose(direction);
 }
 
-bool PoolingLayer::is_whole() const {
-  return shape_.oh == 1 && shape_.ow == 1 && shape_.kh - shape_.ph >= shape_.h && shape_.kw - shape_.pw >= shape_.w;
+bool PoolingLayer::averages_planes() const {
+  const bool whole =
+      shape_.oh == 1 && shape_.ow == 1 && shape_.kh - shape_.ph >= shape_.h && shape_.kw - shape_.pw >= shape_.w;
+  return whole && !takes_max();
 }
 
 namespace {
 /// Launches a planned program that reads one array and writes another.
-template <class Program>
-void launch(CoreGroup& group, Planned<Program> planned, const float* Program::*from, const float* in,
-            float* Program::*to, float* out) {
+template <class Program, class T>
+void launch(CoreGroup& group, Planned<Program> planned, const T* Program::*from, const T* in, T* Program::*to, T* out) {
   planned.program.*from = in;
   planned.program.*to = out;
   group.launch(planned.program, planned.plan);
@@ -98,26 +104,30 @@ void launch(CoreGroup& group, Planned<Program> planned, const float* Program::*f
 }  // namespace
 
 void PoolingLayer::forward(const Blobs& bottom, const Blobs& top) {
-  const float* x = bottom[0]->data();
-  float* y = top[0]->mutable_data();
   run_plan("forward", [&] {
-    if (is_whole() && !takes_max())
-      launch(group(), plan_plane_average_forward(group().spec(), shape_), &PlaneAverageForward::x, x,
-             &PlaneAverageForward::y, y);
-    else
-      chosen_.at("forward") == planes_plan ? forward_by_planes(x, y) : forward_by_rows(x, y);
+    if (chosen_.at("forward") == rows_plan && !averages_planes())
+      return forward_by_rows(bottom[0]->data(), top[0]->mutable_data());
+    with_element(precision_, [&](auto element) {
+      using T = decltype(element);
+      forward_by_planes(bottom[0]->data<T>(), top[0]->mutable_data<T>());
+    });
   });
   if (top.size() > 1) write_mask(*top[1]);
 }
 
-void PoolingLayer::forward_by_planes(const float* x, float* y) {
+template <class T>
+void PoolingLayer::forward_by_planes(const T* x, T* y) {
   const MachineSpec& spec = group().spec();
-  if (!takes_max()) {
-    using Program = PoolPlanesForward<false>;
-    return launch(group(), plan_planes_forward<false>(spec, shape_), &Program::x, x, &Program::y, y);
+  if (averages_planes()) {
+    using Program = PlaneAverageForward<T>;
+    return launch(group(), plan_plane_average_forward<T>(spec, shape_), &Program::x, x, &Program::y, y);
   }
-  auto planned = plan_planes_forward<true>(spec, shape_);
-  using Program = PoolPlanesForward<true>;
+  if (!takes_max()) {
+    using Program = PoolPlanesForward<false, T>;
+    return launch(group(), plan_planes_forward<false, T>(spec, shape_), &Program::x, x, &Program::y, y);
+  }
+  auto planned = plan_planes_forward<true, T>(spec, shape_);
+  using Program = PoolPlanesForward<true, T>;
   planned.program.mask = mask_.as<int>();
   launch(group(), planned, &Program::x, x, &Program::y, y);
 }
@@ -146,25 +156,29 @@ void PoolingLayer::write_mask(Blob& top) {
 
 void PoolingLayer::backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
   if (!propagate_down[0]) return;
-  const float* dy = top[0]->diff();
-  float* dx = bottom[0]->mutable_diff();
   run_plan("backward", [&] {
-    if (is_whole() && !takes_max())
-      launch(group(), plan_plane_average_backward(group().spec(), shape_), &PlaneAverageBackward::dy, dy,
-             &PlaneAverageBackward::dx, dx);
-    else
-      chosen_.at("backward") == planes_plan ? backward_by_planes(dy, dx) : backward_by_rows(dy, dx);
+    if (chosen_.at("backward") == rows_plan && !averages_planes())
+      return backward_by_rows(top[0]->diff(), bottom[0]->mutable_diff());
+    with_element(precision_, [&](auto element) {
+      using T = decltype(element);
+      backward_by_planes(top[0]->diff<T>(), bottom[0]->mutable_diff<T>());
+    });
   });
 }
 
-void PoolingLayer::backward_by_planes(const float* dy, float* dx) {
+template <class T>
+void PoolingLayer::backward_by_planes(const T* dy, T* dx) {
   const MachineSpec& spec = group().spec();
-  if (!takes_max()) {
-    using Program = PoolPlanesBackward<false>;
-    return launch(group(), plan_planes_backward<false>(spec, shape_), &Program::dy, dy, &Program::dx, dx);
+  if (averages_planes()) {
+    using Program = PlaneAverageBackward<T>;
+    return launch(group(), plan_plane_average_backward<T>(spec, shape_), &Program::dy, dy, &Program::dx, dx);
   }
-  auto planned = plan_planes_backward<true>(spec, shape_);
-  using Program = PoolPlanesBackward<true>;
+  if (!takes_max()) {
+    using Program = PoolPlanesBackward<false, T>;
+    return launch(group(), plan_planes_backward<false, T>(spec, shape_), &Program::dy, dy, &Program::dx, dx);
+  }
+  auto planned = plan_planes_backward<true, T>(spec, shape_);
+  using Program = PoolPlanesBackward<true, T>;
   planned.program.mask = mask_.as<int>();
   launch(group(), planned, &Program::dy, dy, &Program::dx, dx);
 }
@@ -181,7 +195,8 @@ void PoolingLayer::backward_by_rows(const float* dy, float* dx) {
 
 /// Why a plan cannot run in a direction; empty: it can.
 std::string PoolingLayer::refuse(const std::string& plan, const std::string& direction) const {
-  if (plan == planes_plan && is_whole() && !takes_max()) return "one window holds each plane";
+  if (plan == planes_plan && averages_planes()) return "one window holds each plane";
+  if (plan == rows_plan && precision_ == Precision::bf16 && !averages_planes()) return "is for single precision";
   const MachineSpec& spec = group().spec();
   const auto attempt = [&](auto of_max, auto of_average) {
     if (takes_max())
@@ -196,9 +211,9 @@ std::string PoolingLayer::refuse(const std::string& plan, const std::string& dir
     else if (plan == rows_plan)
       attempt(plan_max_backward, plan_average_backward);
     else if (forward)
-      attempt(plan_planes_forward<true>, plan_planes_forward<false>);
+      attempt(plan_planes_forward<true, float>, plan_planes_forward<false, float>);
     else
-      attempt(plan_planes_backward<true>, plan_planes_backward<false>);
+      attempt(plan_planes_backward<true, float>, plan_planes_backward<false, float>);
   } catch (const PlanError& error) { return error.what(); }
   return "";
 }

@@ -11,6 +11,8 @@ namespace cortado {
 class PoolingLayer : public Layer {
  public:
   using Layer::Layer;
+  /// Without a second top, which would be the mask.
+  static bool keeps_bf16(const caffe::LayerParameter& parameter);
   Arity tops() const override;
   void setup(const Blobs& bottom, const Blobs& top) override;
   void reshape(const Blobs& bottom, const Blobs& top) override;
@@ -26,11 +28,13 @@ class PoolingLayer : public Layer {
   void check_window() const;
   int output_size(int extent, int kernel, int stride, int pad) const;
   bool takes_max() const;
-  /// Whether one window holds each plane.
-  bool is_whole() const;
-  void forward_by_planes(const float* x, float* y);
+  /// Whether it averages, and one window holds each plane.
+  bool averages_planes() const;
+  template <class T>
+  void forward_by_planes(const T* x, T* y);
   void forward_by_rows(const float* x, float* y);
-  void backward_by_planes(const float* dy, float* dx);
+  template <class T>
+  void backward_by_planes(const T* dy, T* dx);
   void backward_by_rows(const float* dy, float* dx);
   std::string refuse(const std::string& plan, const std::string& direction) const;
   std::string choose(const std::string& direction) const;
@@ -38,6 +42,7 @@ class PoolingLayer : public Layer {
 
   bool global_ = false, round_up_ = true;
   PoolShape shape_;
+  Precision precision_ = Precision::fp32;
   PlanBook wanted_, chosen_;
   ClusterMemory mask_;  ///< int per output: index of the maximum in its plane
 };

@@ -315,11 +315,12 @@ struct PlanePieces {
 };
 
 /// Average over whole planes, one window each: y[p] = sum of plane p / divisor.
+template <class T>
 struct PlaneAverageForward {
   static constexpr const char* label = "plane_average_forward";
   PlanePieces at;
-  const float* x;
-  float* y;
+  const T* x;
+  T* y;
   float divisor;
   Buf in, out;
   Depth depth;
@@ -348,11 +349,12 @@ struct PlaneAverageForward {
 };
 
 /// dx = dy[p] / divisor all over plane p.
+template <class T>
 struct PlaneAverageBackward {
   static constexpr const char* label = "plane_average_backward";
   PlanePieces at;
-  const float* dy;
-  float* dx;
+  const T* dy;
+  T* dx;
   float divisor;
   Buf in, out;
   Depth depth;

@@ -5,10 +5,11 @@
 namespace cortado {
 
 /// y = max(x, 0) + slope min(x, 0), element by element; y may be x.
+template <class T>
 struct ReluForward {
   static constexpr const char* label = "relu_forward";
-  const float* x;
-  float* y;
+  const T* x;
+  T* y;
   float slope;
   i64 n, block;
   Buf x_buf, y_buf;
@@ -29,10 +30,11 @@ struct ReluForward {
 
 /// dx = dy where y is positive, slope dy elsewhere; dx may be dy. y is the forward input, or its result, which has the
 /// same sign for slopes >= 0 and is all there is after running in place.
+template <class T>
 struct ReluBackward {
   static constexpr const char* label = "relu_backward";
-  const float *y, *dy;
-  float* dx;
+  const T *y, *dy;
+  T* dx;
   float slope;
   i64 n, block;
   Buf y_buf, dy_buf, dx_buf;

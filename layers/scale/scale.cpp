@@ -4,6 +4,8 @@
 
 namespace cortado {
 
+bool ScaleLayer::keeps_bf16(const caffe::LayerParameter& parameter) { return parameter.bottom_size() == 1; }
+
 void ScaleLayer::setup(const Blobs& bottom, const Blobs&) {
   const auto& p = parameter().scale_param();
   Shape shape = bottom.size() > 1 ? bottom[1]->shape() : Shape{};
@@ -32,26 +34,36 @@ void ScaleLayer::reshape(const Blobs& bottom, const Blobs& top) {
     bad_shape("a scale of shape " + to_string(scale.shape()) + " does not lie in the bottom's " +
               to_string(bottom[0]->shape()) + " from axis " + std::to_string(axis));
   shape_ = {bottom[0]->count(0, axis), scale.count(), bottom[0]->count(axis + scale.axes())};
-  if (bottom[0] == top[0]) input_->reshape(bottom[0]->shape());
+  if (bottom[0] == top[0]) input_->reshape_like(*bottom[0]);
   unused_->reshape(scale.shape());
-  top[0]->reshape(bottom[0]->shape());
+  top[0]->reshape_like(*bottom[0]);
 }
 
 void ScaleLayer::forward(const Blobs& bottom, const Blobs& top) {
+  with_element(bottom[0]->precision(), [&](auto element) { run_forward<decltype(element)>(bottom, top); });
+}
+
+template <class T>
+void ScaleLayer::run_forward(const Blobs& bottom, const Blobs& top) {
   const Blob& scale = bottom.size() > 1 ? *bottom[1] : *blobs()[0];
   if (bottom[0] == top[0])
-    group().copy(input_->mutable_data(), bottom[0]->data(),
-                 static_cast<std::size_t>(bottom[0]->count()) * sizeof(float));
+    group().copy(input_->mutable_data<T>(), bottom[0]->data<T>(), static_cast<std::size_t>(bottom[0]->bytes()));
   const float* const bias = parameter().scale_param().bias_term() ? blobs().back()->data() : nullptr;
-  shape_.affine(group(), bottom[0]->data(), nullptr, scale.data(), bias, top[0]->mutable_data());
+  shape_.affine(group(), bottom[0]->data<T>(), nullptr, scale.data(), bias, top[0]->mutable_data<T>());
 }
 
 void ScaleLayer::backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
+  with_element(bottom[0]->precision(),
+               [&](auto element) { run_backward<decltype(element)>(top, propagate_down, bottom); });
+}
+
+template <class T>
+void ScaleLayer::run_backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
   const bool given = bottom.size() > 1, biased = parameter().scale_param().bias_term();
   const bool want_scale = given ? propagate_down[1] : param_propagate_down(0);
   const bool want_bias = biased && param_propagate_down(blobs().size() - 1);
-  const float* const dy = top[0]->diff();
-  const float* const x = bottom[0] == top[0] ? input_->data() : bottom[0]->data();
+  const T* const dy = top[0]->diff<T>();
+  const T* const x = bottom[0] == top[0] ? input_->data<T>() : bottom[0]->data<T>();
   if (want_scale || want_bias) {
     float* const bias = want_bias ? blobs().back()->mutable_diff() : unused_->mutable_data();
     float* const scale = !want_scale ? unused_->mutable_diff()
@@ -63,7 +75,7 @@ void ScaleLayer::backward(const Blobs& top, const std::vector<bool>& propagate_d
   }
   if (propagate_down[0])
     shape_.affine(group(), dy, nullptr, given ? bottom[1]->data() : blobs()[0]->data(), nullptr,
-                  bottom[0]->mutable_diff());
+                  bottom[0]->mutable_diff<T>());
 }
 
 bool ScaleLayer::is_per_channel(i64 channels) const {

@@ -9,6 +9,8 @@ namespace cortado {
 class ScaleLayer : public Layer {
  public:
   using Layer::Layer;
+  /// A scale that is learned, not a second bottom.
+  static bool keeps_bf16(const caffe::LayerParameter& parameter);
   Arity bottoms() const override { return {1, 2}; }
   bool can_run_in_place() const override { return true; }
   void setup(const Blobs& bottom, const Blobs& top) override;
@@ -22,6 +24,11 @@ class ScaleLayer : public Layer {
   float* gradient(std::size_t i);
 
  private:
+  template <class T>
+  void run_forward(const Blobs& bottom, const Blobs& top);
+  template <class T>
+  void run_backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom);
+
   Channels shape_;
   std::unique_ptr<Blob> input_, unused_;  // the input of an in-place run; sums that nobody asked for
 };

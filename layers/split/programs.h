@@ -5,10 +5,11 @@
 namespace cortado {
 
 /// sum = a + b, element by element; sum may be a.
+template <class T>
 struct AddPairs {
   static constexpr const char* label = "split_backward";
-  const float *a, *b;
-  float* sum;
+  const T *a, *b;
+  T* sum;
   i64 n, block;
   Buf a_buf, b_buf, sum_buf;
 

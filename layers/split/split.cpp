@@ -1,11 +1,12 @@
 #include "layers/split/split.h"
 
+#include "core/machine/parts.h"
 #include "layers/split/programs.h"
 
 namespace cortado {
 
 void SplitLayer::reshape(const Blobs& bottom, const Blobs& top) {
-  for (Blob* t : top) t->reshape(bottom[0]->shape());
+  for (Blob* t : top) t->reshape_like(*bottom[0]);
 }
 
 void SplitLayer::forward(const Blobs& bottom, const Blobs& top) {
@@ -15,16 +16,20 @@ void SplitLayer::forward(const Blobs& bottom, const Blobs& top) {
 
 void SplitLayer::backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
   if (!propagate_down[0]) return;
-  float* const sum = bottom[0]->mutable_diff();
-  const i64 n = bottom[0]->count();
-  if (top.size() == 1) return group().copy(sum, top[0]->diff(), static_cast<std::size_t>(n) * sizeof(float));
-  const i64 block = line_elements(group().spec(), n, 5);
+  with_element(bottom[0]->precision(), [&](auto element) { add<decltype(element)>(top, *bottom[0]); });
+}
+
+template <class T>
+void SplitLayer::add(const Blobs& top, Blob& bottom) {
+  T* const sum = bottom.mutable_diff<T>();
+  if (top.size() == 1) return group().copy(sum, top[0]->diff<T>(), static_cast<std::size_t>(bottom.bytes()));
+  const i64 n = bottom.count(), block = line_elements(group().spec(), n, 5);
   PlanBuilder book(group().spec());
   const Buf a = book.line("a", block * 4, Depth::two), b = book.line("b", block * 4, Depth::two),
             out = book.line("sum", block * 4, 1);
-  const Plan plan = book.plan((n + block - 1) / block);
+  const Plan plan = book.plan(ceil_div(n, block));
   for (std::size_t i = 1; i < top.size(); ++i)
-    group().launch(AddPairs{i == 1 ? top[0]->diff() : sum, top[i]->diff(), sum, n, block, a, b, out}, plan);
+    group().launch(AddPairs<T>{i == 1 ? top[0]->diff<T>() : sum, top[i]->diff<T>(), sum, n, block, a, b, out}, plan);
 }
 
 Layer::Cost SplitLayer::cost(const Blobs& bottom, const Blobs& top) const {

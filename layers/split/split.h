@@ -8,11 +8,16 @@ namespace cortado {
 class SplitLayer : public Layer {
  public:
   using Layer::Layer;
+  static bool keeps_bf16(const caffe::LayerParameter& /*parameter*/) { return true; }
   Arity tops() const override { return {1, -1}; }
   void reshape(const Blobs& bottom, const Blobs& top) override;
   void forward(const Blobs& bottom, const Blobs& top) override;
   void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) override;
   Cost cost(const Blobs& bottom, const Blobs& top) const override;
+
+ private:
+  template <class T>
+  void add(const Blobs& top, Blob& bottom);
 };
 
 }  // namespace cortado

@@ -76,34 +76,41 @@ void expect_says(const std::string& message, const std::string& part) {
 
 class ConvolutionTest : public ::testing::TestWithParam<std::string> {
  protected:
-  void expect_oracle(LayerRig& rig, const std::string& what, float absolute = 2e-5f) {
+  void expect_oracle(LayerRig& rig, const std::string& what, float absolute = 2e-5f, float relative = 1e-4f) {
     SCOPED_TRACE(what);
     const ConvolutionShape s = shape_in(rig);
     const auto x = rig.bottom(0).data_vector(), w = rig.blob(0).data_vector();
     const bool biased = rig.layer().blobs().size() == 2;
     const auto bias = biased ? rig.blob(1).data_vector() : std::vector<float>{};
     rig.forward();
-    expect_near(rig.top(0).data_vector(), oracle::convolution_forward(s, x, w, bias), absolute / 2, 1e-4f);
+    expect_near(rig.top(0).data_vector(), oracle::convolution_forward(s, x, w, bias), absolute / 2, relative);
     rig.fill_top_diff(0, [](i64 i) { return noise(7, i); });
     rig.backward();
     const auto expected = oracle::convolution_backward(s, x, w, rig.top(0).diff_vector());
-    expect_near(rig.bottom(0).diff_vector(), expected.x, absolute, 1e-4f);
+    expect_near(rig.bottom(0).diff_vector(), expected.x, absolute, relative);
     expect_near(rig.blob(0).diff_vector(), expected.w, absolute, 1e-4f);
     if (biased) expect_near(rig.blob(1).diff_vector(), expected.bias, 2e-5f, 1e-4f);
+  }
+
+  /// Forces the candidate in every direction that it accepts; those directions.
+  static PlanBook force(LayerRig& rig, const ConvolutionCandidate& candidate) {
+    ConvolutionShape shape = shape_in(rig);
+    shape.precision = rig.bottom(0).precision();
+    PlanBook wanted;
+    for (const auto direction : convolution_directions)
+      if (candidate.refuse(rig.bottom(0).group(), shape, direction).empty())
+        wanted[to_string(direction)] = candidate.name();
+    rig.layer().choose_plans(wanted);
+    return wanted;
   }
 };
 
 TEST_P(ConvolutionTest, EveryCandidateOfEveryDirectionIsTheOracle) {
   for (const auto& c : cases()) {
     LayerRig rig(GetParam(), text_of(c), {c.bottom});
-    const ConvolutionShape shape = shape_in(rig);
     for (const auto& candidate : convolution_candidates()) {
-      PlanBook wanted;
-      for (const auto direction : convolution_directions)
-        if (candidate->refuse(rig.bottom(0).group(), shape, direction).empty())
-          wanted[to_string(direction)] = candidate->name();
+      const PlanBook wanted = force(rig, *candidate);
       if (wanted.empty()) continue;
-      rig.layer().choose_plans(wanted);
       // Winograd's transforms add and subtract multiples of the values: errors are those of sums about ten times as
       // large.
       expect_oracle(rig, c.name + " by " + candidate->name(), candidate->name() == "winograd" ? 2e-4f : 2e-5f);
@@ -111,6 +118,29 @@ TEST_P(ConvolutionTest, EveryCandidateOfEveryDirectionIsTheOracle) {
     }
   }
 }
+
+class Bf16ConvolutionTest : public ConvolutionTest {};
+
+// Values and weights are such that bf16 holds them: what is left is the rounding of what is stored, by 2^-8 of it, and
+// that of the sum before its bias.
+TEST_P(Bf16ConvolutionTest, EveryCandidateIsTheOracleWithinTheRounding) {
+  int ran = 0;
+  for (const auto& c : cases()) {
+    LayerRig rig(GetParam(), text_of(c), {c.bottom});
+    rig.bottom(0).reshape(c.bottom, Precision::bf16);
+    rig.fill_bottom(0, [](i64 i) { return noise(0, i); });
+    rig.fill_blob(0, [](i64 i) { return static_cast<float>(bf16(noise(1, i))); });
+    for (const auto& candidate : convolution_candidates()) {
+      if (force(rig, *candidate).empty()) continue;
+      ++ran;
+      expect_oracle(rig, c.name + " by " + candidate->name(), 0x1p-6f, 0x1p-7f);
+    }
+  }
+  EXPECT_GE(ran, static_cast<int>(cases().size()));
+}
+
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Bf16ConvolutionTest);
+INSTANTIATE_TEST_SUITE_P(Backends, Bf16ConvolutionTest, bf16_backends(), backend_name);
 
 TEST_P(ConvolutionTest, TileProgramsRunEveryCase) {
   for (const auto& c : cases()) {

@@ -44,9 +44,11 @@ const char* const solver_text = R"(
 
 /// Losses of eight iterations with the named plan in every layer and direction that accepts it; sets `forced` to how
 /// many did.
-std::vector<double> losses_with(const std::string& backend, const std::string& plan, int& forced) {
+std::vector<double> losses_with(const std::string& backend, const std::string& plan, int& forced,
+                                caffe::StoredPrecision precision = caffe::FP32) {
   caffe::SolverParameter parameter;
   parse_text(solver_text, "solver", parameter);
+  parameter.set_precision(precision);
   const LayerTable layers = all_layers();
   const Sources sources;
   SolverOptions options;
@@ -88,6 +90,21 @@ TEST_P(LossCurves, AreThoseOfTheReferenceWhateverThePlan) {
       EXPECT_NEAR(losses[i], expected[i], bound * expected[i] + 1e-6) << plan << ", iteration " << i;
   }
   EXPECT_GE(ran, 5);
+}
+
+class MixedLossCurves : public ::testing::TestWithParam<std::string> {};
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(MixedLossCurves);
+INSTANTIATE_TEST_SUITE_P(Backends, MixedLossCurves, bf16_backends(), backend_name);
+
+TEST_P(MixedLossCurves, StayNearThoseOfFloat) {
+  int forced = 0;
+  const auto expected = losses_with("reference", "", forced);
+  for (const std::string plan : {"", "direct", "winograd"}) {
+    const auto losses = losses_with(GetParam(), plan, forced, caffe::BF16);
+    EXPECT_EQ(forced > 0, !plan.empty());
+    for (std::size_t i = 0; i < losses.size(); ++i)
+      EXPECT_NEAR(losses[i], expected[i], 0.02 * expected.front()) << plan << ", iteration " << i;
+  }
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ Programs all_programs();
 
 int main(int count, char**) {
   auto programs = cortado::sunway::all_programs();
-  if (programs.find(cortado::program_key<cortado::ReluForward>()).run == nullptr) {
+  if (programs.find(cortado::program_key<cortado::ReluForward<float>>()).run == nullptr) {
     std::puts("the table has no ReLU");
     return 1;
   }

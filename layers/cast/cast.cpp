@@ -1,0 +1,45 @@
+#include "layers/cast/cast.h"
+
+#include "core/formats/caffe.pb.h"
+#include "layers/cast/programs.h"
+
+namespace cortado {
+
+void CastLayer::reshape(const Blobs& bottom, const Blobs& top) {
+  const Precision wanted = parameter().precision() == caffe::BF16 ? Precision::bf16 : Precision::fp32;
+  if (wanted == bottom[0]->precision()) bad_config(std::string("its bottom is ") + to_string(wanted) + " already");
+  top[0]->reshape(bottom[0]->shape(), wanted);
+}
+
+void CastLayer::forward(const Blobs& bottom, const Blobs& top) {
+  const i64 n = bottom[0]->count();
+  if (top[0]->precision() == Precision::bf16)
+    convert(bottom[0]->data(), top[0]->mutable_data<bf16>(), n);
+  else
+    convert(bottom[0]->data<bf16>(), top[0]->mutable_data(), n);
+}
+
+void CastLayer::backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
+  if (!propagate_down[0]) return;
+  const i64 n = bottom[0]->count();
+  if (top[0]->precision() == Precision::bf16)
+    convert(top[0]->diff<bf16>(), bottom[0]->mutable_diff(), n);
+  else
+    convert(top[0]->diff(), bottom[0]->mutable_diff<bf16>(), n);
+}
+
+template <class From, class To>
+void CastLayer::convert(const From* from, To* to, i64 n) {
+  Convert<From, To> p{from, to, n, line_elements(group().spec(), n, 3), {}, {}};
+  PlanBuilder book(group().spec());
+  p.from_buf = book.line("from", p.block * 4, Depth::two);
+  p.to_buf = book.line("to", p.block * 4, 1);
+  group().launch(p, book.plan(ceil_div(n, p.block)));
+}
+
+Layer::Cost CastLayer::cost(const Blobs& bottom, const Blobs&) const {
+  const auto n = static_cast<double>(bottom[0]->count());
+  return {0, 0, 6 * n, 6 * n};
+}
+
+}  // namespace cortado

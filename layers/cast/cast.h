@@ -1,0 +1,21 @@
+#pragma once
+#include "core/net/layer.h"
+
+namespace cortado {
+
+/// Where two precisions meet: the top holds the bottom's values in the precision that the layer's parameter names, and
+/// the bottom gets the top's gradient in its own. The net inserts these (insert_casts).
+class CastLayer : public Layer {
+ public:
+  using Layer::Layer;
+  void reshape(const Blobs& bottom, const Blobs& top) override;
+  void forward(const Blobs& bottom, const Blobs& top) override;
+  void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) override;
+  Cost cost(const Blobs& bottom, const Blobs& top) const override;
+
+ private:
+  template <class From, class To>
+  void convert(const From* from, To* to, i64 n);
+};
+
+}  // namespace cortado

@@ -1,0 +1,101 @@
+// Layers that store bf16 against the same layers in float, on values that both hold exactly: what is left is the
+// rounding of what they store.
+#include "core/base/bf16.h"
+
+#include <cmath>
+#include <limits>
+
+#include "tests/support/layer_rig.h"
+
+namespace cortado::test {
+namespace {
+
+TEST(Bf16, RoundsToNearestAndTiesToEven) {
+  EXPECT_EQ(bf16(1.0F).bits, 0x3F80);
+  EXPECT_EQ(bf16(-2.5F).bits, 0xC020);
+  EXPECT_EQ(bf16(1.0F + 0x1p-8F).bits, 0x3F80);             // a tie, to even
+  EXPECT_EQ(bf16(1.0F + 0x1p-7F + 0x1p-8F).bits, 0x3F82);   // a tie, to even
+  EXPECT_EQ(bf16(1.0F + 0x1p-8F + 0x1p-20F).bits, 0x3F81);  // above it
+  EXPECT_EQ(bf16(0.0F).bits, 0);
+  EXPECT_EQ(bf16(-0.0F).bits, 0x8000);
+  EXPECT_EQ(static_cast<float>(bf16(3.0e38F)), 0x1.C4p127F);
+  EXPECT_TRUE(std::isinf(static_cast<float>(bf16(std::numeric_limits<float>::max()))));
+  EXPECT_TRUE(std::isinf(static_cast<float>(bf16(-std::numeric_limits<float>::infinity()))));
+  EXPECT_TRUE(std::isnan(static_cast<float>(bf16(std::numeric_limits<float>::quiet_NaN()))));
+}
+
+struct Case {
+  const char* name;
+  const char* layer;
+  std::vector<Shape> bottoms;
+};
+
+const std::vector<Case>& cases() {
+  const Shape image = {3, 18, 13, 11}, small = {1, 1, 2, 3}, wide = {2, 33, 1, 67};
+  static const std::vector<Case> all = {
+      {"relu", "type: 'ReLU'", {image}},
+      {"leaky_relu", "type: 'ReLU' relu_param { negative_slope: 0.25 }", {wide}},
+      {"batch_norm", "type: 'BatchNorm'", {image}},
+      {"batch_norm_small", "type: 'BatchNorm'", {small}},
+      {"global_batch_norm", "type: 'BatchNorm' batch_norm_param { use_global_stats: true }", {wide}},
+      {"scale", "type: 'Scale' scale_param { bias_term: true }", {image}},
+      {"scale_small", "type: 'Scale'", {small}},
+      {"sum", "type: 'Eltwise'", {image, image}},
+      {"weighted_sum", "type: 'Eltwise' eltwise_param { coeff: 0.5 coeff: -2 coeff: 1 }", {wide, wide, wide}},
+      {"product", "type: 'Eltwise' eltwise_param { operation: PROD }", {small, small}},
+      {"largest", "type: 'Eltwise' eltwise_param { operation: MAX }", {image, image, image}},
+      {"concat", "type: 'Concat'", {image, image}},
+      {"concat_of_widths", "type: 'Concat'", {{3, 5, 13, 11}, image}},
+      {"max_pool", "type: 'Pooling' pooling_param { pool: MAX kernel_size: 3 stride: 2 }", {image}},
+      {"max_pool_small", "type: 'Pooling' pooling_param { pool: MAX kernel_size: 2 }", {small}},
+      {"max_pool_all", "type: 'Pooling' pooling_param { pool: MAX global_pooling: true }", {image}},
+      {"average_pool", "type: 'Pooling' pooling_param { pool: AVE kernel_size: 3 stride: 2 pad: 1 }", {image}},
+      {"average_pool_all", "type: 'Pooling' pooling_param { pool: AVE global_pooling: true }", {image}},
+      {"split", "type: 'Split'", {wide}},
+      {"pointwise_pixel", "type: 'Convolution' convolution_param { num_output: 5 kernel_size: 1 }", {{3, 7, 1, 1}}},
+  };
+  return all;
+}
+
+float rounded(float value) { return bf16(value); }
+
+/// Everything that a pass computes.
+std::vector<std::vector<float>> results_of(const std::string& backend, const Case& c, Precision precision) {
+  LayerRig rig(backend, std::string("name: 'l' ") + c.layer, c.bottoms);
+  const bool learns = rig.layer().parameter().type() != "BatchNorm";  // else blobs are statistics
+  for (std::size_t i = 0; i < c.bottoms.size(); ++i) {
+    rig.bottom(i).reshape(c.bottoms[i], precision);
+    rig.fill_bottom(i, [i](i64 e) { return rounded(2 * noise(i, e)); });
+  }
+  for (std::size_t i = 0; i < rig.layer().blobs().size(); ++i)
+    rig.fill_blob(i, [&](i64 e) { return learns ? rounded(noise(20 + i, e)) : 1.5F; });
+  rig.forward();
+  EXPECT_EQ(rig.top(0).precision(), precision);
+  rig.fill_top_diff(0, [](i64 e) { return rounded(noise(10, e)); });
+  rig.backward();
+  std::vector<std::vector<float>> results = {rig.top(0).data_vector()};
+  for (std::size_t i = 0; i < c.bottoms.size(); ++i) results.push_back(rig.bottom(i).diff_vector());
+  for (std::size_t i = 0; learns && i < rig.layer().blobs().size(); ++i) results.push_back(rig.blob(i).diff_vector());
+  return results;
+}
+
+class Bf16Layers : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(Bf16Layers, DifferFromFloatByTheRoundingOfResults) {
+  for (const Case& c : cases()) {
+    SCOPED_TRACE(c.name);
+    const auto expected = results_of(GetParam(), c, Precision::fp32), here = results_of(GetParam(), c, Precision::bf16);
+    ASSERT_EQ(here.size(), expected.size());
+    // A rounding is off by 2^-8 of the value at most; averages are stored as sums first, sums of three as sums of two,
+    // convolutions without their bias.
+    const bool in_steps = c.bottoms.size() == 3 || std::string(c.name) == "pointwise_pixel";
+    const float steps = in_steps ? 0x1p-6F : 1e-5F;
+    for (std::size_t i = 0; i < here.size(); ++i) expect_near(here[i], expected[i], steps, 0x1p-7F);
+  }
+}
+
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Bf16Layers);
+INSTANTIATE_TEST_SUITE_P(Backends, Bf16Layers, bf16_backends(), backend_name);
+
+}  // namespace
+}  // namespace cortado::test
