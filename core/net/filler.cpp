@@ -4,6 +4,7 @@
 #include "core/base/error.h"
 #include "core/base/random.h"
 #include "core/formats/caffe.pb.h"
+#include "core/machine/math.h"
 #include "core/net/layer.h"
 
 namespace cortado {
@@ -15,13 +16,11 @@ void uniform(Values& values, float low, float high, std::uint64_t key) {
 }
 
 /// Box and Muller, "A note on the generation of random normal deviates", 1958: one normal number from two uniform
-/// ones, of which the first is kept off zero.
-void gaussian(Values& values, double mean, double deviation, std::uint64_t key) {
-  constexpr double two_pi = 6.283185307179586;
+/// ones, of which the first is kept off zero. Branch-free, for dummy data are drawn anew in every pass.
+void gaussian(Values& values, float mean, float deviation, std::uint64_t key) {
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const double u = 1.0 - double{random_uniform(key, 2 * i)};
-    const double v = random_uniform(key, 2 * i + 1);
-    values[i] = static_cast<float>(mean + deviation * std::sqrt(-2.0 * std::log(u)) * std::cos(two_pi * v));
+    const float u = 1.0f - random_uniform(key, 2 * i), v = random_uniform(key, 2 * i + 1);
+    values[i] = mean + deviation * math::sqrt(-2.0f * math::log(u)) * math::cos_of_turn(v);
   }
 }
 
@@ -84,13 +83,13 @@ void fill(Blob& blob, const caffe::FillerParameter& filler, std::uint64_t key) {
   } else if (type == "uniform") {
     uniform(values, filler.min(), filler.max(), key);
   } else if (type == "gaussian") {
-    gaussian(values, double{filler.mean()}, double{filler.std()}, key);
+    gaussian(values, filler.mean(), filler.std(), key);
     if (filler.sparse() >= 0) thin_out(values, shape, filler.sparse(), mix64(key));
   } else if (type == "xavier") {  // Glorot and Bengio 2010: variance 1 / n
     const auto bound = static_cast<float>(std::sqrt(3 / fan(shape, filler)));
     uniform(values, -bound, bound, key);
   } else if (type == "msra") {  // He, Zhang, Ren and Sun 2015: variance 2 / n
-    gaussian(values, 0, std::sqrt(2 / fan(shape, filler)), key);
+    gaussian(values, 0, static_cast<float>(std::sqrt(2 / fan(shape, filler))), key);
   } else if (type == "positive_unitball") {
     positive_unitball(values, shape, key);
   } else if (type == "bilinear") {

@@ -79,6 +79,13 @@ TEST(Math, LogAtItsEnds) {
   EXPECT_LE(ulps(math::log(smallest), std::log(static_cast<double>(smallest))), 3.0);
 }
 
+TEST(Math, CosOfTurn) {
+  for (std::uint64_t i = 0; i <= 1000000; ++i) {
+    const double x = static_cast<double>(i) / 1e6, turn = 6.283185307179586;
+    ASSERT_NEAR(math::cos_of_turn(static_cast<float>(x)), std::cos(turn * double{static_cast<float>(x)}), 5e-7) << x;
+  }
+}
+
 TEST(Math, PowIsWithinOneUlp) {
   double worst = 0;
   for (std::uint64_t i = 0; i < 1000000; ++i) {
