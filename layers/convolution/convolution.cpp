@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/formats/caffe.pb.h"
 #include "layers/gemm/gemm.h"
+#include "layers/relu/relu.h"
 
 namespace cortado {
 namespace {
@@ -121,13 +122,21 @@ void ConvolutionLayer::run(ConvolutionDirection direction, const ConvolutionArgu
   });
 }
 
+/// A ReLU behind a bias that is learned.
+bool ConvolutionLayer::absorb(Layer& next) {
+  const auto* const relu = dynamic_cast<const ReluLayer*>(&next);
+  if (relu == nullptr || relu->slope() < 0 || rectifies_ || !bias_ || !param_propagate_down(1)) return false;
+  slope_ = relu->slope();
+  return rectifies_ = true;
+}
+
 void ConvolutionLayer::forward(const Blobs& bottom, const Blobs& top) {
   with_element(shape_.precision, [&](auto element) {
     using T = decltype(element);
     for (std::size_t i = 0; i < bottom.size(); ++i) {
       T* const y = top[i]->mutable_data<T>();
       run(ConvolutionDirection::forward, {bottom[i]->data<T>(), blobs()[0]->data(), nullptr, y});
-      if (bias_) add_to_rows(group(), blobs()[1]->data(), shape_.oc, y, shape_.mb * shape_.oc, shape_.pixels());
+      if (bias_) add_to_rows(group(), blobs()[1]->data(), shape_.oc, y, shape_.mb * shape_.oc, shape_.pixels(), slope_);
     }
   });
 }
@@ -136,8 +145,11 @@ void ConvolutionLayer::backward(const Blobs& top, const std::vector<bool>& propa
   with_element(shape_.precision, [&](auto element) {
     using T = decltype(element);
     for (std::size_t i = 0; i < bottom.size(); ++i) {
-      const T* const dy = top[i]->diff<T>();
-      if (bias_ && param_propagate_down(1))
+      T* const dy = top[i]->mutable_diff<T>();
+      if (rectifies_)
+        rectify_and_sum(group(), top[i]->data<T>(), dy, shape_.mb, shape_.oc, shape_.pixels(), slope_,
+                        blobs()[1]->mutable_diff());
+      else if (bias_ && param_propagate_down(1))
         sum_to_bias(group(), dy, shape_.mb, shape_.oc, shape_.pixels(), blobs()[1]->mutable_diff());
       if (param_propagate_down(0))
         run(ConvolutionDirection::weight_gradient, {bottom[i]->data<T>(), nullptr, dy, blobs()[0]->mutable_diff()});

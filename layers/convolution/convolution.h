@@ -6,7 +6,7 @@ namespace cortado {
 
 /// Caffe's Convolution over two spatial axes: every bottom (N x C x H x W) gives a top (N x num_output x OH x OW)
 /// through the same weights (num_output x C / group x KH x KW) and bias. OH = (H + 2 pad - (dilation (KH - 1) + 1)) /
-/// stride + 1, rounded down.
+/// stride + 1, rounded down. With a bias it takes over a ReLU that follows in place.
 class ConvolutionLayer : public Layer {
  public:
   using Layer::Layer;
@@ -17,6 +17,7 @@ class ConvolutionLayer : public Layer {
   void reshape(const Blobs& bottom, const Blobs& top) override;
   void forward(const Blobs& bottom, const Blobs& top) override;
   void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) override;
+  bool absorb(Layer& next) override;
   PlanBook plans() const override;
   std::vector<PlanOption> plan_options() const override;
   void choose_plans(const PlanBook& wanted) override { wanted_ = wanted; }
@@ -32,6 +33,8 @@ class ConvolutionLayer : public Layer {
 
   ConvolutionShape shape_;  // as the parameter says; sizes of the bottoms since the last reshape
   bool bias_ = true;
+  bool rectifies_ = false;  // as an absorbed ReLU does
+  float slope_ = 1;
   PlanBook wanted_;
   const ConvolutionCandidate* chosen_[3] = {};
   std::vector<std::string> refusals_;

@@ -185,8 +185,8 @@ void multiply(CoreGroup& group, i64 m, i64 n, i64 k, const double* a, const doub
 }
 
 template <class T>
-void add_to_rows(CoreGroup& group, const float* bias, i64 bias_count, T* y, i64 rows, i64 width) {
-  AddToRows<T> program{bias, y, rows, width, bias_count, line_elements(group.spec(), width, 2), {}, {}};
+void add_to_rows(CoreGroup& group, const float* bias, i64 bias_count, T* y, i64 rows, i64 width, float slope) {
+  AddToRows<T> program{bias, y, slope, rows, width, bias_count, line_elements(group.spec(), width, 2), {}, {}};
   PlanBuilder builder(group.spec());
   program.bias_buf = builder.line("bias", sizeof(float), Depth::two);
   program.y_buf = builder.line("y", program.block * 4, 1);
@@ -217,8 +217,20 @@ void sum_to_bias(CoreGroup& group, const T* x, i64 outer, i64 count, i64 inner, 
   group.launch(program, builder.plan(count));
 }
 
-template void add_to_rows(CoreGroup&, const float*, i64, float*, i64, i64);
-template void add_to_rows(CoreGroup&, const float*, i64, bf16*, i64, i64);
+template <class T>
+void rectify_and_sum(CoreGroup& group, const T* y, T* dy, i64 outer, i64 count, i64 inner, float slope, float* sums) {
+  RectifyAndSum<T> p{y, dy, sums, slope, count, outer, inner, line_elements(group.spec(), inner, 4), {}, {}, {}};
+  PlanBuilder builder(group.spec());
+  p.y_buf = builder.line("y", p.block * 4, Depth::two);
+  p.dy_buf = builder.line("dy", p.block * 4, 1);
+  p.sum_buf = builder.line("sum", sizeof(float), 1);
+  group.launch(p, builder.plan(count));
+}
+
+template void add_to_rows(CoreGroup&, const float*, i64, float*, i64, i64, float);
+template void add_to_rows(CoreGroup&, const float*, i64, bf16*, i64, i64, float);
+template void rectify_and_sum(CoreGroup&, const float*, float*, i64, i64, i64, float, float*);
+template void rectify_and_sum(CoreGroup&, const bf16*, bf16*, i64, i64, i64, float, float*);
 template void sum_to_bias(CoreGroup&, const float*, i64, i64, i64, float*);
 template void sum_to_bias(CoreGroup&, const bf16*, i64, i64, i64, float*);
 

@@ -1,5 +1,6 @@
 #pragma once
 #include "core/machine/math.h"
+#include "core/machine/parts.h"
 #include "core/machine/program.h"
 
 namespace cortado {
@@ -104,13 +105,15 @@ struct Gemm {
   }
 };
 
-/// Adds bias[r mod bias_count] to every element of line r of y; lines of `width`, `block` elements at a time. The bias
-/// of convolution, one value per channel plane.
+/// Adds bias[r mod bias_count] to every element of line r of y, and where the sum is not positive multiplies it by
+/// `slope` (1: no rectifier); lines of `width`, `block` elements at a time. The bias of convolution, one value per
+/// channel plane.
 template <class T>
 struct AddToRows {
   static constexpr const char* label = "add_to_rows";
   const float* bias;
   T* y;
+  float slope;
   i64 rows, width, bias_count, block;
   Buf bias_buf, y_buf;
 
@@ -123,7 +126,11 @@ struct AddToRows {
         [&](i64 i, auto& bias) {
           const i64 first = i % blocks * p.block;
           auto y = c.update(p.y_buf, p.y + i / blocks * p.width + first, math::min(p.block, p.width - first));
-          c.each(y.n, [&](i64 j) { y.set(j, y.at(j) + bias[0]); });
+          const float slope = p.slope;
+          c.each(y.n, [&](i64 j) {
+            const auto v = y.at(j) + bias[0];
+            y.set(j, math::select(v > 0.0f, v, slope * v));
+          });
           c.put(y);
         });
   }
@@ -183,6 +190,51 @@ struct SumToBias {
               [&](i64, auto& x) {
                 sum += c.fold(
                     x.n, 0.0f, [](float a, float b) { return a + b; }, [&](i64 e) { return x[e]; });
+              });
+          auto total = c.update(p.sum_buf, p.sums + j, 1);
+          c.once([&] { total.set(0, total.at(0) + static_cast<float>(sum)); });
+          c.put(total);
+        });
+  }
+};
+
+/// The gradient of AddToRows with a rectifier: dy where y is positive, slope dy elsewhere, in place, and sums[j] +=
+/// the sum of that over channel j, y and dy being outer x count x inner. A line is a channel.
+template <class T>
+struct RectifyAndSum {
+  static constexpr const char* label = "rectify_and_sum";
+  const T* y;
+  T* dy;
+  float* sums;
+  float slope;
+  i64 count, outer, inner, block;
+  Buf y_buf, dy_buf, sum_buf;
+
+  template <class C>
+  CORTADO_FN void operator()(C& c) const {
+    const RectifyAndSum p = *this;
+    const i64 blocks = ceil_div(p.inner, p.block);
+    const auto place = [p, blocks](i64 j, i64 i) {
+      return (i / blocks * p.count + j) * p.inner + i % blocks * p.block;
+    };
+    const auto size = [p, blocks](i64 i) { return math::min(p.block, p.inner - i % blocks * p.block); };
+    c.lines(
+        p.count, Depth::one, [&](i64 j) { return j; },
+        [&](i64 j, i64&) {
+          double sum = 0;
+          c.pipeline(
+              p.outer * blocks, Depth::two, [&](i64 i) { return c.get(p.y_buf, p.y + place(j, i), size(i)); },
+              [&](i64 i, auto& in) {
+                const auto y = in;
+                const float slope = p.slope;
+                auto dy = c.update(p.dy_buf, p.dy + place(j, i), y.n);
+                c.each(y.n, [&](i64 e) {
+                  const auto v = dy.at(e);
+                  dy.set(e, math::select(y[e] > 0.0f, v, slope * v));
+                });
+                sum += c.fold(
+                    y.n, 0.0f, [](float a, float b) { return a + b; }, [&](i64 e) { return dy.at(e); });
+                c.put(dy);
               });
           auto total = c.update(p.sum_buf, p.sums + j, 1);
           c.once([&] { total.set(0, total.at(0) + static_cast<float>(sum)); });
