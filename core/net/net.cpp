@@ -72,7 +72,8 @@ void Net::weigh_losses() {
     for (std::size_t i = 0; i < entry.top.size(); ++i)
       if (entry.loss_weights[i] != 0) {
         const auto count = static_cast<std::size_t>(entry.top[i]->count());
-        entry.top[i]->write_diff(std::vector<float>(count, static_cast<float>(entry.loss_weights[i])).data());
+        const float gradient = loss_scale_ * static_cast<float>(entry.loss_weights[i]);
+        entry.top[i]->write_diff(std::vector<float>(count, gradient).data());
       }
 }
 

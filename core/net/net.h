@@ -27,6 +27,8 @@ struct NetOptions {
   bool share_gradients = false;
   /// bf16: mixed precision (insert_casts). Throws ConfigError where the group's memory cannot hold it.
   Precision precision = Precision::fp32;
+  /// All gradients come out this many times as large (loss scaling); losses do not.
+  float loss_scale = 1;
 };
 
 /// A directed acyclic graph of layers (Caffe's Net). Keeps Caffe's rules: include/exclude by phase, level and stage,
@@ -157,6 +159,7 @@ class Net {
   CoreGroup* group_;
   std::shared_ptr<Storage> parameter_arena_, gradient_arena_;
   bool share_gradients_ = false, gradients_placed_ = false;
+  float loss_scale_ = 1;
 };
 
 }  // namespace cortado

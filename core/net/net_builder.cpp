@@ -54,7 +54,8 @@ Net::Net(const caffe::NetParameter& parameter, const NetOptions& options)
     : name_(parameter.name()),
       workspace_(std::make_unique<Workspace>(*options.group)),
       group_(options.group),
-      share_gradients_(options.share_gradients) {
+      share_gradients_(options.share_gradients),
+      loss_scale_(options.loss_scale) {
   run_.phase = parameter.state().phase() == caffe::TRAIN ? Phase::train : Phase::test;
   run_.seed = options.seed;
   run_.replicas = options.replicas;

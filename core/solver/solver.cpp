@@ -149,6 +149,7 @@ std::unique_ptr<Net> Solver::State::make_net(const caffe::NetParameter& net_para
   net_options.replicas = net_replicas;
   net_options.seed = parameter.random_seed() >= 0 ? static_cast<std::uint64_t>(parameter.random_seed()) : 1;
   net_options.share_gradients = true;
+  net_options.loss_scale = parameter.loss_scale();
   net_options.precision = parameter.precision() == caffe::BF16 ? Precision::bf16 : Precision::fp32;
   auto made = std::make_unique<Net>(net_parameter, net_options);
   if (options.tuning != nullptr) made->use_plans(options.tuning->plans_for(*made));
@@ -189,7 +190,7 @@ void Solver::State::step(i64 iterations) {
       shown = Clock::now();
       shown_at = iteration;
     }
-    sgd->update(iteration, exchange.finish(*net));
+    sgd->update(iteration, exchange.finish(*net) / parameter.loss_scale());
     ++iteration;
     tell_progress(seconds_since(start));
     if (merged.snapshot || due(iteration, parameter.snapshot())) snapshot();

@@ -61,6 +61,7 @@ void check_solver(const caffe::SolverParameter& parameter) {
        "there is: " + known);
   check_rate(parameter);
   need(parameter.iter_size() >= 1, "iter_size is below 1");
+  need(parameter.loss_scale() > 0, "loss_scale is not positive");
   need(parameter.average_loss() >= 1, "average_loss is below 1");
   need(parameter.max_iter() >= 0, "max_iter is negative");
   need(parameter.display() >= 0, "display is negative");

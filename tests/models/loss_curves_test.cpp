@@ -45,10 +45,12 @@ const char* const solver_text = R"(
 /// Losses of eight iterations with the named plan in every layer and direction that accepts it; sets `forced` to how
 /// many did.
 std::vector<double> losses_with(const std::string& backend, const std::string& plan, int& forced,
-                                caffe::StoredPrecision precision = caffe::FP32) {
+                                caffe::StoredPrecision precision = caffe::FP32, float loss_scale = 1) {
   caffe::SolverParameter parameter;
   parse_text(solver_text, "solver", parameter);
   parameter.set_precision(precision);
+  parameter.set_loss_scale(loss_scale);
+  parameter.set_clip_gradients(5);
   const LayerTable layers = all_layers();
   const Sources sources;
   SolverOptions options;
@@ -90,6 +92,13 @@ TEST_P(LossCurves, AreThoseOfTheReferenceWhateverThePlan) {
       EXPECT_NEAR(losses[i], expected[i], bound * expected[i] + 1e-6) << plan << ", iteration " << i;
   }
   EXPECT_GE(ran, 5);
+}
+
+TEST_P(LossCurves, DoNotDependOnTheLossScale) {
+  int forced = 0;
+  const auto expected = losses_with(GetParam(), "", forced),
+             scaled = losses_with(GetParam(), "", forced, caffe::FP32, 64);
+  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(scaled[i], expected[i], 1e-5 * expected.front()) << i;
 }
 
 class MixedLossCurves : public ::testing::TestWithParam<std::string> {};
