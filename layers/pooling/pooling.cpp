@@ -241,7 +241,8 @@ std::vector<PlanOption> PoolingLayer::plan_options() const {
   const std::string text = std::string(takes_max() ? "max" : "average") + std::to_string(s.planes) + "x" +
                            std::to_string(s.h) + "x" + std::to_string(s.w) + "k" + std::to_string(s.kh) + "x" +
                            std::to_string(s.kw) + "s" + std::to_string(s.sh) + "x" + std::to_string(s.sw) + "p" +
-                           std::to_string(s.ph) + "x" + std::to_string(s.pw);
+                           std::to_string(s.ph) + "x" + std::to_string(s.pw) +
+                           (precision_ == Precision::bf16 ? "bf16" : "");
   std::vector<PlanOption> options;
   for (const char* direction : {"forward", "backward"})
     for (const char* plan : {planes_plan, rows_plan})
