@@ -10,7 +10,7 @@ namespace {
 
 /// F(4x4, 3x3) in three steps for a part of the batch at a time: inputs to 36 matrices, 36 products, and back. The
 /// input gradient is the forward convolution with turned weights; the weight gradient is the exact transpose of the
-/// forward algorithm. Errors: about ten times those of the other plans, see docs/layers.md.
+/// forward algorithm. Errors: about ten times those of the other plans, see docs/cpu.md.
 class WinogradConvolution : public ConvolutionCandidate {
  public:
   std::string name() const override { return "winograd"; }
