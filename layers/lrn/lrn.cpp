@@ -11,14 +11,12 @@ void LrnLayer::setup(const Blobs&, const Blobs&) {
   if (parameter().lrn_param().local_size() % 2 == 0)
     bad_config("local_size must be odd, it is " + std::to_string(parameter().lrn_param().local_size()));
   scale_ = std::make_unique<Blob>(group());
-  terms_ = std::make_unique<Blob>(group());
 }
 
 void LrnLayer::reshape(const Blobs& bottom, const Blobs& top) {
   if (bottom[0]->axes() != 4) bad_shape("expects N x C x H x W, the bottom has shape " + to_string(bottom[0]->shape()));
   top[0]->reshape(bottom[0]->shape());
   scale_->reshape(bottom[0]->shape());
-  terms_->reshape(bottom[0]->shape());
 }
 
 /// Blocks such that `arrays` of them fit a scratchpad.
@@ -57,8 +55,9 @@ void LrnLayer::forward(const Blobs& bottom, const Blobs& top) {
 
 void LrnLayer::backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
   if (!propagate_down[0]) return;
-  launch_terms(*bottom[0], *top[0], bottom[0]->mutable_diff());
-  LrnBackward p{cut(*bottom[0], 7), bottom[0]->data(), terms_->data(), bottom[0]->mutable_diff(), {}, {}, {}, {}};
+  float* const terms = workspace(bottom[0]->count());
+  launch_terms(*bottom[0], *top[0], terms, bottom[0]->mutable_diff());
+  LrnBackward p{cut(*bottom[0], 7), bottom[0]->data(), terms, bottom[0]->mutable_diff(), {}, {}, {}, {}};
   const i64 own = 4 * (p.s.across ? p.s.channels * p.s.block : p.s.block * p.s.width);
   const i64 read = p.s.across ? own : 4 * std::min(p.s.height, p.s.block + 2 * p.s.reach) * p.s.width;
   PlanBuilder book(group().spec());
@@ -69,12 +68,12 @@ void LrnLayer::backward(const Blobs& top, const std::vector<bool>& propagate_dow
   group().launch(p, book.plan(p.s.lines()));
 }
 
-void LrnLayer::launch_terms(const Blob& bottom, const Blob& top, float* direct) {
+void LrnLayer::launch_terms(const Blob& bottom, const Blob& top, float* terms, float* direct) {
   LrnTerms p{};
   p.x = bottom.data();
   p.scale = scale_->data();
   p.dy = top.diff();
-  p.terms = terms_->mutable_data();
+  p.terms = terms;
   p.direct = direct;
   p.beta = parameter().lrn_param().beta();
   p.n = bottom.count();

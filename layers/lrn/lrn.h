@@ -18,8 +18,8 @@ class LrnLayer : public Layer {
 
  private:
   LrnShape cut(const Blob& bottom, i64 arrays) const;
-  void launch_terms(const Blob& bottom, const Blob& top, float* direct);
-  std::unique_ptr<Blob> scale_, terms_;
+  void launch_terms(const Blob& bottom, const Blob& top, float* terms, float* direct);
+  std::unique_ptr<Blob> scale_;
 };
 
 }  // namespace cortado
