@@ -26,12 +26,13 @@ i64 parameters_of(const Layer& layer) {
   return count;
 }
 
-/// The net that `-model` names, or the training net of `-solver`.
-std::string net_file(const Options& options) {
+/// The net that `-model` names, or the training net of `-solver`, whose precision then counts.
+std::string net_file(const Options& options, Precision& precision) {
   if (!options.model.empty()) return options.model;
   if (options.solver.empty()) throw ConfigError("command line", "check needs --model or --solver");
   caffe::SolverParameter solver;
   read_solver(options.solver, solver);
+  if (solver.precision() == caffe::BF16) precision = Precision::bf16;
   const std::string file = solver.has_net() ? solver.net() : solver.train_net();
   if (file.empty()) throw ConfigError(options.solver, "names no net file", "check the net itself with --model");
   return file;
@@ -40,9 +41,10 @@ std::string net_file(const Options& options) {
 
 int check(Session& session, const Options& options) {
   caffe::NetParameter parameter;
-  const std::string file = net_file(options);
+  NetOptions net_options = session.net_options();
+  const std::string file = net_file(options, net_options.precision);
   read_net_for(options, file, options.phase == "TEST" ? Phase::test : Phase::train, parameter);
-  const Net net(parameter, session.net_options());
+  const Net net(parameter, net_options);
 
   Report report(
       {{"layer", "layer"}, {"type", "type"}, {"top", "top"}, {"parameters", "parameters"}, {"plans", "plans"}},

@@ -19,7 +19,7 @@ class HostTeam {
 
   /// Fetching a line before the one ahead of it is worked on lets its memory arrive meanwhile.
   static constexpr bool looks_ahead = true;
-  /// The line will be read soon: its first pages start coming; the processor goes on by itself.
+  /// The line will be read soon: its beginning starts coming; the processor goes on by itself.
   void announce(const void* p, i64 bytes) const {
     const char* const first = static_cast<const char*>(p);
     const i64 most = bytes < 4096 ? bytes : 4096;

@@ -45,9 +45,23 @@ void write_binary(const std::string& file, const pb::Message& message) {
 }
 
 void write_text(const std::string& file, const pb::Message& message) {
+  pb::TextFormat::Printer printer;
+  printer.SetSingleLineMode(true);
+  const pb::Reflection& reflection = *message.GetReflection();
+  std::vector<const pb::FieldDescriptor*> fields;
+  reflection.ListFields(message, &fields);
+  std::string text;
+  for (const pb::FieldDescriptor* const field : fields)
+    for (int i = 0; i < (field->is_repeated() ? reflection.FieldSize(message, field) : 1); ++i) {
+      const bool nested = field->cpp_type() == pb::FieldDescriptor::CPPTYPE_MESSAGE;
+      std::string value;
+      printer.PrintFieldValueToString(message, field, field->is_repeated() ? i : -1, &value);
+      text += field->name() + (nested ? " { " + value + "}\n" : ": " + value + "\n");
+    }
   replace_file(file, [&](int descriptor) {
     pb::io::FileOutputStream out(descriptor);
-    return pb::TextFormat::Print(message, &out) && out.Flush();
+    pb::io::CodedOutputStream(&out).WriteString(text);
+    return out.Flush();
   });
 }
 

@@ -21,7 +21,7 @@ void parse_text(const std::string& text, const std::string& origin, google::prot
 /// foreign files. Writing goes to a file beside `file` that is then renamed, so that `file` is never half written.
 void read_binary(const std::string& file, google::protobuf::Message& message);
 void write_binary(const std::string& file, const google::protobuf::Message& message);
-/// The same, as text.
+/// The same, as text: a field of the message per line.
 void write_text(const std::string& file, const google::protobuf::Message& message);
 
 /// A net or its weights from text or binary, by content, upgraded.

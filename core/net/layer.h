@@ -70,10 +70,10 @@ class Layer {
   struct Arity {
     int min = 0, max = -1;
   };
-  /// Whether a layer with this parameter takes and makes bf16, where its bottoms are that. Hidden by those that do.
-  static bool keeps_bf16(const caffe::LayerParameter& /*parameter*/) { return false; }
   virtual Arity bottoms() const { return {1, 1}; }
   virtual Arity tops() const { return {1, 1}; }
+  /// Whether a layer with this parameter takes and makes bf16, where its bottoms are that. Hidden by those that do.
+  static bool keeps_bf16(const caffe::LayerParameter& /*parameter*/) { return false; }
 
   /// Once, after shapes of bottoms are known: reads the parameter, makes learnable blobs (add_parameter).
   virtual void setup(const Blobs& bottom, const Blobs& top);
