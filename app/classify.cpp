@@ -9,7 +9,7 @@
 #include "core/formats/blob_proto.h"
 #include "core/formats/caffe.pb.h"
 #include "core/formats/prototxt.h"
-#include "parallel_io/image.h"
+#include "parallel_io/sets/image.h"
 
 namespace cortado {
 namespace {
@@ -56,7 +56,7 @@ std::vector<float> mean_of(const Options::Classify& c, i64 channels) {
 std::vector<float> prepare(const std::string& file, const Blob& input, const std::vector<float>& mean, double scale) {
   const auto channels = static_cast<std::size_t>(input.dim(1));
   const Image image =
-      resize(read_image(file, channels == 1), static_cast<int>(input.dim(2)), static_cast<int>(input.dim(3)));
+      resize(read_image(file, channels == 1 ? 1 : 3), static_cast<int>(input.dim(2)), static_cast<int>(input.dim(3)));
   const std::size_t plane = image.values.size() / channels;
   std::vector<float> values(image.values.size());
   for (std::size_t c = 0; c < channels; ++c)

@@ -134,10 +134,38 @@ void add_classify(CLI::App& app, Options& o) {
   verb->add_option("images", c.images, "JPEG or PNG files")->required();
 }
 
+void add_convert_set(CLI::App* convert, Options::Convert& c) {
+  auto* verb = convert->add_subcommand("set", "Any data set, told by its content, to another format");
+  verb->callback([&c] { c.kind = "set"; });
+  verb->add_option(
+          "from", c.from,
+          "HDF5 file, master of a striped set, list of HDF5 files or of images, LMDB folder, IDX file of images, "
+          "CIFAR file or folder, folder of images")
+      ->required();
+  verb->add_option("to", c.to, "File (lmdb: folder) to write")->required();
+  verb->add_option("--as", c.format, "hdf5, striped, lmdb, images (a list and PNG files), idx or cifar")
+      ->required()
+      ->check(CLI::IsMember({"hdf5", "striped", "lmdb", "images", "idx", "cifar"}));
+  verb->add_option("--stripes", c.stripes, "Files of a striped set")->capture_default_str()->check(CLI::PositiveNumber);
+  verb->add_option("--stripe-size", c.stripe_bytes, "Bytes that lie together in one of them, such as 256M")
+      ->capture_default_str()
+      ->transform(CLI::AsSizeValue(false));
+  verb->add_option("--folders", c.folders, "Folders that take stripes in turn, separated by commas; default TO.stripes")
+      ->delimiter(',');
+  verb->add_option("--root", c.root, "Folder before the names of an image list");
+  verb->add_flag("--encoded", c.encoded, "Keep JPEG and PNG images as they are");
+  verb->add_option("--resize", c.resize, "Images to WIDTHxHEIGHT");
+  verb->add_flag("--grey", c.grey, "Images in grey");
+  verb->add_flag("--shuffle", c.shuffle, "In a random order");
+  verb->add_option("--seed", c.seed, "Of that order")->capture_default_str();
+  verb->add_flag("--verify", c.verify, "Compare what is read with its checksums");
+}
+
 void add_convert(CLI::App& app, Options& o) {
-  auto* verb = app.add_subcommand("convert", "Make HDF5 data sets");
+  auto* verb = app.add_subcommand("convert", "Make data sets, from one format to another; goes on where it was killed");
   verb->require_subcommand(1);
   auto& c = o.convert;
+  add_convert_set(verb, c);
   const auto kind = [&](const char* name, const char* what) {
     auto* sub = verb->add_subcommand(name, what);
     sub->callback([&c, name] { c.kind = name; });

@@ -26,13 +26,19 @@ struct Options {
     std::vector<std::string> images;
   } classify;
   struct Convert {
-    std::string kind;  ///< mnist, digits, images, cifar10
+    std::string kind;  ///< set, mnist, digits, images, cifar10
     std::string from, to;
     std::string mean = "none", resize, type = "float";
     double scale = 0;  ///< 0: the kind's own default
     i64 train = 0, test = 0;
     std::uint64_t seed = 1;
     bool idx = false, rgb = false;
+    std::string format;  ///< of a set: hdf5, striped, lmdb, images, idx, cifar
+    i64 stripes = 32;
+    std::uint64_t stripe_bytes = 256 << 20;
+    std::vector<std::string> folders;
+    std::string root;
+    bool encoded = false, shuffle = false, grey = false, verify = false;
   } convert;
   std::string tuning;         ///< the job's tuning file
   bool choose_plans = false;  ///< try plans in the first iterations

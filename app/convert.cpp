@@ -1,6 +1,7 @@
-#include "parallel_io/convert.h"
+#include "parallel_io/convert/convert.h"
 
 #include <cstdio>
+#include <map>
 
 #include "app/progress_bar.h"
 #include "app/session.h"
@@ -12,43 +13,77 @@ namespace {
 /// MNIST's and the digits' values lie in [0, 1), as Caffe's LeNet wants them.
 constexpr double unit_scale = 0.00390625;
 
+Format format_of(const std::string& name) {
+  static const std::map<std::string, Format> formats = {{"hdf5", Format::hdf5}, {"striped", Format::striped},
+                                                        {"lmdb", Format::lmdb}, {"images", Format::images},
+                                                        {"idx", Format::idx},   {"cifar", Format::cifar}};
+  return formats.at(name);
+}
+
+/// "WIDTHxHEIGHT"; empty: zeros.
+void parse_size(const std::string& text, int& width, int& height) {
+  char rest = 0;
+  if (!text.empty() && (std::sscanf(text.c_str(), "%dx%d%c", &width, &height, &rest) != 2 || width < 1 || height < 1))
+    throw ConfigError("command line", "--resize is '" + text + "'", "give WIDTHxHEIGHT, such as 227x227");
+}
+
+SetOptions set_options(const Options::Convert& c) {
+  SetOptions set;
+  set.open.root = c.root;
+  set.open.channels = c.grey ? 1 : 0;
+  set.open.verify = c.verify;
+  set.preparation.decode = !c.encoded;
+  set.preparation.shuffle = c.shuffle;
+  set.preparation.seed = c.seed;
+  parse_size(c.resize, set.preparation.width, set.preparation.height);
+  set.write.format = format_of(c.format);
+  set.write.stripes = c.stripes;
+  set.write.stripe_bytes = static_cast<i64>(c.stripe_bytes);
+  set.write.folders = c.folders;
+  if (c.stripe_bytes < 1) throw ConfigError("command line", "--stripe-size must be at least 1");
+  return set;
+}
+
 ImageOptions image_options(const Options::Convert& c) {
   ImageOptions images;
   images.rgb = c.rgb;
   images.mean = c.mean == "pixel"     ? ImageOptions::Mean::pixel
                 : c.mean == "channel" ? ImageOptions::Mean::channel
                                       : ImageOptions::Mean::none;
-  if (!c.resize.empty()) {
-    char rest = 0;
-    if (std::sscanf(c.resize.c_str(), "%dx%d%c", &images.width, &images.height, &rest) != 2 || images.width < 1 ||
-        images.height < 1)
-      throw ConfigError("command line", "--resize is '" + c.resize + "'", "give WIDTHxHEIGHT, such as 227x227");
-  }
+  parse_size(c.resize, images.width, images.height);
   return images;
+}
+
+FolderOptions folder_options(const Options::Convert& c) {
+  FolderOptions folder;
+  folder.to = c.to;
+  folder.bytes = c.type == "uint8";
+  if (folder.bytes && c.scale != 0) throw ConfigError("command line", "--scale needs --type float");
+  const bool grey = c.kind == "mnist" || c.kind == "digits";
+  folder.scale = static_cast<float>(c.scale != 0 ? c.scale : grey && !folder.bytes ? unit_scale : 1);
+  return folder;
 }
 }  // namespace
 
-int convert(const Options& options) {
+int convert(const MpiJob& job, const Options& options) {
   const auto& c = options.convert;
   ConvertOptions with;
-  with.to = c.to;
-  with.bytes = c.type == "uint8";
-  if (with.bytes && c.scale != 0) throw ConfigError("command line", "--scale needs --type float");
-  const bool grey = c.kind == "mnist" || c.kind == "digits";
-  with.scale = static_cast<float>(c.scale != 0 ? c.scale : grey && !with.bytes ? unit_scale : 1);
+  with.ranks = &job.replicas();
   ProgressBar bar("converting");
-  with.progress = [&](i64 done, i64 total) { bar.show(done, total); };
-  if (c.kind == "mnist") {
-    convert_mnist(c.from, with);
+  if (job.rank() == 0) with.progress = [&](i64 done, i64 total) { bar.show(done, total); };
+  if (c.kind == "set") {
+    convert_set(c.from, c.to, set_options(c), with);
+  } else if (c.kind == "mnist") {
+    convert_mnist(c.from, folder_options(c), with);
   } else if (c.kind == "digits") {
     DigitOptions digits;
     if (c.train > 0) digits.train = c.train;
     if (c.test > 0) digits.test = c.test;
     digits.seed = c.seed;
     digits.idx = c.idx;
-    convert_digits(digits, with);
+    convert_digits(digits, folder_options(c), with);
   } else {
-    convert_images(c.from, image_options(c), with);
+    convert_images(c.from, image_options(c), folder_options(c), with);
   }
   CORTADO_LOG(info) << "Wrote " << c.to;
   return 0;

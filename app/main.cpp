@@ -7,7 +7,7 @@ namespace cortado {
 namespace {
 int run_verb(const MpiJob& job, const Options& options) {
   if (options.verb.empty()) return 0;  // --help and --version have printed
-  if (options.verb == "convert") return convert(options);
+  if (options.verb == "convert") return convert(job, options);
   Session session(job, options);
   if (options.verb == "train") return train(session, options);
   if (options.verb == "test") return test(session, options);

@@ -5,7 +5,7 @@
 #include "app/command_line.h"
 #include "comm/job.h"
 #include "core/net/net.h"
-#include "parallel_io/sources.h"
+#include "parallel_io/feed/sources.h"
 
 namespace cortado {
 
@@ -35,6 +35,6 @@ int classify(Session& session, const Options& options);
 int device_query(Session& session, const Options& options);
 int bench(Session& session, const Options& options);
 int tune(Session& session, const Options& options);
-int convert(const Options& options);
+int convert(const MpiJob& job, const Options& options);
 
 }  // namespace cortado

@@ -5,10 +5,12 @@
 #include "layers/cast/cast.h"
 #include "layers/concat/concat.h"
 #include "layers/convolution/convolution.h"
+#include "layers/data/data.h"
 #include "layers/dropout/dropout.h"
 #include "layers/dummy_data/dummy_data.h"
 #include "layers/eltwise/eltwise.h"
 #include "layers/hdf5_data/hdf5_data.h"
+#include "layers/image_data/image_data.h"
 #include "layers/inner_product/inner_product.h"
 #include "layers/input/input.h"
 #include "layers/lrn/lrn.h"
@@ -28,10 +30,12 @@ LayerTable all_layers() {
   table.add<CastLayer>("Cast");
   table.add<ConcatLayer>("Concat");
   table.add<ConvolutionLayer>("Convolution");
+  table.add<DataLayer>("Data");
   table.add<DropoutLayer>("Dropout");
   table.add<DummyDataLayer>("DummyData");
   table.add<EltwiseLayer>("Eltwise");
   table.add<Hdf5DataLayer>("HDF5Data");
+  table.add<ImageDataLayer>("ImageData");
   table.add<InnerProductLayer>("InnerProduct");
   table.add<InputLayer>("Input");
   table.add<LrnLayer>("LRN");

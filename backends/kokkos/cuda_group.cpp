@@ -68,6 +68,14 @@ void* CudaGroup::allocate(std::size_t bytes) {
 
 void CudaGroup::release(void* memory) noexcept { cudaFree(memory); }
 
+void* CudaGroup::allocate_staging(std::size_t bytes) {
+  void* memory = nullptr;
+  cuda_check(cudaMallocHost(&memory, bytes), "allocate page-locked memory");
+  return memory;
+}
+
+void CudaGroup::release_staging(void* memory) noexcept { cudaFreeHost(memory); }
+
 Stream CudaGroup::make_stream() {
   cudaStream_t stream = nullptr;
   cuda_check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "create a stream");

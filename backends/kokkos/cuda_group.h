@@ -19,6 +19,8 @@ class CudaGroup : public CoreGroup {
   int index() const override { return index_; }
   void* allocate(std::size_t bytes) override;
   void release(void* memory) noexcept override;
+  void* allocate_staging(std::size_t bytes) override;
+  void release_staging(void* memory) noexcept override;
   Stream make_stream() override;
   void copy(void* to, const void* from, std::size_t bytes, Stream stream) override;
   void zero(void* memory, std::size_t bytes, Stream stream) override;

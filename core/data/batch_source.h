@@ -3,51 +3,79 @@
 #include <string>
 #include <vector>
 
+#include "core/data/sample_order.h"
 #include "core/tensor/blob.h"
+
+namespace caffe {
+class TransformationParameter;
+}
 
 namespace cortado {
 
-/// Labelled samples on storage, in a fixed order, each field of one shape: what data layers read. parallel_io
-/// implements it. Single-threaded.
+/// One batch in memory that copies fast (CoreGroup::allocate_staging): per field, batch x sample floats.
+struct Batch {
+  i64 first = 0;  ///< its first position in the sample order
+  std::vector<std::shared_ptr<Storage>> fields;
+};
+
+/// Batches of labelled samples, read ahead: what data layers see of parallel_io. One thread uses a source.
 class BatchSource {
  public:
   virtual ~BatchSource() = default;
-  /// Names of the fields ("data", "label"), and one sample's shape of each.
-  struct Field {
-    std::string name;
-    Shape sample_shape;
-  };
-  virtual const std::vector<Field>& fields() const = 0;
+  /// One sample's shape of each field, after transformation.
+  virtual const std::vector<Shape>& sample_shapes() const = 0;
   virtual i64 samples() const = 0;
-  /// Copies samples[indices[0..count)] of every field to `to[field]` (host memory, count x sample floats each).
-  /// Throws FileError.
-  virtual void read(const i64* indices, i64 count, const std::vector<float*>& to) = 0;
+
+  /// The batch at positions [first, first + batch) of the sample order. Waits for it if it has not been read yet. The
+  /// next ones to be wanted are thought to begin at first + stride, first + 2 stride, and so on; another order costs
+  /// time only. The batch stays until its pointer is dropped; no more than two may be held. Throws FileError.
+  virtual std::shared_ptr<const Batch> take(i64 first, i64 stride) = 0;
+  /// The batch that is thought to be wanted next (see its `first`), if it has been read already; otherwise null.
+  virtual std::shared_ptr<const Batch> take_if_ready() = 0;
+
+  /// Since the source was opened. `stalled`: seconds that `take` waited, but for its first batch. `ready`: mean number
+  /// of batches that lay ready when one was taken.
+  struct Statistics {
+    i64 batches = 0, bytes = 0;
+    double stalled = 0, reading = 0, preparing = 0, ready = 0;
+    int depth = 0;
+  };
+  virtual Statistics statistics() const = 0;
 };
 
-/// Opens sources by kind; app wires the readers of parallel_io into it, so that core and layers need not know them.
+/// What a data layer asks for.
+struct BatchRequest {
+  enum class Kind {
+    set,     ///< a data set of any format, told by what is found at `source`: fields data, label
+    hdf5,    ///< an HDF5 file, or a text that lists some (Caffe's HDF5Data): `fields` name the arrays
+    images,  ///< a text that lists images and labels (Caffe's ImageData): fields data, label
+  };
+  Kind kind = Kind::set;
+  std::string source;
+  std::vector<std::string> fields;
+  i64 batch = 1;
+  SampleOrder::Kind order = SampleOrder::Kind::sequential;
+  i64 block = 0;  ///< samples of SampleOrder's blocks; 0: as many as a batch
+  std::uint64_t seed = 1;
+  i64 skip = 0;         ///< positions left out at the beginning
+  int prefetch = 4;     ///< batches read ahead
+  bool verify = false;  ///< compare every sample with its checksum; a source without them is refused
+  /// Null: none. Random crops and mirrors depend on seed and position alone.
+  const caffe::TransformationParameter* transform = nullptr;
+  bool training = true;
+  struct Images {
+    std::string root;           ///< before every name of a list
+    int height = 0, width = 0;  ///< resize; 0: leave
+    bool grey = false;
+  } images;
+};
+
+/// Opens sources; app wires parallel_io's into it, so that core and layers need not know the formats.
 class SourceOpener {
  public:
   virtual ~SourceOpener() = default;
-  /// `list_file` names HDF5 files, one per line (Caffe's HDF5Data source); `fields` are the data sets wanted, one
-  /// per top. Throws FileError.
-  virtual std::unique_ptr<BatchSource> open_hdf5_list(const std::string& list_file,
-                                                      const std::vector<std::string>& fields) const = 0;
-};
-
-/// The order in which a run visits samples: position p = 0, 1, 2, ... over all epochs and all ranks. A function of
-/// (seed, position) alone, so any number of ranks reads the same global batches and a resumed run goes on where
-/// the first stopped. Sequential, or a fresh permutation each epoch.
-class SampleOrder {
- public:
-  SampleOrder(i64 samples, bool shuffle, std::uint64_t seed) : samples_(samples), shuffle_(shuffle), seed_(seed) {}
-  i64 operator()(i64 position);
-
- private:
-  i64 samples_;
-  bool shuffle_;
-  std::uint64_t seed_;
-  i64 epoch_ = -1;
-  std::vector<i64> permutation_;  // of epoch_
+  /// Batches go to staging memory of `group`. Throws FileError, ConfigError.
+  virtual std::unique_ptr<BatchSource> open(const BatchRequest& request, CoreGroup& group) const = 0;
 };
 
 }  // namespace cortado

@@ -60,6 +60,10 @@ class CoreGroup {
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void release(void* memory) noexcept = 0;
 
+  /// Host memory from which `copy` is fast: page-locked where that matters, otherwise as `allocate` gives it.
+  virtual void* allocate_staging(std::size_t bytes) { return allocate(bytes); }
+  virtual void release_staging(void* memory) noexcept { release(memory); }
+
   virtual Stream make_stream() = 0;
 
   /// Queues a copy between host and cluster memory, or within either. Host memory must stay as it is until the

@@ -19,6 +19,10 @@ namespace cortado {
 
 enum class Phase { train, test };
 
+/// How batches reach the core groups of a process: each its own part from the host, or through core group 0 (the
+/// baseline that ScaleDNN is compared with).
+enum class Feed { direct, master };
+
 /// What changes from one iteration to the next and layers must know. Owned by the net; layers keep a reference.
 struct RunState {
   Phase phase = Phase::train;
@@ -27,6 +31,7 @@ struct RunState {
   int rank = 0,
       ranks = 1;  ///< this process's share of the global batch: global sample = (pass * ranks + rank) * batch + n
   const Replicas* replicas = nullptr;  ///< never null once the net is built
+  Feed feed = Feed::direct;
   /// Where given, layers add to "conv1/forward" the seconds of what they had a choice in, and wait for it.
   std::map<std::string, double>* plan_seconds = nullptr;
 
@@ -106,6 +111,9 @@ class Layer {
   virtual void choose_plans(const PlanBook& /*wanted*/) {}
   /// Why candidates were passed over in the last reshape, a line each, for `check`.
   virtual std::vector<std::string> refusals() const { return {}; }
+
+  /// What it did so far, for the log at the end of a run; empty: nothing to tell.
+  virtual std::string statistics() const { return ""; }
 
   /// Multiply-adds count as two; 0 where counting says nothing (copies, comparisons). Used by `time` and `check`.
   struct Cost {

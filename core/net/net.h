@@ -21,6 +21,7 @@ struct NetOptions {
   const SourceOpener* sources = nullptr;
   const Replicas* replicas = nullptr;  ///< null: this process alone
   std::uint64_t seed = 1;
+  Feed feed = Feed::direct;
   PlanBook plans;  ///< candidates to use; empty: each layer's own order decides
   /// Gradients of blobs between layers share memory where they are not needed at the same time: after a backward pass
   /// only those of parameters, and of losses, can be read.

@@ -58,6 +58,7 @@ Net::Net(const caffe::NetParameter& parameter, const NetOptions& options)
       loss_scale_(options.loss_scale) {
   run_.phase = parameter.state().phase() == caffe::TRAIN ? Phase::train : Phase::test;
   run_.seed = options.seed;
+  run_.feed = options.feed;
   run_.replicas = options.replicas;
   if (run_.replicas == nullptr) {
     alone_ = std::make_unique<Replicas>();

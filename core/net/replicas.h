@@ -13,6 +13,12 @@ class Replicas {
   virtual ~Replicas() = default;
   virtual int rank() const { return 0; }
   virtual int size() const { return 1; }
+  /// The core group's number in its process, and how many there are: each is a rank, core group g of process p is rank
+  /// p * groups + g.
+  virtual int group_in_process() const { return 0; }
+  virtual int groups_of_process() const { return 1; }
+  /// What core group 0 of this process shows, on all of them. Collective within the process.
+  virtual const void* shown_by_master(const void* shown) const { return shown; }
   /// Element-wise sum over ranks, in place, same bits on every rank.
   virtual void sum(double* /*values*/, i64 /*count*/) const {}
   /// Element-wise maximum over ranks, in place.

@@ -29,6 +29,12 @@ class GroupReplicas : public Replicas {
   GroupReplicas(Table& table, GroupBarrier& barrier, int index) : table_(table), barrier_(barrier), index_(index) {}
   int rank() const override { return table_.processes.rank() * table_.groups() + index_; }
   int size() const override { return table_.processes.size() * table_.groups(); }
+  int group_in_process() const override { return index_; }
+  int groups_of_process() const override { return table_.groups(); }
+  const void* shown_by_master(const void* shown) const override {
+    at_root(shown, [&](const void* const& masters) { shown = masters; });
+    return shown;
+  }
 
   void sum(double* values, i64 count) const override {
     reduce(
@@ -159,10 +165,12 @@ void train_on_core_groups(Processor& processor, const SolverOptions& options,
 void divide_batches(caffe::NetParameter& net, i64 parts) {
   if (parts == 1) return;
   for (auto& layer : *net.mutable_layer()) {
-    if (layer.has_hdf5_data_param()) {
-      auto& data = *layer.mutable_hdf5_data_param();
+    const auto divide_size = [&](auto& data) {
       data.set_batch_size(static_cast<unsigned>(divided(layer, i64{data.batch_size()}, parts)));
-    }
+    };
+    if (layer.has_data_param()) divide_size(*layer.mutable_data_param());
+    if (layer.has_image_data_param()) divide_size(*layer.mutable_image_data_param());
+    if (layer.has_hdf5_data_param()) divide_size(*layer.mutable_hdf5_data_param());
     if (layer.has_dummy_data_param()) divide(layer, *layer.mutable_dummy_data_param()->mutable_shape(), parts);
     if (layer.has_input_param()) divide(layer, *layer.mutable_input_param()->mutable_shape(), parts);
   }

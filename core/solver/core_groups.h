@@ -15,8 +15,8 @@ namespace cortado {
 void train_on_core_groups(Processor& processor, const SolverOptions& options,
                           const std::function<void(const SolverOptions&)>& train);
 
-/// Divides the batches of a net's data layers (HDF5Data, DummyData, Input) by `parts`. Throws ConfigError naming the
-/// layer whose batch cannot be divided.
+/// Divides the batches of a net's data layers (Data, ImageData, HDF5Data, DummyData, Input) by `parts`. Throws
+/// ConfigError naming the layer whose batch cannot be divided.
 void divide_batches(caffe::NetParameter& net, i64 parts);
 
 }  // namespace cortado

@@ -146,6 +146,7 @@ std::unique_ptr<Net> Solver::State::make_net(const caffe::NetParameter& net_para
   net_options.group = options.group;
   net_options.layers = options.layers;
   net_options.sources = options.sources;
+  net_options.feed = options.feed;
   net_options.replicas = net_replicas;
   net_options.seed = parameter.random_seed() >= 0 ? static_cast<std::uint64_t>(parameter.random_seed()) : 1;
   net_options.share_gradients = true;
@@ -438,6 +439,10 @@ void Solver::solve() {
     on_root(s.replicas, [&] { probe(file); });
   }
   s.step(s.parameter.max_iter() - s.iteration);
+  for (const auto& entry : s.net->layers()) {
+    const std::string told = entry.layer->statistics();
+    if (!told.empty()) CORTADO_LOG(info) << entry.layer->name() << ": " << told;
+  }
   if (s.parameter.snapshot_after_train() && !due(s.iteration, s.parameter.snapshot())) s.snapshot();
   if (s.stopped) {
     CORTADO_LOG(info) << "Optimization stopped early.";

@@ -23,6 +23,7 @@ struct SolverOptions {
   const LayerTable* layers = nullptr;
   const SourceOpener* sources = nullptr;
   const Replicas* replicas = nullptr;    ///< null: this process alone
+  Feed feed = Feed::direct;              ///< of the training net
   i64 core_groups = 1;                   ///< of the process, among which its training batch is divided
   GradientExchange* exchange = nullptr;  ///< may be null where there is one replica
   const TuningTable* tuning = nullptr;   ///< plans found out before; null: layers' own order

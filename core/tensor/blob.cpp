@@ -36,6 +36,17 @@ std::shared_ptr<Storage> Storage::make(CoreGroup& group, i64 count) {
   return storage;
 }
 
+std::shared_ptr<Storage> Storage::make_staging(CoreGroup& group, i64 count) {
+  void* const memory = count > 0 ? group.allocate_staging(static_cast<std::size_t>(count) * sizeof(float)) : nullptr;
+  auto storage = std::make_shared<Storage>();
+  storage->data = static_cast<float*>(memory);
+  storage->count = count;
+  storage->owner = std::shared_ptr<void>(memory, [&group](void* p) {
+    if (p != nullptr) group.release_staging(p);
+  });
+  return storage;
+}
+
 std::shared_ptr<Storage> Storage::range(const std::shared_ptr<Storage>& arena, i64 first, i64 count) {
   require(first >= 0 && first + count <= arena->count, "a range lies inside its arena");
   auto storage = std::make_shared<Storage>();

@@ -24,6 +24,8 @@ struct Storage {
   std::shared_ptr<void> owner;
 
   static std::shared_ptr<Storage> make(CoreGroup& group, i64 count);
+  /// Host memory instead, for copies to or from the group (CoreGroup::allocate_staging).
+  static std::shared_ptr<Storage> make_staging(CoreGroup& group, i64 count);
   static std::shared_ptr<Storage> range(const std::shared_ptr<Storage>& arena, i64 first, i64 count);
 };
 

@@ -10,7 +10,7 @@
 #include "core/solver/solver.h"
 #include "core/solver/solver_parameter.h"
 #include "layers/all_layers.h"
-#include "parallel_io/sources.h"
+#include "parallel_io/feed/sources.h"
 #include "tests/golden/cases.h"
 #include "tests/golden/h5_file.h"
 #include "tests/support/temporary_folder.h"

@@ -7,8 +7,10 @@
 #include "core/formats/prototxt.h"
 #include "core/net/net.h"
 #include "layers/all_layers.h"
-#include "parallel_io/hdf5.h"
-#include "parallel_io/sources.h"
+#include "layers/data/feeder.h"
+#include "parallel_io/convert/convert.h"
+#include "parallel_io/feed/sources.h"
+#include "parallel_io/sets/hdf5.h"
 #include "tests/support/backends.h"
 #include "tests/support/temporary_folder.h"
 
@@ -87,6 +89,91 @@ TEST_P(DataLayersTest, ShufflingVisitsEverySampleOnceAnEpochInChangingOrder) {
   EXPECT_EQ(first[63], 63);
 }
 
+/// Samples 0 to count - 1 as images that hold their number, in every format.
+class ImageFormats {
+ public:
+  ImageFormats(const TemporaryFolder& folder, i64 count) {
+    const std::string h5 = folder.file("images.h5");
+    hdf5::Writer writer(h5);
+    const auto data = writer.add("data", count, {3, 4, 5}, hdf5::Writer::Type::uint8),
+               label = writer.add("label", count, {}, hdf5::Writer::Type::float32);
+    std::vector<float> values, labels;
+    for (i64 i = 0; i < count; ++i) {
+      for (i64 e = 0; e < 60; ++e) values.push_back(static_cast<float>((7 * i + e * e) % 256));
+      labels.push_back(static_cast<float>(i));
+    }
+    writer.write(data, 0, count, values.data());
+    writer.write(label, 0, count, labels.data());
+    writer.finish();
+    paths = {h5, folder.file("striped.h5"), folder.file("lmdb"), folder.file("list.txt")};
+    const Format formats[] = {Format::hdf5, Format::striped, Format::lmdb, Format::images};
+    for (std::size_t i = 1; i < paths.size(); ++i) {
+      SetOptions options;
+      options.write.format = formats[i];
+      options.write.stripe_bytes = 300;
+      convert_set(h5, paths[i], options, {});
+    }
+  }
+  std::vector<std::string> paths;  // the last is a list of images
+};
+
+TEST_P(DataLayersTest, DataAndImageDataGiveTheSameFromEveryFormat) {
+  const ImageFormats formats(folder_, 11);
+  const std::string rest =
+      "batch_size: 4 } transform_param { crop_size: 3 mirror: true scale: 0.25 mean_value: 100 } }";
+  std::vector<std::unique_ptr<Net>> nets;
+  for (const auto& path : formats.paths)
+    nets.push_back(net("name: 'n' layer { name: 'd' type: 'Data' top: 'data' top: 'label' data_param { source: '" +
+                       path + "' " + rest));
+  nets.push_back(
+      net("name: 'n' layer { name: 'd' type: 'ImageData' top: 'data' top: 'label' image_data_param { source: '" +
+          formats.paths.back() + "' " + rest));
+  EXPECT_EQ(nets[0]->blob("data")->shape(), (Shape{4, 3, 3, 3}));
+  for (const i64 pass : {0, 1, 2, 7, 1}) {
+    const auto expected = samples(*nets[0], pass);
+    EXPECT_EQ(nets[0]->blob("label")->data_vector()[1], static_cast<float>((4 * pass + 1) % 11));
+    for (auto& other : nets) {
+      EXPECT_EQ(samples(*other, pass), expected);
+      EXPECT_EQ(other->blob("label")->data_vector(), nets[0]->blob("label")->data_vector());
+    }
+  }
+}
+
+TEST_P(DataLayersTest, BlocksOfAStripedSetAreShuffledAndComeOnceAnEpoch) {
+  const ImageFormats formats(folder_, 20);
+  const std::string layer = "layer { name: 'd' type: 'Data' top: 'data' top: 'label' data_param { source: '" +
+                            formats.paths[1] + "' batch_size: 20 shuffle: true verify: true ";
+  auto blocks = net(layer + "shuffle_block: 5 } }"), all = net(layer + "} }");
+  for (Net* const of : {blocks.get(), all.get()}) {
+    samples(*of, 0);
+    auto first = of->blob("label")->data_vector();
+    samples(*of, 1);
+    auto second = of->blob("label")->data_vector();
+    EXPECT_NE(first, second);
+    std::sort(second.begin(), second.end());
+    for (std::size_t i = 0; i < 20; ++i) EXPECT_EQ(second[i], static_cast<float>(i));
+  }
+}
+
+/// The feeder of machines with memory of their own, on this one: values arrive, whatever is asked for.
+TEST_P(DataLayersTest, PreloadingGivesTheSameBatches) {
+  const ImageFormats formats(folder_, 11);
+  BatchRequest request;
+  request.source = formats.paths[0];
+  request.batch = 4;
+  CoreGroup& group = group_of(GetParam());
+  const auto source = sources_.open(request, group), other = sources_.open(request, group);
+  Preload preload(group, *source);
+  HandOver hand_over(group, *other);
+  Blob a(group, {4, 3, 4, 5}), a_label(group, {4}), b(group, {4, 3, 4, 5}), b_label(group, {4});
+  for (const i64 first : {0, 4, 8, 12, 100, 104, 0, 4, 4, 3}) {
+    preload.feed(first, 4, {&a, &a_label});
+    hand_over.feed(first, 4, {&b, &b_label});
+    EXPECT_EQ(a.data_vector(), b.data_vector()) << first;
+    EXPECT_EQ(a_label.data_vector(), b_label.data_vector()) << first;
+  }
+}
+
 TEST_P(DataLayersTest, DummyDataDrawsAnewPerPassAndRankAndFillsConstantsOnce) {
   auto of =
       net("layer { name: 'd' type: 'DummyData' top: 'data' top: 'c' dummy_data_param { num: 2 channels: 3 height: 1 "
@@ -114,6 +201,14 @@ TEST_P(DataLayersTest, MistakesAreNamed) {
   EXPECT_THROW(net(hdf5_data(2)), FileError);
   list(3);
   EXPECT_THROW(net(hdf5_data(0)), ConfigError);
+  for (const char* mistake : {"batch_size: 0", "batch_size: 2 prefetch: 0", "batch_size: 2 backend: LEVELDB",
+                              "batch_size: 2 shuffle_block: 3"})
+    EXPECT_THROW(net("layer { name: 'd' type: 'Data' top: 'data' data_param { source: '" + folder_.file("a.h5") + "' " +
+                     mistake + " } }"),
+                 ConfigError)
+        << mistake;
+  EXPECT_THROW(net("layer { name: 'd' type: 'ImageData' top: 'data' image_data_param { source: 'a' new_height: 3 } }"),
+               ConfigError);
   EXPECT_THROW(net("layer { name: 'd' type: 'DummyData' top: 'a' top: 'b' top: 'c' dummy_data_param { shape { dim: 1 } "
                    "shape { dim: 2 } } }"),
                ConfigError);

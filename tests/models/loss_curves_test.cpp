@@ -9,7 +9,7 @@
 #include "core/solver/solver.h"
 #include "layers/all_layers.h"
 #include "layers/convolution/candidates.h"
-#include "parallel_io/sources.h"
+#include "parallel_io/feed/sources.h"
 #include "tests/support/backends.h"
 #include "tests/support/layer_rig.h"
 

@@ -1,14 +1,16 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
+#include <numeric>
 
 #include "core/base/error.h"
-#include "parallel_io/convert.h"
-#include "parallel_io/digits.h"
-#include "parallel_io/hdf5_list.h"
-#include "parallel_io/idx.h"
-#include "tests/support/temporary_folder.h"
+#include "parallel_io/convert/convert.h"
+#include "parallel_io/convert/digits.h"
+#include "parallel_io/sets/hdf5_set.h"
+#include "parallel_io/sets/idx.h"
+#include "tests/parallel_io/sets_rig.h"
 
 namespace cortado::test {
 namespace {
@@ -29,29 +31,34 @@ void write_file(const std::string& name, int file, i64 samples) {
   writer.finish();
 }
 
-std::string message_of(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const Error& error) { return error.what(); }
-  return "no error";
-}
-void expect_says(const std::string& message, const std::string& part) {
-  EXPECT_NE(message.find(part), std::string::npos) << message;
+std::vector<float> floats_of(const Values& values) {
+  std::vector<float> floats(values.bytes.size() / sizeof(float));
+  std::memcpy(floats.data(), values.bytes.data(), values.bytes.size());
+  return floats;
 }
 
-TEST(Hdf5List, ReadsAnySamplesAcrossFilesCachedOrNot) {
+OpenOptions with_cache(i64 bytes) {
+  OpenOptions options;
+  options.cache_bytes = bytes;
+  return options;
+}
+
+TEST(Hdf5Set, ReadsAnySamplesAcrossFilesCachedOrNot) {
   const TemporaryFolder folder;
   write_file(folder.file("a.h5"), 1, 3);
   write_file(folder.file("b.h5"), 2, 1);
   write_file(folder.file("c.h5"), 3, 4);
   const auto list = folder.write("list.txt", "a.h5\nb.h5\r\n\nc.h5\n");
-  for (const i64 cache : {i64{0}, Hdf5List::default_cache_bytes}) {
-    Hdf5List source(list, {"data", "label"}, cache);
+  for (const i64 cache : {i64{0}, i64{1} << 20}) {
+    const Hdf5Set source(list, with_cache(cache));
     ASSERT_EQ(source.samples(), 8);
     const std::vector<i64> wanted = {2, 3, 4, 5, 0, 7, 7};
-    std::vector<float> data(14), label(7);
-    source.read(wanted.data(), 7, {data.data(), label.data()});
-    EXPECT_EQ(label, (std::vector<float>{2, 0, 0, 1, 0, 3, 3}));
+    std::vector<Values> values;
+    source.read(wanted.data(), 7, values);
+    const std::vector<float> data = floats_of(values[0]);
+    ASSERT_EQ(data.size(), 14u);
+    ASSERT_EQ(source.fields()[1].stored, Stored::uint8);
+    EXPECT_EQ(values[1].bytes, (std::vector<std::uint8_t>{2, 0, 0, 1, 0, 3, 3}));
     for (std::size_t i = 0; i < 7; ++i) EXPECT_EQ(data[2 * i], -data[2 * i + 1]);
     EXPECT_EQ(data[0], 102);
     EXPECT_EQ(data[2], 200);
@@ -60,11 +67,41 @@ TEST(Hdf5List, ReadsAnySamplesAcrossFilesCachedOrNot) {
   }
 }
 
-TEST(Hdf5List, MistakesNameTheFile) {
+/// A chunked and compressed array of doubles, as other programs write them.
+TEST(Hdf5Set, ReadsThroughTheLibraryWhatHasNoPlainPlace) {
+  const TemporaryFolder folder;
+  const std::string name = folder.file("a.h5");
+  {
+    const hdf5::Handle file(H5Fcreate(name.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose);
+    const hdf5::Handle list(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+    const hsize_t chunk[] = {2, 3}, dims[] = {5, 3};
+    H5Pset_chunk(list.get(), 2, chunk);
+    H5Pset_deflate(list.get(), 4);
+    const hdf5::Handle space(H5Screate_simple(2, dims, nullptr), H5Sclose);
+    const hdf5::Handle set(
+        H5Dcreate2(file.get(), "data", H5T_NATIVE_DOUBLE, space.get(), H5P_DEFAULT, list.get(), H5P_DEFAULT), H5Dclose);
+    std::vector<double> values(15);
+    for (std::size_t i = 0; i < 15; ++i) values[i] = static_cast<double>(i);
+    ASSERT_GE(H5Dwrite(set.get(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), 0);
+  }
+  for (const i64 cache : {i64{0}, i64{1} << 20}) {
+    OpenOptions options = with_cache(cache);
+    options.fields = {"data"};
+    const Hdf5Set source(name, options);
+    const std::vector<i64> wanted = {4, 1, 2, 2};
+    std::vector<Values> values;
+    source.read(wanted.data(), 4, values);
+    EXPECT_EQ(floats_of(values[0]), (std::vector<float>{12, 13, 14, 3, 4, 5, 6, 7, 8, 6, 7, 8}));
+  }
+}
+
+TEST(Hdf5Set, MistakesNameTheFile) {
   const TemporaryFolder folder;
   write_file(folder.file("a.h5"), 1, 3);
   const auto open = [](const std::string& list, const std::vector<std::string>& fields) {
-    return message_of([&] { Hdf5List(list, fields, 0); });
+    OpenOptions options;
+    options.fields = fields;
+    return message_of([&] { Hdf5Set(list, options); });
   };
   expect_says(open(folder.file("absent.txt"), {"data"}), "absent.txt");
   expect_says(open(folder.write("empty.txt", "\n"), {"data"}), "lists no files");
@@ -106,25 +143,26 @@ TEST(Convert, DigitsToHdf5AndByIdxAreTheSame) {
   const TemporaryFolder folder;
   DigitOptions digits;
   digits.train = 30, digits.test = 10;
-  ConvertOptions direct, idx, through;
+  FolderOptions direct, idx, through;
   direct.to = folder.file("direct"), idx.to = folder.file("idx"), through.to = folder.file("through");
-  convert_digits(digits, direct);
+  convert_digits(digits, direct, {});
   digits.idx = true;
-  convert_digits(digits, idx);
-  convert_mnist(idx.to, through);
+  convert_digits(digits, idx, {});
+  convert_mnist(idx.to, through, {});
   for (const char* split : {"train", "test"}) {
     std::vector<std::vector<float>> read;
     for (const auto& to : {direct.to, through.to}) {
-      Hdf5List source(to + "/" + split + ".txt", {"data", "label"}, 0);
+      const Hdf5Set source(to + "/" + split + ".txt", {});
       EXPECT_EQ(source.fields()[0].sample_shape, (Shape{1, 28, 28}));
       std::vector<i64> all(static_cast<std::size_t>(source.samples()));
-      for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<i64>(i);
-      read.emplace_back(all.size() * 784);
-      std::vector<float> labels(all.size());
-      source.read(all.data(), source.samples(), {read.back().data(), labels.data()});
-      EXPECT_EQ(labels[3], 3);
+      std::iota(all.begin(), all.end(), i64{0});
+      std::vector<Values> values;
+      source.read(all.data(), source.samples(), values);
+      read.push_back(floats_of(values[0]));
+      EXPECT_EQ(floats_of(values[1])[3], 3);
     }
     EXPECT_EQ(read[0], read[1]);
+    EXPECT_EQ(read[0].size(), (split == std::string("train") ? 30u : 10u) * 784u);
   }
 }
 

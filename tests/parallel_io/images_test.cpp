@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "core/base/error.h"
-#include "parallel_io/image.h"
+#include "parallel_io/sets/image.h"
 #include "tests/support/temporary_folder.h"
 
 namespace cortado::test {
@@ -82,7 +82,7 @@ TEST(Images, ColourAsGreyIsItsLuminance) {
   const TemporaryFolder folder;
   for (const Size s : sizes)
     for (const auto& file : {png_file(folder, s, 3), jpeg_file(folder, s, 3)}) {
-      const Image grey = read_image(file, true);
+      const Image grey = read_image(file, 1);
       ASSERT_EQ(grey.channels, 1);
       const auto pixels = picture(s, 3);
       for (int i = 0; i < s.width * s.height; ++i) {

@@ -6,8 +6,8 @@
 #include "core/formats/prototxt.h"
 #include "core/solver/core_groups.h"
 #include "layers/all_layers.h"
-#include "parallel_io/convert.h"
-#include "parallel_io/sources.h"
+#include "parallel_io/convert/convert.h"
+#include "parallel_io/feed/sources.h"
 #include "tests/support/backends.h"
 #include "tests/support/temporary_folder.h"
 
@@ -18,10 +18,10 @@ TEST(SunwayLeNet, TrainsWithTheLossesOfTheReference) {
   const TemporaryFolder folder;
   DigitOptions digits;
   digits.train = 64, digits.test = 16;
-  ConvertOptions convert;
+  FolderOptions convert;
   convert.to = folder.path().string();
   convert.scale = 1.0f / 256;
-  convert_digits(digits, convert);
+  convert_digits(digits, convert, {});
   caffe::NetParameter net;
   read_net("models/lenet/train_val.prototxt", net);
   for (auto& layer : *net.mutable_layer())

@@ -1,4 +1,4 @@
-#include "parallel_io/hdf5.h"
+#include "parallel_io/sets/hdf5.h"
 
 #include <unistd.h>
 
@@ -9,32 +9,11 @@
 namespace cortado::hdf5 {
 namespace {
 
-/// Silences HDF5's printing while it lives; the innermost reason of its error stack is what we report.
-class Quiet {
- public:
-  Quiet() {
-    H5Eget_auto2(H5E_DEFAULT, &function_, &data_);
-    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-  }
-  ~Quiet() { H5Eset_auto2(H5E_DEFAULT, function_, data_); }
-  Quiet(const Quiet&) = delete;
-  Quiet& operator=(const Quiet&) = delete;
-
-  std::string reason() const {
-    std::string text;
-    H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, &innermost, &text);
-    return text.empty() ? "HDF5 gives no reason" : text;
-  }
-
- private:
-  static herr_t innermost(unsigned, const H5E_error2_t* error, void* text) {
-    auto& out = *static_cast<std::string*>(text);
-    if (out.empty() && error->desc != nullptr) out = error->desc;
-    return 0;
-  }
-  H5E_auto2_t function_ = nullptr;
-  void* data_ = nullptr;
-};
+herr_t innermost(unsigned, const H5E_error2_t* error, void* text) {
+  auto& out = *static_cast<std::string*>(text);
+  if (out.empty() && error->desc != nullptr) out = error->desc;
+  return 0;
+}
 
 herr_t add_name(hid_t, const char* name, const H5L_info_t*, void* text) {
   auto& out = *static_cast<std::string*>(text);
@@ -55,7 +34,95 @@ Handle selection(hid_t set, i64 first, const std::vector<hsize_t>& dims) {
   return space;
 }
 
+bool holds(hid_t set, hid_t wanted) {
+  const Quiet quiet;
+  const Handle type(H5Dget_type(set), H5Tclose);
+  return H5Tequal(type.get(), wanted) > 0;
+}
+
+Handle scalar_or_list(std::size_t count) {
+  const hsize_t n = count;
+  return {H5Screate_simple(1, &n, nullptr), H5Sclose};
+}
+
+Handle variable_string() {
+  Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
+  H5Tset_size(type.get(), H5T_VARIABLE);
+  H5Tset_cset(type.get(), H5T_CSET_UTF8);
+  return type;
+}
+
+void put_attribute(hid_t of, const std::string& name, hid_t stored, hid_t memory, hid_t space, const void* values) {
+  const Quiet quiet;
+  const Handle attribute(H5Acreate2(of, name.c_str(), stored, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
+  if (attribute.get() < 0 || H5Awrite(attribute.get(), memory, values) < 0)
+    throw FileError("HDF5", "attribute '" + name + "' cannot be written: " + quiet.reason());
+}
+
 }  // namespace
+
+std::unique_lock<std::recursive_mutex> library_lock() {
+  static std::recursive_mutex mutex;
+  return std::unique_lock<std::recursive_mutex>(mutex);
+}
+
+Quiet::Quiet() : lock_(library_lock()) {
+  H5Eget_auto2(H5E_DEFAULT, &function_, &data_);
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+}
+
+Quiet::~Quiet() { H5Eset_auto2(H5E_DEFAULT, function_, data_); }
+
+std::string Quiet::reason() const {
+  std::string text;
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, &innermost, &text);
+  return text.empty() ? "HDF5 gives no reason" : text;
+}
+
+void write_attribute(hid_t of, const std::string& name, i64 value) {
+  const Handle space(H5Screate(H5S_SCALAR), H5Sclose);
+  put_attribute(of, name, H5T_STD_I64LE, H5T_NATIVE_INT64, space.get(), &value);
+}
+
+void write_attribute(hid_t of, const std::string& name, const std::vector<double>& values) {
+  put_attribute(of, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, scalar_or_list(values.size()).get(), values.data());
+}
+
+void write_attribute(hid_t of, const std::string& name, const std::vector<std::string>& values) {
+  std::vector<const char*> texts;
+  for (const auto& value : values) texts.push_back(value.c_str());
+  const Handle type = variable_string();
+  put_attribute(of, name, type.get(), type.get(), scalar_or_list(texts.size()).get(), texts.data());
+}
+
+bool has_attribute(hid_t of, const std::string& name) {
+  const Quiet quiet;
+  return H5Aexists(of, name.c_str()) > 0;
+}
+
+i64 read_number(hid_t of, const std::string& name, const std::string& where) {
+  const Quiet quiet;
+  const Handle attribute(H5Aopen(of, name.c_str(), H5P_DEFAULT), H5Aclose);
+  i64 value = 0;
+  const Handle space(attribute.get() < 0 ? -1 : H5Aget_space(attribute.get()), H5Sclose);
+  if (attribute.get() < 0 || H5Sget_simple_extent_npoints(space.get()) != 1 ||
+      H5Aread(attribute.get(), H5T_NATIVE_INT64, &value) < 0)
+    throw FileError(where, "has no number '" + name + "'");
+  return value;
+}
+
+std::vector<std::string> read_strings(hid_t of, const std::string& name, const std::string& where) {
+  const Quiet quiet;
+  const Handle attribute(H5Aopen(of, name.c_str(), H5P_DEFAULT), H5Aclose);
+  const Handle space(attribute.get() < 0 ? -1 : H5Aget_space(attribute.get()), H5Sclose), type = variable_string();
+  const hssize_t count = space.get() < 0 ? -1 : H5Sget_simple_extent_npoints(space.get());
+  std::vector<char*> texts(static_cast<std::size_t>(count < 0 ? 0 : count));
+  if (count < 0 || H5Aread(attribute.get(), type.get(), texts.data()) < 0)
+    throw FileError(where, "has no texts '" + name + "'");
+  const std::vector<std::string> values(texts.begin(), texts.end());
+  H5Dvlen_reclaim(type.get(), space.get(), H5P_DEFAULT, texts.data());
+  return values;
+}
 
 File::File(const std::string& name) : name_(name) {
   if (access(name.c_str(), R_OK) != 0)
@@ -66,12 +133,13 @@ File::File(const std::string& name) : name_(name) {
 }
 
 std::string File::listing() const {
+  const Quiet quiet;
   std::string names;
   H5Literate(file_.get(), H5_INDEX_NAME, H5_ITER_INC, nullptr, &add_name, &names);
   return names;
 }
 
-DataSet::DataSet(const File& file, const std::string& name) : where_(file.name() + ", data set '" + name + "'") {
+Array::Array(const File& file, const std::string& name) : where_(file.name() + ", data set '" + name + "'") {
   const Quiet quiet;
   set_ = Handle(H5Dopen2(file.id(), name.c_str(), H5P_DEFAULT), H5Dclose);
   if (set_.get() < 0) throw FileError(file.name(), "has no data set '" + name + "'", "it has: " + file.listing());
@@ -87,7 +155,18 @@ DataSet::DataSet(const File& file, const std::string& name) : where_(file.name()
   if (kind != H5T_FLOAT && kind != H5T_INTEGER) throw FileError(where_, "does not hold numbers");
 }
 
-void DataSet::read(i64 first, i64 count, float* to) const {
+bool Array::is_uint8() const { return holds(set_.get(), H5T_NATIVE_UINT8); }
+bool Array::is_float32() const { return holds(set_.get(), H5T_NATIVE_FLOAT); }
+
+i64 Array::offset() const {
+  const Quiet quiet;
+  const Handle list(H5Dget_create_plist(set_.get()), H5Pclose);
+  if (H5Pget_layout(list.get()) != H5D_CONTIGUOUS || H5Pget_external_count(list.get()) > 0) return -1;
+  const haddr_t offset = H5Dget_offset(set_.get());
+  return offset == HADDR_UNDEF ? -1 : static_cast<i64>(offset);
+}
+
+void Array::read(i64 first, i64 count, float* to) const {
   std::vector<hsize_t> dims(sample_shape_.begin(), sample_shape_.end());
   dims.insert(dims.begin(), static_cast<hsize_t>(count));
   const Quiet quiet;
@@ -116,8 +195,8 @@ void Writer::fail(const std::string& what) const {
 std::size_t Writer::add(const std::string& name, i64 samples, const Shape& sample_shape, Type type) {
   std::vector<hsize_t> dims(sample_shape.begin(), sample_shape.end());
   dims.insert(dims.begin(), static_cast<hsize_t>(samples));
-  const Handle space = memory_space(dims);
   const Quiet quiet;
+  const Handle space = memory_space(dims);
   const hid_t stored = type == Type::float32 ? H5T_IEEE_F32LE : H5T_STD_U8LE;
   Handle id(H5Dcreate2(file_.get(), name.c_str(), stored, space.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
             H5Dclose);

@@ -1,7 +1,8 @@
-#include "parallel_io/digits.h"
+#include "parallel_io/convert/digits.h"
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "core/base/random.h"
 
@@ -188,6 +189,23 @@ Image draw_digit(std::uint64_t seed, i64 number) {
   }
   canvas.noise(dice, 0.12f);
   return canvas.image();
+}
+
+DigitSet::DigitSet(std::uint64_t seed, i64 first, i64 count) : seed_(seed), first_(first) {
+  samples_ = count;
+  fields_ = {{"data", {1, 28, 28}, Stored::uint8}, {"label", {}, Stored::float32}};
+}
+
+void DigitSet::read(const i64* indices, i64 count, std::vector<Values>& to) const {
+  to.resize(2);
+  to[0].bytes.clear();
+  to[1].bytes.resize(static_cast<std::size_t>(count) * sizeof(float));
+  for (i64 i = 0; i < count; ++i) {
+    const auto pixels = draw_digit(seed_, first_ + indices[i]).values;
+    to[0].bytes.insert(to[0].bytes.end(), pixels.begin(), pixels.end());
+    const auto label = static_cast<float>(digit_label(first_ + indices[i]));
+    std::memcpy(to[1].bytes.data() + i * 4, &label, 4);
+  }
 }
 
 }  // namespace cortado

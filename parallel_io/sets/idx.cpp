@@ -1,4 +1,4 @@
-#include "parallel_io/idx.h"
+#include "parallel_io/sets/idx.h"
 
 #include <zlib.h>
 

@@ -1,12 +1,16 @@
 #pragma once
 #include <hdf5.h>
 
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include "core/tensor/blob.h"
 
 namespace cortado::hdf5 {
+
+/// Held by every use of the HDF5 library, which is not for several threads at a time.
+std::unique_lock<std::recursive_mutex> library_lock();
 
 /// An HDF5 identifier that closes itself.
 class Handle {
@@ -20,7 +24,9 @@ class Handle {
     return *this;
   }
   ~Handle() {
-    if (id_ >= 0) close_(id_);
+    if (id_ < 0) return;
+    const auto lock = library_lock();
+    close_(id_);
   }
   hid_t get() const { return id_; }
 
@@ -47,13 +53,18 @@ class File {
   Handle file_;
 };
 
-/// A data set whose first dimension counts samples.
-class DataSet {
+/// A data set of a file, whose first dimension counts samples.
+class Array {
  public:
   /// Throws FileError naming file and data set; an absent one with what is there.
-  DataSet(const File& file, const std::string& name);
+  Array(const File& file, const std::string& name);
+  hid_t id() const { return set_.get(); }
   i64 samples() const { return samples_; }
   const Shape& sample_shape() const { return sample_shape_; }
+  bool is_uint8() const;
+  bool is_float32() const;
+  /// Where its values begin in the file, if they lie there one after another just as memory holds them; otherwise -1.
+  i64 offset() const;
   /// Samples [first, first + count) as float, whatever number type is stored. Throws FileError.
   void read(i64 first, i64 count, float* to) const;
 
@@ -62,6 +73,30 @@ class DataSet {
   Handle set_;
   i64 samples_ = 0;
   Shape sample_shape_;
+};
+
+/// Attributes of a file or a data set. Reading throws FileError, naming `where`, for one that is absent or foreign.
+void write_attribute(hid_t of, const std::string& name, i64 value);
+void write_attribute(hid_t of, const std::string& name, const std::vector<double>& values);
+void write_attribute(hid_t of, const std::string& name, const std::vector<std::string>& values);
+bool has_attribute(hid_t of, const std::string& name);
+i64 read_number(hid_t of, const std::string& name, const std::string& where);
+std::vector<std::string> read_strings(hid_t of, const std::string& name, const std::string& where);
+
+/// Silences HDF5's printing while it lives, and holds its lock; the innermost reason of its error stack is what we
+/// report.
+class Quiet {
+ public:
+  Quiet();
+  ~Quiet();
+  Quiet(const Quiet&) = delete;
+  Quiet& operator=(const Quiet&) = delete;
+  std::string reason() const;
+
+ private:
+  std::unique_lock<std::recursive_mutex> lock_;
+  H5E_auto2_t function_ = nullptr;
+  void* data_ = nullptr;
 };
 
 /// Writes a file of data sets beside `name` and renames it when finish() is called; without that nothing is left.

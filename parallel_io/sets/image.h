@@ -12,8 +12,13 @@ struct Image {
   std::uint8_t at(int c, int y, int x) const { return values[static_cast<std::size_t>((c * height + y) * width + x)]; }
 };
 
-/// Decodes a JPEG or PNG file to 3 channels, or to 1 with `grey`. Throws FileError.
-Image read_image(const std::string& file, bool grey = false);
+/// Decodes the bytes of a JPEG or PNG file to 1 channel (grey), 3, or 0: as many as it has. Throws FileError for
+/// `where`.
+Image decode_image(const void* bytes, std::size_t count, const std::string& where, int channels = 0);
+/// The same for a file.
+Image read_image(const std::string& file, int channels = 3);
+/// A PNG file of an image with 1 or 3 channels, to be written. Loses nothing.
+std::vector<std::uint8_t> encode_png(const Image& image);
 
 /// Bilinear interpolation between pixel centres.
 Image resize(const Image& image, int height, int width);

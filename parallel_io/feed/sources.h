@@ -6,8 +6,7 @@ namespace cortado {
 /// The readers of this folder, for data layers.
 class Sources : public SourceOpener {
  public:
-  std::unique_ptr<BatchSource> open_hdf5_list(const std::string& list_file,
-                                              const std::vector<std::string>& fields) const override;
+  std::unique_ptr<BatchSource> open(const BatchRequest& request, CoreGroup& group) const override;
 };
 
 }  // namespace cortado

@@ -1,11 +1,20 @@
-#include "parallel_io/image.h"
+#include "parallel_io/sets/image.h"
 
 #include <algorithm>
 #include <cctype>
 #include <cmath>
 #include <iterator>
 
+#include "parallel_io/sets/raw_file.h"
+
 namespace cortado {
+
+Image read_image(const std::string& file, int channels) {
+  const RawFile raw(file);
+  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(raw.bytes()));
+  raw.read(0, raw.bytes(), bytes.data());
+  return decode_image(bytes.data(), bytes.size(), file, channels);
+}
 
 Image resize(const Image& from, int height, int width) {
   if (from.height == height && from.width == width) return from;

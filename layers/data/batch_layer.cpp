@@ -1,0 +1,57 @@
+#include "layers/data/batch_layer.h"
+
+#include <cstdio>
+
+#include "core/formats/caffe.pb.h"
+
+namespace cortado {
+
+void BatchLayer::setup(const Blobs&, const Blobs&) {
+  BatchRequest wanted = request();
+  if (wanted.source.empty()) bad_config("names no source");
+  if (wanted.batch < 1) bad_config("batch_size must be at least 1");
+  if (wanted.prefetch < 1) bad_config("prefetch must be at least 1");
+  if (wanted.block < 0) bad_config("shuffle_block must be at least 1");
+  if (context().sources == nullptr) bad_config("no data can be read here");
+  batch_ = wanted.batch;
+  // The same on every rank: it must not depend on anything but the layer and the seed.
+  wanted.seed = random_key(0);
+  wanted.training = run().phase == Phase::train;
+  const Replicas& replicas = *run().replicas;
+  // Test nets run on one core group at a time.
+  const bool by_master = run().feed == Feed::master && wanted.training && replicas.groups_of_process() > 1;
+  if (by_master) wanted.batch *= replicas.groups_of_process();
+  source_ = context().sources->open(wanted, group());
+  if (by_master)
+    feeder_ = std::make_unique<MasterScatter>(group(), *source_, replicas);
+  else if (group().spec().host_memory)
+    feeder_ = std::make_unique<HandOver>(group(), *source_);
+  else
+    feeder_ = std::make_unique<Preload>(group(), *source_);
+}
+
+void BatchLayer::reshape(const Blobs&, const Blobs& top) {
+  for (std::size_t i = 0; i < top.size(); ++i) {
+    Shape shape = source_->sample_shapes()[i];
+    shape.insert(shape.begin(), batch_);
+    top[i]->reshape(shape);
+  }
+}
+
+void BatchLayer::forward(const Blobs&, const Blobs& top) {
+  feeder_->feed(run().first_sample(batch_), batch_ * run().ranks, top);
+}
+
+std::string BatchLayer::statistics() const {
+  const auto s = source_->statistics();
+  if (s.batches < 2) return "";
+  char text[200];
+  const double mb_per_second = s.reading > 0 ? static_cast<double>(s.bytes) / 1e6 / s.reading : 0;
+  std::snprintf(text, sizeof text,
+                "%lld batches, waited %.3f s for them; %.1f of %d ready when one was wanted; read at %.0f MB/s, "
+                "%.3f s reading, %.3f s decoding and transforming",
+                static_cast<long long>(s.batches), s.stalled, s.ready, s.depth, mb_per_second, s.reading, s.preparing);
+  return text;
+}
+
+}  // namespace cortado

@@ -1,0 +1,32 @@
+#pragma once
+#include "core/data/batch_source.h"
+#include "core/net/layer.h"
+#include "layers/data/feeder.h"
+
+namespace cortado {
+
+/// What the layers that read data sets share: every pass gives the next batch. With n ranks a global batch is n
+/// batch_size neighbouring positions of the sample order, rank r takes the r-th part. The position is a function of the
+/// run's pass alone, so a resumed run goes on where it stopped. Batches are read ahead.
+class BatchLayer : public Layer {
+ public:
+  using Layer::Layer;
+  Arity bottoms() const override { return {0, 0}; }
+  bool allows_backward_to(std::size_t) const override { return false; }
+  void setup(const Blobs& bottom, const Blobs& top) override;
+  void reshape(const Blobs& bottom, const Blobs& top) override;
+  void forward(const Blobs& bottom, const Blobs& top) override;
+  void backward(const Blobs&, const std::vector<bool>&, const Blobs&) override {}
+  std::string statistics() const override;
+
+ protected:
+  /// What the layer's own parameter asks for. `source`, `batch` and `prefetch` are checked here.
+  virtual BatchRequest request() const = 0;
+
+ private:
+  std::unique_ptr<BatchSource> source_;
+  std::unique_ptr<Feeder> feeder_;
+  i64 batch_ = 0;
+};
+
+}  // namespace cortado

@@ -1,0 +1,26 @@
+#include "layers/data/data.h"
+
+#include "core/formats/caffe.pb.h"
+
+namespace cortado {
+
+BatchRequest DataLayer::request() const {
+  const auto& p = parameter().data_param();
+  if (p.has_backend() && p.backend() == caffe::DataParameter::LEVELDB)
+    bad_config("backend: LEVELDB is not read here", "convert the data to LMDB, and say backend: LMDB or nothing");
+  BatchRequest wanted;
+  wanted.source = p.source();
+  wanted.batch = p.batch_size();
+  wanted.prefetch = static_cast<int>(p.prefetch());
+  wanted.verify = p.verify();
+  wanted.block = p.shuffle_block();
+  if (p.shuffle())
+    wanted.order = p.has_shuffle_block() ? SampleOrder::Kind::blocks : SampleOrder::Kind::shuffled;
+  else if (p.has_shuffle_block())
+    bad_config("shuffle_block without shuffle: true");
+  if (p.rand_skip() > 0) wanted.skip = static_cast<i64>(random_key(1) % p.rand_skip());
+  if (parameter().has_transform_param()) wanted.transform = &parameter().transform_param();
+  return wanted;
+}
+
+}  // namespace cortado

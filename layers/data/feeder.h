@@ -1,0 +1,68 @@
+#pragma once
+#include "core/net/layer.h"
+
+namespace cortado {
+
+/// Brings batches from a source to the blobs of one core group.
+class Feeder {
+ public:
+  virtual ~Feeder() = default;
+  /// The batch at `first` becomes the values of `top` on the compute stream; see BatchSource::take for `stride`. What
+  /// read the batch before must have been queued.
+  virtual void feed(i64 first, i64 stride, const Layer::Blobs& top) = 0;
+};
+
+/// Where the cluster's memory is the host's: blobs are the staging memory itself.
+class HandOver : public Feeder {
+ public:
+  HandOver(CoreGroup& group, BatchSource& source) : group_(group), source_(source) {}
+  void feed(i64 first, i64 stride, const Layer::Blobs& top) override;
+
+ private:
+  CoreGroup& group_;
+  BatchSource& source_;
+  std::shared_ptr<const Batch> held_;
+};
+
+/// Elsewhere: copies on a stream of their own into two buffers in turn, and begins with batch n + 1, if it has been
+/// read, before batch n is computed (ScaleDNN section IV-B). Each core group gets its own samples from the host (IV-A).
+class Preload : public Feeder {
+ public:
+  Preload(CoreGroup& group, BatchSource& source) : group_(group), source_(source), copies_(group.make_stream()) {}
+  ~Preload() override;
+  void feed(i64 first, i64 stride, const Layer::Blobs& top) override;
+
+ private:
+  struct Buffer {
+    i64 first = -1;  // what it holds
+    std::vector<std::shared_ptr<Storage>> fields;
+    std::shared_ptr<const Batch> from;  // until it is copied
+    CoreGroup::Event copied;
+  };
+  void load(Buffer& buffer, std::shared_ptr<const Batch> batch);
+  void forget(Buffer& buffer);
+
+  CoreGroup& group_;
+  BatchSource& source_;
+  const Stream copies_;
+  Buffer buffers_[2];
+  std::size_t next_ = 0;
+};
+
+/// The baseline that ScaleDNN is compared with (section III): core group 0 gets the process's whole batch, then the
+/// others copy their parts from its memory. Nothing overlaps. `source` gives whole batches and is core group 0's.
+class MasterScatter : public Feeder {
+ public:
+  MasterScatter(CoreGroup& group, BatchSource& source, const Replicas& replicas)
+      : group_(group), source_(source), replicas_(replicas) {}
+  void feed(i64 first, i64 stride, const Layer::Blobs& top) override;
+
+ private:
+  using Fields = std::vector<std::shared_ptr<Storage>>;
+  CoreGroup& group_;
+  BatchSource& source_;
+  const Replicas& replicas_;
+  Fields whole_;
+};
+
+}  // namespace cortado

@@ -1,0 +1,22 @@
+#include "layers/image_data/image_data.h"
+
+#include "core/formats/caffe.pb.h"
+
+namespace cortado {
+
+BatchRequest ImageDataLayer::request() const {
+  const auto& p = parameter().image_data_param();
+  if ((p.new_height() > 0) != (p.new_width() > 0)) bad_config("new_height and new_width must be given together");
+  BatchRequest wanted;
+  wanted.kind = BatchRequest::Kind::images;
+  wanted.source = p.source();
+  wanted.batch = p.batch_size();
+  wanted.prefetch = static_cast<int>(p.prefetch());
+  if (p.shuffle()) wanted.order = SampleOrder::Kind::shuffled;
+  if (p.rand_skip() > 0) wanted.skip = static_cast<i64>(random_key(1) % p.rand_skip());
+  if (parameter().has_transform_param()) wanted.transform = &parameter().transform_param();
+  wanted.images = {p.root_folder(), static_cast<int>(p.new_height()), static_cast<int>(p.new_width()), !p.is_color()};
+  return wanted;
+}
+
+}  // namespace cortado

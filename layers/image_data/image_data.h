@@ -1,0 +1,18 @@
+#pragma once
+#include "layers/data/batch_layer.h"
+
+namespace cortado {
+
+/// Caffe's ImageData: images (top 0) and labels (top 1) of a text that lists JPEG and PNG files, `root_folder` before
+/// each; resized to new_height x new_width, in colour (blue, green, red) or grey, then transformed. Resizing is
+/// bilinear.
+class ImageDataLayer : public BatchLayer {
+ public:
+  using BatchLayer::BatchLayer;
+  Arity tops() const override { return {1, 2}; }
+
+ protected:
+  BatchRequest request() const override;
+};
+
+}  // namespace cortado

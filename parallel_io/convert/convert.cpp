@@ -1,0 +1,186 @@
+#include "parallel_io/convert/convert.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+
+#include "core/base/error.h"
+#include "core/formats/caffe.pb.h"
+#include "core/formats/prototxt.h"
+#include "parallel_io/convert/digits.h"
+#include "parallel_io/sets/byte_sets.h"
+#include "parallel_io/sets/image_set.h"
+
+namespace cortado {
+namespace {
+namespace fs = std::filesystem;
+constexpr i64 chunk_samples = 1000;  // of which a mean is taken at a time
+
+const Replicas& ranks_of(const ConvertOptions& options) {
+  static const Replicas alone;
+  return options.ranks != nullptr ? *options.ranks : alone;
+}
+
+void make_folder(const std::string& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw FileError(folder, "cannot be made: " + error.message());
+}
+
+/// Writes a small text file, on one rank.
+void write_lines(const fs::path& file, const std::vector<std::string>& lines, const ConvertOptions& options) {
+  if (ranks_of(options).rank() != 0) return;
+  std::ofstream out(file);
+  for (const auto& line : lines) out << line << "\n";
+  if (!out.flush()) throw FileError(file.string(), "cannot be written");
+}
+
+/// FOLDER/NAME.h5 and its list. Data that are there already are made anew.
+void write_split(std::unique_ptr<DataSet> from, const Preparation& preparation, const std::string& what,
+                 const std::string& name, const FolderOptions& folder, const ConvertOptions& options) {
+  make_folder(folder.to);
+  const PreparedSet set(std::move(from), preparation);
+  const std::string file = (fs::path(folder.to) / (name + ".h5")).string();
+  const Replicas& ranks = ranks_of(options);
+  if (ranks.rank() == 0) fs::remove(file);
+  WriteOptions write;
+  write.from = what;
+  const auto writer = make_writer(set, file, write, ranks);
+  write_set(set, *writer, ranks, options.progress);
+  write_lines(fs::path(folder.to) / (name + ".txt"), {name + ".h5"}, options);
+}
+
+Preparation preparation_for(const FolderOptions& folder) {
+  Preparation preparation;
+  preparation.to_float = !folder.bytes;
+  preparation.scale = folder.scale;
+  return preparation;
+}
+
+std::string text_of(const FolderOptions& folder) {
+  return folder.bytes ? "bytes" : "float x " + std::to_string(folder.scale);
+}
+
+/// FROM/NAME, or that with .gz.
+std::string plain_or_zipped(const std::string& from, const std::string& name) {
+  const std::string file = (fs::path(from) / name).string();
+  return !fs::exists(file) && fs::exists(file + ".gz") ? file + ".gz" : file;
+}
+
+/// The mean sample of a set; with `channel`, every pixel has its channel's mean.
+std::vector<float> mean_of(const DataSet& set, bool channel, const ConvertOptions& options) {
+  const Shape& shape = set.fields()[0].sample_shape;
+  const i64 size = count_of(shape), plane = size / shape[0];
+  std::vector<double> sums(static_cast<std::size_t>(size));
+  std::vector<Values> values;
+  std::vector<i64> indices;
+  for (i64 first = 0; first < set.samples(); first += chunk_samples) {
+    indices.resize(static_cast<std::size_t>(std::min(chunk_samples, set.samples() - first)));
+    std::iota(indices.begin(), indices.end(), first);
+    set.read(indices.data(), static_cast<i64>(indices.size()), values);
+    for (std::size_t i = 0; i < values[0].bytes.size(); ++i)
+      sums[i % static_cast<std::size_t>(size)] += values[0].bytes[i];
+    if (options.progress) options.progress(first + static_cast<i64>(indices.size()), set.samples());
+  }
+  if (channel)
+    for (i64 c = 0; c < shape[0]; ++c) {
+      const auto begin = sums.begin() + c * plane;
+      std::fill(begin, begin + plane, std::accumulate(begin, begin + plane, 0.0) / static_cast<double>(plane));
+    }
+  std::vector<float> mean;
+  for (const double sum : sums) mean.push_back(static_cast<float>(sum / static_cast<double>(set.samples())));
+  return mean;
+}
+
+void write_mean(const std::vector<float>& mean, const Shape& shape, const std::string& folder) {
+  caffe::BlobProto proto;
+  proto.set_num(1);
+  proto.set_channels(static_cast<int>(shape[0]));
+  proto.set_height(static_cast<int>(shape[1]));
+  proto.set_width(static_cast<int>(shape[2]));
+  for (const float value : mean) proto.add_data(value);
+  write_binary((fs::path(folder) / "mean.binaryproto").string(), proto);
+}
+
+}  // namespace
+
+void convert_set(const std::string& from, const std::string& to, SetOptions set, const ConvertOptions& options) {
+  const Preparation& p = set.preparation;
+  const PreparedSet prepared(open_set(from, set.open), p);
+  set.write.from = from + (p.height > 0 ? " at " + std::to_string(p.width) + "x" + std::to_string(p.height) : "") +
+                   (p.shuffle ? ", shuffled by seed " + std::to_string(p.seed) : "") + (p.rgb ? ", rgb" : "");
+  const auto writer = make_writer(prepared, to, set.write, ranks_of(options));
+  write_set(prepared, *writer, ranks_of(options), options.progress);
+}
+
+void convert_mnist(const std::string& from, const FolderOptions& folder, const ConvertOptions& options) {
+  for (const auto& [prefix, name] : {std::pair<std::string, std::string>{"train", "train"}, {"t10k", "test"}}) {
+    const std::string images = plain_or_zipped(from, prefix + "-images-idx3-ubyte");
+    write_split(std::make_unique<IdxSet>(images), preparation_for(folder), images + " as " + text_of(folder), name,
+                folder, options);
+  }
+}
+
+void convert_digits(const DigitOptions& digits, const FolderOptions& folder, const ConvertOptions& options) {
+  const auto split = [&](i64 first, i64 count, const std::string& prefix, const std::string& name) {
+    auto set = std::make_unique<DigitSet>(digits.seed, first, count);
+    const std::string what = "digits of seed " + std::to_string(digits.seed) + " from " + std::to_string(first);
+    if (!digits.idx) {
+      write_split(std::move(set), preparation_for(folder), what + " as " + text_of(folder), name, folder, options);
+      return;
+    }
+    make_folder(folder.to);
+    const std::string file = (fs::path(folder.to) / (prefix + "-images-idx3-ubyte")).string();
+    const Replicas& ranks = ranks_of(options);
+    if (ranks.rank() == 0) fs::remove(file);
+    WriteOptions write;
+    write.format = Format::idx;
+    write.from = what;
+    const auto writer = make_writer(*set, file, write, ranks);
+    write_set(*set, *writer, ranks, options.progress);
+  };
+  split(0, digits.train, "train", "train");
+  split(digits.train, digits.test, "t10k", "test");
+}
+
+void convert_images(const std::string& from, const ImageOptions& images, const FolderOptions& folder,
+                    const ConvertOptions& options) {
+  if (folder.bytes && images.mean != ImageOptions::Mean::none)
+    throw ConfigError("convert images", "values without their mean do not fit uint8", "store float, or keep the mean");
+  std::vector<fs::path> splits;
+  for (const char* split : {"train", "val", "test"})
+    if (fs::is_directory(fs::path(from) / split)) splits.push_back(fs::path(from) / split);
+  if (splits.empty()) splits.push_back(from);
+  make_folder(folder.to);
+  OpenOptions colour;
+  colour.channels = 3;
+  std::vector<float> mean;
+  for (const auto& split : splits) {
+    const auto open = [&] { return std::make_unique<ImageSet>(split.string(), colour); };
+    Preparation preparation = preparation_for(folder);
+    preparation.height = images.height;
+    preparation.width = images.width;
+    preparation.rgb = images.rgb;
+    preparation.shuffle = true;
+    if (colour.classes.empty()) {
+      colour.classes = open()->classes();
+      write_lines(fs::path(folder.to) / "labels.txt", colour.classes, options);
+    }
+    if (mean.empty() && images.mean != ImageOptions::Mean::none) {
+      Preparation bytes = preparation;
+      bytes.to_float = false;
+      const PreparedSet set(open(), bytes);
+      mean = mean_of(set, images.mean == ImageOptions::Mean::channel, options);
+      if (ranks_of(options).rank() == 0) write_mean(mean, set.fields()[0].sample_shape, folder.to);
+    }
+    preparation.mean = mean;
+    const std::string name = split == fs::path(from) ? "train" : split.filename().string();
+    const std::string what = split.string() + " as " + text_of(folder) + (images.rgb ? ", rgb" : "") + " at " +
+                             std::to_string(images.width) + "x" + std::to_string(images.height) + ", mean " +
+                             std::to_string(static_cast<int>(images.mean));
+    write_split(open(), preparation, what, name, folder, options);
+  }
+}
+
+}  // namespace cortado

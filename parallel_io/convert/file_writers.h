@@ -1,0 +1,79 @@
+#pragma once
+#include <fstream>
+
+#include "parallel_io/convert/set_writer.h"
+#include "parallel_io/feed/worker_pool.h"
+
+namespace cortado {
+
+/// Writes a list TO of images and labels, and the images beside it in a folder named like the list:
+/// FOLDER/LABEL/NUMBER, as PNG, or as they are where they are encoded already. The list is written last.
+class ImageWriter : public SetWriter {
+ public:
+  ImageWriter(const DataSet& set, const std::string& to, const std::string& plan, const Replicas& ranks);
+  i64 block() const override { return 256; }
+  bool is_done(i64 block) const override;
+  bool takes_many() const override { return true; }
+  void write(i64 first, i64 count, const std::vector<Values>& values) override;
+  void finish_block(i64 block) override;
+  void finish() override;
+
+ private:
+  std::string part(i64 block) const;
+  std::string write_image(i64 sample, int label, const std::uint8_t* from, i64 bytes) const;
+
+  const DataSet& set_;
+  const std::string to_, folder_;
+  const Replicas& ranks_;
+  Unfinished note_;
+  WorkerPool workers_;
+  std::string lines_;  // of the block at hand
+};
+
+/// A file that is written from front to back beside its name, and then renamed.
+class GrowingFile {
+ public:
+  explicit GrowingFile(const std::string& name);
+  void append(const void* from, i64 bytes);
+  void finish();
+
+ private:
+  std::string name_, beside_;
+  std::ofstream out_;
+};
+
+/// Writes MNIST's pair of IDX files; TO names the images' one. One rank writes; begins anew each time.
+class IdxWriter : public SetWriter {
+ public:
+  IdxWriter(const DataSet& set, const std::string& to, const std::string& plan, const Replicas& ranks);
+  i64 block() const override { return set_.samples(); }
+  bool is_done(i64) const override { return false; }
+  void write(i64 first, i64 count, const std::vector<Values>& values) override;
+  void finish_block(i64) override {}
+  void finish() override;
+
+ private:
+  const DataSet& set_;
+  const Replicas& ranks_;
+  Unfinished note_;
+  std::unique_ptr<GrowingFile> images_, labels_;  // on rank 0
+};
+
+/// Writes one binary file in CIFAR-10's format. One rank writes; begins anew each time.
+class CifarWriter : public SetWriter {
+ public:
+  CifarWriter(const DataSet& set, const std::string& to, const std::string& plan, const Replicas& ranks);
+  i64 block() const override { return set_.samples(); }
+  bool is_done(i64) const override { return false; }
+  void write(i64 first, i64 count, const std::vector<Values>& values) override;
+  void finish_block(i64) override {}
+  void finish() override;
+
+ private:
+  const DataSet& set_;
+  const Replicas& ranks_;
+  Unfinished note_;
+  std::unique_ptr<GrowingFile> file_;  // on rank 0
+};
+
+}  // namespace cortado

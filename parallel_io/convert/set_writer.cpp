@@ -1,0 +1,102 @@
+#include "parallel_io/convert/set_writer.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <numeric>
+
+#include "core/base/error.h"
+#include "core/formats/files.h"
+#include "parallel_io/convert/file_writers.h"
+#include "parallel_io/convert/lmdb_writer.h"
+#include "parallel_io/convert/striped_writer.h"
+
+namespace cortado {
+namespace {
+namespace fs = std::filesystem;
+constexpr i64 chunk_bytes = 16 << 20, most_in_chunk = 1024;  // read and written at a time
+
+/// Everything that makes two conversions different.
+std::string plan_text(const DataSet& set, const WriteOptions& options) {
+  std::string text = "from " + options.from + "\nsamples " + std::to_string(set.samples()) + "\n";
+  for (const auto& field : set.fields())
+    text +=
+        field.name + " " + std::to_string(static_cast<int>(field.stored)) + " " + to_string(field.sample_shape) + "\n";
+  text += "format " + std::to_string(static_cast<int>(options.format)) + " stripes " + std::to_string(options.stripes) +
+          " of " + std::to_string(options.stripe_bytes) + " in";
+  for (const auto& folder : options.folders) text += " " + folder;
+  return text + "\n";
+}
+}  // namespace
+
+void meet(const Replicas& ranks) {
+  double nothing = 0;
+  ranks.sum(&nothing, 1);
+}
+
+Unfinished::Unfinished(const std::string& to, const std::string& plan, const Replicas& ranks) : to_(to) {
+  const std::string note = name(to);
+  std::string problem;
+  if (ranks.rank() == 0) {
+    std::error_code error;
+    if (!fs::path(to).parent_path().empty()) fs::create_directories(fs::path(to).parent_path(), error);
+    if (fs::exists(to))
+      problem = "is there already: remove it, or give another name";
+    else if (fs::exists(note) && read_file(note) != plan)
+      problem = "is the unfinished work of another conversion: remove " + note + " to begin anew";
+    else
+      goes_on_ = fs::exists(note);
+  }
+  // All ranks find the same mistake.
+  problem = ranks.from_root(problem);
+  if (!problem.empty()) throw FileError(to, problem);
+  if (ranks.rank() == 0 && !goes_on_)
+    replace_file(note, [&](int descriptor) {
+      return ::write(descriptor, plan.data(), plan.size()) == static_cast<ssize_t>(plan.size());
+    });
+  goes_on_ = ranks.from_root(std::string(goes_on_ ? "1" : "")) == "1";
+}
+
+void Unfinished::remove() const {
+  std::error_code error;
+  fs::remove(name(to_), error);
+}
+
+std::unique_ptr<SetWriter> make_writer(const DataSet& set, const std::string& to, const WriteOptions& options,
+                                       const Replicas& ranks) {
+  const std::string plan = plan_text(set, options);
+  switch (options.format) {
+    case Format::lmdb: return std::make_unique<LmdbWriter>(set, to, plan, ranks);
+    case Format::images: return std::make_unique<ImageWriter>(set, to, plan, ranks);
+    case Format::idx: return std::make_unique<IdxWriter>(set, to, plan, ranks);
+    case Format::cifar: return std::make_unique<CifarWriter>(set, to, plan, ranks);
+    default: return std::make_unique<StripedWriter>(set, to, options, plan, ranks);
+  }
+}
+
+void write_set(const DataSet& set, SetWriter& to, const Replicas& ranks, const Progress& progress) {
+  const i64 blocks = (set.samples() + to.block() - 1) / to.block();
+  const i64 chunk = std::clamp<i64>(chunk_bytes / std::max<i64>(1, set.fields()[0].sample_bytes()), 1, most_in_chunk);
+  const i64 writers = to.takes_many() ? ranks.size() : 1;
+  std::vector<i64> indices;
+  std::vector<Values> values;
+  for (i64 b = ranks.rank(); ranks.rank() < writers && b < blocks; b += writers) {
+    const i64 begin = b * to.block(), end = std::min(begin + to.block(), set.samples());
+    if (!to.is_done(b)) {
+      for (i64 first = begin; first < end; first += chunk) {
+        indices.resize(static_cast<std::size_t>(std::min(chunk, end - first)));
+        std::iota(indices.begin(), indices.end(), first);
+        set.read(indices.data(), static_cast<i64>(indices.size()), values);
+        to.write(first, static_cast<i64>(indices.size()), values);
+        if (progress) progress(first + static_cast<i64>(indices.size()), set.samples());
+      }
+      to.finish_block(b);
+    }
+  }
+  meet(ranks);
+  to.finish();
+  if (progress) progress(set.samples(), set.samples());
+}
+
+}  // namespace cortado

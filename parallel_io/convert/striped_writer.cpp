@@ -1,0 +1,389 @@
+#include "parallel_io/convert/striped_writer.h"
+
+#include <mpi.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+
+#include "core/base/error.h"
+#include "core/base/random.h"
+
+namespace cortado {
+namespace {
+namespace fs = std::filesystem;
+namespace attribute = striped_attribute;
+constexpr i64 alignment = 1 << 20;  // of arrays in their file: a whole number of any file system's blocks
+constexpr i64 plain_block_bytes = i64{32} << 20;
+
+/// `name` is where the file will be; parallel HDF5 passes hints on: each stripe on one disk array.
+hdf5::Handle access_list(i64 stripe_bytes) {
+  hdf5::Handle list(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+  H5Pset_alignment(list.get(), 64 * 1024, alignment);
+#ifdef H5_HAVE_PARALLEL
+  int started = 0;
+  MPI_Initialized(&started);
+  if (started != 0) {
+    MPI_Info hints = MPI_INFO_NULL;
+    MPI_Info_create(&hints);
+    MPI_Info_set(hints, "striping_factor", "1");
+    MPI_Info_set(hints, "striping_unit", std::to_string(std::min<i64>(stripe_bytes, i64{1} << 30)).c_str());
+    H5Pset_fapl_mpio(list.get(), MPI_COMM_SELF, hints);
+    MPI_Info_free(&hints);
+  }
+#else
+  (void)stripe_bytes;
+#endif
+  return list;
+}
+
+/// A contiguous array, its place in the file settled at once.
+void add_array(hid_t file, const std::string& name, hid_t type, const std::vector<hsize_t>& dims, bool zeroed) {
+  const hdf5::Quiet quiet;
+  const hdf5::Handle list(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+  H5Pset_layout(list.get(), H5D_CONTIGUOUS);
+  H5Pset_alloc_time(list.get(), H5D_ALLOC_TIME_EARLY);
+  H5Pset_fill_time(list.get(), zeroed ? H5D_FILL_TIME_ALLOC : H5D_FILL_TIME_NEVER);
+  const hdf5::Handle space(H5Screate_simple(static_cast<int>(dims.size()), dims.data(), nullptr), H5Sclose);
+  const hdf5::Handle array(H5Dcreate2(file, name.c_str(), type, space.get(), H5P_DEFAULT, list.get(), H5P_DEFAULT),
+                           H5Dclose);
+  if (array.get() < 0) throw FileError("HDF5", "array '" + name + "' cannot be made: " + quiet.reason());
+}
+
+std::vector<hsize_t> dims_of(i64 samples, const Shape& sample) {
+  std::vector<hsize_t> dims(sample.begin(), sample.end());
+  dims.insert(dims.begin(), static_cast<hsize_t>(samples));
+  return dims;
+}
+
+hid_t type_of(Stored stored) { return stored == Stored::float32 ? H5T_IEEE_F32LE : H5T_STD_U8LE; }
+
+void write_array(hid_t file, const std::string& name, hid_t type, const void* values) {
+  const hdf5::Quiet quiet;
+  const hdf5::Handle array(H5Dopen2(file, name.c_str(), H5P_DEFAULT), H5Dclose);
+  if (array.get() < 0 || H5Dwrite(array.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0)
+    throw FileError("HDF5", "array '" + name + "' cannot be written: " + quiet.reason());
+}
+
+}  // namespace
+
+StripedWriter::StripedWriter(const DataSet& set, const std::string& to, const WriteOptions& options,
+                             const std::string& plan, const Replicas& ranks)
+    : set_(set),
+      to_(to),
+      plain_(options.format == Format::hdf5),
+      ranks_(ranks),
+      from_(options.from),
+      id_(static_cast<i64>(mix64(std::hash<std::string>()(plan + to)) >> 1)),
+      note_(to, plan, ranks) {
+  const i64 bytes = plain_ ? std::min(options.stripe_bytes, plain_block_bytes) : options.stripe_bytes;
+  layout_.samples = set.samples();
+  layout_.block = std::clamp<i64>(bytes / std::max<i64>(1, set.fields()[0].sample_bytes()), 1, set.samples());
+  layout_.stripes = plain_ ? 1 : std::min(options.stripes, layout_.blocks());
+  name_stripes(to, options);
+  for (i64 s = ranks.rank(); s < layout_.stripes; s += ranks.size())
+    if (!fs::exists(names_[static_cast<std::size_t>(s)])) make_stripe(s);
+  meet(ranks);
+  for (i64 s = 0; s < layout_.stripes; ++s) stripes_.push_back(open_stripe(s));
+  sums_.assign(static_cast<std::size_t>(channels()), 0);
+}
+
+i64 StripedWriter::channels() const {
+  const auto& data = set_.fields()[0];
+  return data.stored == Stored::encoded ? 0 : data.sample_shape.size() == 3 ? data.sample_shape[0] : 1;
+}
+
+void StripedWriter::name_stripes(const std::string& to, const WriteOptions& options) {
+  if (plain_) {
+    names_ = {to + ".unfinished"};
+    return;
+  }
+  const fs::path home = fs::absolute(to).parent_path();
+  const std::string stem = fs::path(to).stem().string();
+  for (i64 s = 0; s < layout_.stripes; ++s) {
+    char number[32];
+    std::snprintf(number, sizeof number, ".%03lld.h5", static_cast<long long>(s));
+    const bool beside = options.folders.empty();
+    const fs::path folder = beside ? fs::path(to + ".stripes")
+                                   : fs::path(options.folders[static_cast<std::size_t>(s) % options.folders.size()]);
+    std::error_code error;
+    fs::create_directories(folder, error);
+    if (error) throw FileError(folder.string(), "cannot be made: " + error.message());
+    const fs::path name = folder / (stem + number);
+    names_.push_back(name.string());
+    names_in_master_.push_back(folder.is_absolute() ? name.string() : fs::proximate(name, home).string());
+  }
+}
+
+void StripedWriter::make_stripe(i64 stripe) const {
+  const std::string& name = names_[static_cast<std::size_t>(stripe)];
+  const std::string beside = name + ".new";
+  {
+    const hdf5::Quiet quiet;
+    const hdf5::Handle file(H5Fcreate(beside.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT,
+                                      access_list(layout_.block * set_.fields()[0].sample_bytes()).get()),
+                            H5Fclose);
+    if (file.get() < 0)
+      throw FileError(name, "cannot be created: " + quiet.reason(), "check the folder and its permissions");
+    hdf5::write_attribute(file.get(), attribute::version, i64{1});
+    hdf5::write_attribute(file.get(), attribute::id, id_);
+    hdf5::write_attribute(file.get(), attribute::samples, layout_.samples);
+    hdf5::write_attribute(file.get(), attribute::block, layout_.block);
+    hdf5::write_attribute(file.get(), attribute::stripe, stripe);
+    hdf5::write_attribute(file.get(), attribute::from, std::vector<std::string>{from_});
+    if (plain_ && !set_.classes().empty()) hdf5::write_attribute(file.get(), attribute::classes, set_.classes());
+    add_arrays(file.get(), stripe);
+  }
+  if (std::rename(beside.c_str(), name.c_str()) != 0) throw FileError(name, "cannot be renamed from " + beside);
+}
+
+void StripedWriter::add_arrays(hid_t file, i64 stripe) const {
+  const i64 samples = layout_.samples_in(stripe);
+  for (const auto& field : set_.fields()) {
+    if (field.stored == Stored::encoded) {
+      const auto places = encoded_places(stripe);
+      const auto bytes = places.empty() ? 0 : places[places.size() - 2] + places.back();
+      add_array(file, field.name + "_place", H5T_STD_U64LE, {static_cast<hsize_t>(samples), 2}, false);
+      write_array(file, field.name + "_place", H5T_NATIVE_UINT64, places.data());
+      const hdf5::Handle array(H5Dopen2(file, (field.name + "_place").c_str(), H5P_DEFAULT), H5Dclose);
+      std::vector<std::string> shape;
+      for (const i64 d : field.sample_shape) shape.push_back(std::to_string(d));
+      hdf5::write_attribute(array.get(), attribute::sample_shape, shape);
+      add_array(file, field.name, H5T_STD_U8LE, {bytes}, false);
+    } else {
+      add_array(file, field.name, type_of(field.stored), dims_of(samples, field.sample_shape), false);
+    }
+    add_array(file, field.name + "_crc", H5T_STD_U32LE, {static_cast<hsize_t>(samples)}, false);
+  }
+  const auto blocks = static_cast<hsize_t>(layout_.blocks_in(stripe));
+  add_array(file, "block_done", H5T_STD_U8LE, {blocks}, true);
+  if (channels() > 0) add_array(file, "block_sum", H5T_IEEE_F64LE, {blocks, static_cast<hsize_t>(channels())}, true);
+}
+
+/// Sizes are known only from the samples themselves, so encoded images are read twice.
+std::vector<std::uint64_t> StripedWriter::encoded_places(i64 stripe) const {
+  std::vector<std::uint64_t> places;
+  std::uint64_t at = 0;
+  std::vector<Values> values;
+  for (i64 k = 0; k < layout_.blocks_in(stripe); ++k) {
+    const i64 b = stripe + k * layout_.stripes;
+    for (i64 sample = layout_.first_of(b); sample < layout_.first_of(b) + layout_.size_of(b); ++sample) {
+      set_.read(&sample, 1, values);
+      const std::uint64_t bytes = values[0].bytes.size();
+      places.insert(places.end(), {at, bytes});
+      at += bytes;
+    }
+  }
+  return places;
+}
+
+StripedWriter::Stripe StripedWriter::open_stripe(i64 stripe) const {
+  const std::string& name = names_[static_cast<std::size_t>(stripe)];
+  const hdf5::File file(name);
+  if (hdf5::read_number(file.id(), attribute::id, name) != id_ ||
+      hdf5::read_number(file.id(), attribute::stripe, name) != stripe)
+    throw FileError(name, "is there already, and belongs to another set", "remove it, or give another name");
+  Stripe made{RawFile(name, RawFile::For::writing), {}};
+  for (const auto& field : set_.fields()) {
+    Column column;
+    column.values = hdf5::Array(file, field.name).offset();
+    column.checksums = hdf5::Array(file, field.name + "_crc").offset();
+    if (field.stored == Stored::encoded) column.places = hdf5::Array(file, field.name + "_place").offset();
+    made.columns.push_back(column);
+  }
+  made.done = hdf5::Array(file, "block_done").offset();
+  if (channels() > 0) made.sums = hdf5::Array(file, "block_sum").offset();
+  return made;
+}
+
+bool StripedWriter::is_done(i64 block) const {
+  const Stripe& stripe = stripes_[static_cast<std::size_t>(layout_.stripe_of(block))];
+  std::uint8_t done = 0;
+  stripe.raw.read(stripe.done + block / layout_.stripes, 1, &done);
+  return done == 1;
+}
+
+void StripedWriter::write(i64 first, i64 count, const std::vector<Values>& values) {
+  const i64 b = first / layout_.block, place = layout_.place_of(b) + first - layout_.first_of(b);
+  Stripe& stripe = stripes_[static_cast<std::size_t>(layout_.stripe_of(b))];
+  for (std::size_t f = 0; f < values.size(); ++f) {
+    const auto& field = set_.fields()[f];
+    const Values& v = values[f];
+    const bool encoded = field.stored == Stored::encoded;
+    std::vector<std::uint32_t> checksums;
+    for (i64 i = 0; i < count; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      const i64 begin = encoded ? v.begin[at] : i * field.sample_bytes();
+      const i64 bytes = encoded ? v.begin[at + 1] - begin : field.sample_bytes();
+      checksums.push_back(
+          static_cast<std::uint32_t>(crc32_z(0, v.bytes.data() + begin, static_cast<std::size_t>(bytes))));
+    }
+    stripe.raw.write(stripe.columns[f].checksums + place * 4, count * 4, checksums.data());
+    i64 offset = place * field.sample_bytes();
+    if (encoded) {
+      std::uint64_t where[2];
+      stripe.raw.read(stripe.columns[f].places + place * 16, 16, where);
+      offset = static_cast<i64>(where[0]);
+    }
+    stripe.raw.write(stripe.columns[f].values + offset, static_cast<i64>(v.bytes.size()), v.bytes.data());
+  }
+  const auto& data = set_.fields()[0];
+  const i64 per_channel = channels() > 0 ? count_of(data.sample_shape) / channels() : 0;
+  for (i64 e = 0; e < count * per_channel * channels(); ++e) {
+    float value = 0;
+    if (data.stored == Stored::float32)
+      std::copy_n(values[0].bytes.data() + e * 4, 4, reinterpret_cast<std::uint8_t*>(&value));
+    else
+      value = values[0].bytes[static_cast<std::size_t>(e)];
+    sums_[static_cast<std::size_t>(e / per_channel % channels())] += value;
+  }
+}
+
+void StripedWriter::finish_block(i64 block) {
+  Stripe& stripe = stripes_[static_cast<std::size_t>(layout_.stripe_of(block))];
+  const i64 k = block / layout_.stripes, bytes = channels() * static_cast<i64>(sizeof(double));
+  if (channels() > 0) stripe.raw.write(stripe.sums + k * bytes, bytes, sums_.data());
+  std::fill(sums_.begin(), sums_.end(), 0.0);
+  stripe.raw.sync();  // nothing is called done that a failing machine could lose
+  const std::uint8_t done = 1;
+  stripe.raw.write(stripe.done + k, 1, &done);
+}
+
+void StripedWriter::check_done() const {
+  for (i64 b = 0; b < layout_.blocks(); ++b) require(is_done(b), "all blocks of a finished set are written");
+}
+
+std::vector<double> StripedWriter::mean() const {
+  std::vector<double> total(static_cast<std::size_t>(channels())), part(total);
+  for (i64 b = 0; b < layout_.blocks() && channels() > 0; ++b) {
+    const Stripe& stripe = stripes_[static_cast<std::size_t>(layout_.stripe_of(b))];
+    const i64 bytes = channels() * static_cast<i64>(sizeof(double));
+    stripe.raw.read(stripe.sums + b / layout_.stripes * bytes, bytes, part.data());
+    for (std::size_t c = 0; c < total.size(); ++c) total[c] += part[c];
+  }
+  const i64 values = count_of(set_.fields()[0].sample_shape) / std::max<i64>(1, channels()) * layout_.samples;
+  for (double& sum : total) sum /= static_cast<double>(values);
+  return total;
+}
+
+void StripedWriter::finish() {
+  if (ranks_.rank() == 0) {
+    check_done();
+    for (const Stripe& stripe : stripes_) stripe.raw.sync();
+    if (plain_) {
+      if (std::rename(names_[0].c_str(), to_.c_str()) != 0) throw FileError(to_, "cannot be renamed from " + names_[0]);
+    } else {
+      write_master();
+    }
+    note_.remove();
+  }
+  meet(ranks_);
+}
+
+/// One array of the set over the stripes: the whole blocks of each by one regular pattern, a short last one by its own.
+void StripedWriter::present(hid_t master, const std::string& array) const {
+  const hdf5::Handle list(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+  std::vector<hsize_t> dims;
+  hdf5::Handle type;
+  const auto block = static_cast<hsize_t>(layout_.block);
+  for (i64 s = 0; s < layout_.stripes; ++s) {
+    const hdf5::File file(names_[static_cast<std::size_t>(s)]);
+    const hdf5::Array part(file, array);
+    type = hdf5::Handle(H5Dget_type(part.id()), H5Tclose);
+    dims = dims_of(part.samples(), part.sample_shape());
+    const hdf5::Handle source(H5Screate_simple(static_cast<int>(dims.size()), dims.data(), nullptr), H5Sclose);
+    dims[0] = static_cast<hsize_t>(layout_.samples);
+    const hdf5::Handle whole(H5Screate_simple(static_cast<int>(dims.size()), dims.data(), nullptr), H5Sclose);
+    const auto map = [&](i64 first, i64 place, hsize_t count, hsize_t size) {
+      if (count == 0) return;
+      std::vector<hsize_t> start(dims.size(), 0), step(dims.size(), 1), counts(dims.size(), 1), extent(dims);
+      start[0] = static_cast<hsize_t>(first);
+      step[0] = static_cast<hsize_t>(layout_.stripes) * block;
+      counts[0] = count;
+      extent[0] = size;
+      H5Sselect_hyperslab(whole.get(), H5S_SELECT_SET, start.data(), step.data(), counts.data(), extent.data());
+      start[0] = static_cast<hsize_t>(place);
+      step[0] = size;
+      H5Sselect_hyperslab(source.get(), H5S_SELECT_SET, start.data(), step.data(), counts.data(), extent.data());
+      H5Pset_virtual(list.get(), whole.get(), names_in_master_[static_cast<std::size_t>(s)].c_str(), array.c_str(),
+                     source.get());
+    };
+    const i64 last = s + (layout_.blocks_in(s) - 1) * layout_.stripes;
+    const bool is_short = layout_.size_of(last) < layout_.block;
+    map(layout_.first_of(s), 0, static_cast<hsize_t>(layout_.blocks_in(s) - (is_short ? 1 : 0)), block);
+    if (is_short) map(layout_.first_of(last), layout_.place_of(last), 1, static_cast<hsize_t>(layout_.size_of(last)));
+  }
+  const hdf5::Quiet quiet;
+  const hdf5::Handle space(H5Screate_simple(static_cast<int>(dims.size()), dims.data(), nullptr), H5Sclose);
+  const hdf5::Handle made(
+      H5Dcreate2(master, array.c_str(), type.get(), space.get(), H5P_DEFAULT, list.get(), H5P_DEFAULT), H5Dclose);
+  if (made.get() < 0) throw FileError(to_, "array '" + array + "' cannot be presented: " + quiet.reason());
+}
+
+/// The bytes of all blocks in a row, and where each sample begins among them.
+void StripedWriter::present_encoded(hid_t master, const std::string& field, std::size_t column) const {
+  std::vector<std::uint64_t> places(static_cast<std::size_t>(2 * layout_.samples));
+  std::vector<hsize_t> begins;
+  hsize_t total = 0;
+  for (i64 b = 0; b < layout_.blocks(); ++b) {
+    const Stripe& stripe = stripes_[static_cast<std::size_t>(layout_.stripe_of(b))];
+    std::uint64_t* const own = places.data() + 2 * layout_.first_of(b);
+    stripe.raw.read(stripe.columns[column].places + layout_.place_of(b) * 16, layout_.size_of(b) * 16, own);
+    begins.push_back(own[0]);
+    for (i64 i = 0; i < layout_.size_of(b); ++i) {
+      own[2 * i] = total;
+      total += own[2 * i + 1];
+    }
+  }
+  const hdf5::Handle list(H5Pcreate(H5P_DATASET_CREATE), H5Pclose),
+      whole(H5Screate_simple(1, &total, nullptr), H5Sclose);
+  for (i64 b = 0; b < layout_.blocks(); ++b) {
+    const i64 first = layout_.first_of(b), last = first + layout_.size_of(b) - 1;
+    const hsize_t begin = places[static_cast<std::size_t>(2 * first)];
+    const hsize_t bytes =
+        places[static_cast<std::size_t>(2 * last)] + places[static_cast<std::size_t>(2 * last + 1)] - begin;
+    H5Sselect_hyperslab(whole.get(), H5S_SELECT_SET, &begin, nullptr, &bytes, nullptr);
+    const auto s = static_cast<std::size_t>(layout_.stripe_of(b));
+    const hdf5::File file(names_[s]);
+    const auto in_stripe = static_cast<hsize_t>(hdf5::Array(file, field).samples());
+    const hdf5::Handle source(H5Screate_simple(1, &in_stripe, nullptr), H5Sclose);
+    H5Sselect_hyperslab(source.get(), H5S_SELECT_SET, &begins[static_cast<std::size_t>(b)], nullptr, &bytes, nullptr);
+    H5Pset_virtual(list.get(), whole.get(), names_in_master_[s].c_str(), field.c_str(), source.get());
+  }
+  const hdf5::Handle made(
+      H5Dcreate2(master, field.c_str(), H5T_STD_U8LE, whole.get(), H5P_DEFAULT, list.get(), H5P_DEFAULT), H5Dclose);
+  if (made.get() < 0) throw FileError(to_, "array '" + field + "' cannot be presented");
+  add_array(master, field + "_place", H5T_STD_U64LE, {static_cast<hsize_t>(layout_.samples), 2}, false);
+  write_array(master, field + "_place", H5T_NATIVE_UINT64, places.data());
+}
+
+void StripedWriter::write_master() const {
+  const std::string beside = to_ + ".new";
+  {
+    const auto lock = hdf5::library_lock();
+    const hdf5::Handle file(H5Fcreate(beside.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose);
+    if (file.get() < 0) throw FileError(to_, "cannot be created", "check the folder and its permissions");
+    hdf5::write_attribute(file.get(), attribute::version, i64{1});
+    hdf5::write_attribute(file.get(), attribute::id, id_);
+    hdf5::write_attribute(file.get(), attribute::samples, layout_.samples);
+    hdf5::write_attribute(file.get(), attribute::block, layout_.block);
+    hdf5::write_attribute(file.get(), attribute::stripes, names_in_master_);
+    hdf5::write_attribute(file.get(), attribute::from, std::vector<std::string>{from_});
+    hdf5::write_attribute(file.get(), attribute::layout, std::vector<std::string>{"channels height width"});
+    if (!set_.classes().empty()) hdf5::write_attribute(file.get(), attribute::classes, set_.classes());
+    if (channels() > 0) hdf5::write_attribute(file.get(), attribute::mean, mean());
+    for (std::size_t f = 0; f < set_.fields().size(); ++f) {
+      const auto& field = set_.fields()[f];
+      if (field.stored == Stored::encoded)
+        present_encoded(file.get(), field.name, f);
+      else
+        present(file.get(), field.name);
+      present(file.get(), field.name + "_crc");
+    }
+  }
+  if (std::rename(beside.c_str(), to_.c_str()) != 0) throw FileError(to_, "cannot be renamed from " + beside);
+}
+
+}  // namespace cortado

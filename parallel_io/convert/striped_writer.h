@@ -1,0 +1,61 @@
+#pragma once
+#include "parallel_io/convert/set_writer.h"
+#include "parallel_io/sets/hdf5.h"
+#include "parallel_io/sets/raw_file.h"
+#include "parallel_io/sets/striped.h"
+
+namespace cortado {
+
+/// Writes HDF5: a striped set (StripedLayout), or one plain file, which is the same with one stripe that gets the set's
+/// name. Stripes are made by parallel HDF5 where the library has it, which passes striping hints to a file system that
+/// hears them; then every rank writes its blocks at the arrays' offsets. Stripes keep note of the blocks that are done.
+class StripedWriter : public SetWriter {
+ public:
+  StripedWriter(const DataSet& set, const std::string& to, const WriteOptions& options, const std::string& plan,
+                const Replicas& ranks);
+  i64 block() const override { return layout_.block; }
+  bool is_done(i64 block) const override;
+  bool takes_many() const override { return true; }
+  void write(i64 first, i64 count, const std::vector<Values>& values) override;
+  void finish_block(i64 block) override;
+  void finish() override;
+
+ private:
+  /// Offsets of a field's arrays in one stripe.
+  struct Column {
+    i64 values = -1, places = -1, checksums = -1;
+  };
+  struct Stripe {
+    RawFile raw;
+    std::vector<Column> columns;
+    i64 done = -1, sums = -1;
+  };
+
+  void name_stripes(const std::string& to, const WriteOptions& options);
+  void make_stripe(i64 stripe) const;
+  void add_arrays(hid_t file, i64 stripe) const;
+  Stripe open_stripe(i64 stripe) const;
+  /// Where the samples of a stripe lie in its row of bytes: begin and size of each.
+  std::vector<std::uint64_t> encoded_places(i64 stripe) const;
+  void write_encoded(std::size_t field, i64 block, i64 first, i64 count, const Values& values);
+  void check_done() const;
+  std::vector<double> mean() const;
+  void write_master() const;
+  void present(hid_t master, const std::string& array) const;
+  void present_encoded(hid_t master, const std::string& field, std::size_t column) const;
+  i64 channels() const;
+
+  const DataSet& set_;
+  const std::string to_;
+  const bool plain_;
+  const Replicas& ranks_;
+  const std::string from_;
+  StripedLayout layout_;
+  i64 id_ = 0;
+  std::vector<std::string> names_, names_in_master_;
+  Unfinished note_;
+  std::vector<Stripe> stripes_;
+  std::vector<double> sums_;  // of the block at hand, by channel
+};
+
+}  // namespace cortado

@@ -1,0 +1,162 @@
+#include "parallel_io/feed/prefetcher.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+
+namespace cortado {
+namespace {
+constexpr int batches_in_use = 2;
+
+double seconds(std::chrono::steady_clock::duration time) { return std::chrono::duration<double>(time).count(); }
+
+/// Decoding images takes cores; copying values does not need more than one.
+int helpers_for(const DataSet& set) {
+  const bool encoded = std::any_of(set.fields().begin(), set.fields().end(),
+                                   [](const DataSet::Field& field) { return field.stored == Stored::encoded; });
+  return encoded ? std::min(process_cpus() / 4, 7) : 0;
+}
+}  // namespace
+
+Prefetcher::Prefetcher(std::unique_ptr<DataSet> set, const BatchRequest& request, CoreGroup& group)
+    : set_(std::move(set)),
+      batch_(request.batch),
+      skip_(request.skip),
+      order_(set_->samples(), request.order, request.seed, request.block > 0 ? request.block : request.batch),
+      indices_(static_cast<std::size_t>(request.batch)),
+      workers_(helpers_for(*set_)) {
+  for (std::size_t f = 0; f < set_->fields().size(); ++f) {
+    transformers_.emplace_back(set_->fields()[f], request, request.kind != BatchRequest::Kind::hdf5 && f == 0);
+    shapes_.push_back(transformers_.back().sample_shape());
+  }
+  statistics_.depth = std::max(1, request.prefetch);
+  for (int i = 0; i < statistics_.depth + batches_in_use; ++i) {
+    auto slot = std::make_unique<Slot>();
+    for (const Shape& shape : shapes_) slot->fields.push_back(Storage::make_staging(group, batch_ * count_of(shape)));
+    pool_->free.push_back(std::move(slot));
+  }
+  reader_ = std::thread([this] { read_ahead(); });
+}
+
+Prefetcher::~Prefetcher() {
+  {
+    const std::lock_guard<std::mutex> lock(pool_->mutex);
+    stopping_ = true;
+  }
+  pool_->changed.notify_all();
+  reader_.join();
+}
+
+void Prefetcher::read_ahead() {
+  run_on_all_cpus();
+  std::unique_lock<std::mutex> lock(pool_->mutex);
+  while (true) {
+    pool_->changed.wait(lock, [&] {
+      const bool room = static_cast<int>(ready_.size()) < statistics_.depth;
+      return stopping_ || (next_ >= 0 && room && !pool_->free.empty());
+    });
+    if (stopping_) return;
+    std::unique_ptr<Slot> slot = std::move(pool_->free.back());
+    pool_->free.pop_back();
+    slot->first = next_;
+    slot->failure = nullptr;
+    next_ += stride_;
+    const i64 generation = generation_;
+    lock.unlock();
+    try {
+      fill(*slot);
+    } catch (...) { slot->failure = std::current_exception(); }
+    lock.lock();
+    if (generation == generation_) {
+      ready_.push_back(std::move(slot));
+      pool_->changed.notify_all();
+    } else {
+      pool_->free.push_back(std::move(slot));
+    }
+  }
+}
+
+void Prefetcher::fill(Slot& slot) {
+  const auto begin = Clock::now();
+  for (i64 i = 0; i < batch_; ++i) indices_[static_cast<std::size_t>(i)] = order_(skip_ + slot.first + i);
+  set_->read(indices_.data(), batch_, values_);
+  const auto read = Clock::now();
+  for (std::size_t f = 0; f < transformers_.size(); ++f) prepare(f, slot);
+  const std::lock_guard<std::mutex> lock(pool_->mutex);
+  for (const Values& values : values_) statistics_.bytes += static_cast<i64>(values.bytes.size());
+  statistics_.reading += seconds(read - begin);
+  statistics_.preparing += seconds(Clock::now() - read);
+}
+
+void Prefetcher::prepare(std::size_t field, const Batch& batch) {
+  const Values& values = values_[field];
+  const i64 fixed = set_->fields()[field].sample_bytes(), floats = count_of(shapes_[field]);
+  workers_.for_each(batch_, [&](i64 i) {
+    const auto at = static_cast<std::size_t>(i);
+    const i64 begin = values.begin.empty() ? i * fixed : values.begin[at];
+    const i64 count = values.begin.empty() ? fixed : values.begin[at + 1] - begin;
+    transformers_[field](
+        values.bytes.data() + begin, count, skip_ + batch.first + i, [&] { return set_->where(indices_[at]); },
+        batch.fields[field]->data + i * floats);
+  });
+}
+
+/// Makes sure that the batch at `first` is ready, being read, or the next to be read. Needs the lock.
+void Prefetcher::expect(i64 first, i64 stride) {
+  if (first == expected_) return;
+  if (last_ < 0)
+    stride_ = stride;
+  else if (first > last_)
+    stride_ = first - last_;
+  for (auto& slot : ready_) pool_->free.push_back(std::move(slot));
+  ready_.clear();
+  ++generation_;
+  next_ = expected_ = first;
+  pool_->changed.notify_all();
+}
+
+/// The batch in front. Needs the lock.
+std::shared_ptr<const Batch> Prefetcher::take_ready() {
+  std::unique_ptr<Slot> slot = std::move(ready_.front());
+  ready_.pop_front();
+  if (slot->failure) {
+    const std::exception_ptr failure = slot->failure;
+    pool_->free.push_back(std::move(slot));
+    expected_ = -1;
+    std::rethrow_exception(failure);
+  }
+  ++statistics_.batches;
+  last_ = slot->first;
+  expected_ = last_ + stride_;
+  pool_->changed.notify_all();
+  return {slot.release(), [pool = pool_](Slot* used) {
+            const std::lock_guard<std::mutex> lock(pool->mutex);
+            pool->free.emplace_back(used);
+            pool->changed.notify_all();
+          }};
+}
+
+std::shared_ptr<const Batch> Prefetcher::take(i64 first, i64 stride) {
+  std::unique_lock<std::mutex> lock(pool_->mutex);
+  expect(first, stride);
+  const bool counts = statistics_.batches > 0;
+  if (counts) statistics_.ready += static_cast<double>(ready_.size());
+  const auto begin = Clock::now();
+  pool_->changed.wait(lock, [&] { return !ready_.empty(); });
+  if (counts) statistics_.stalled += seconds(Clock::now() - begin);
+  return take_ready();
+}
+
+std::shared_ptr<const Batch> Prefetcher::take_if_ready() {
+  const std::lock_guard<std::mutex> lock(pool_->mutex);
+  return ready_.empty() ? nullptr : take_ready();
+}
+
+BatchSource::Statistics Prefetcher::statistics() const {
+  const std::lock_guard<std::mutex> lock(pool_->mutex);
+  Statistics result = statistics_;
+  if (result.batches > 1) result.ready /= static_cast<double>(result.batches - 1);
+  return result;
+}
+
+}  // namespace cortado

@@ -1,0 +1,73 @@
+#pragma once
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include "core/data/batch_source.h"
+#include "parallel_io/feed/transformer.h"
+#include "parallel_io/feed/worker_pool.h"
+#include "parallel_io/sets/data_set.h"
+
+namespace cortado {
+
+/// Reads batches ahead on a thread of its own, into a ring of request.prefetch batches (swCaffe section V-B: "an I/O
+/// thread to prefetch one mini-batch"); decodes and transforms with a few helpers. The ring, and two batches in use,
+/// are all the memory there is.
+class Prefetcher : public BatchSource {
+ public:
+  Prefetcher(std::unique_ptr<DataSet> set, const BatchRequest& request, CoreGroup& group);
+  ~Prefetcher() override;
+
+  const std::vector<Shape>& sample_shapes() const override { return shapes_; }
+  i64 samples() const override { return set_->samples(); }
+  std::shared_ptr<const Batch> take(i64 first, i64 stride) override;
+  std::shared_ptr<const Batch> take_if_ready() override;
+  Statistics statistics() const override;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Slot : Batch {
+    std::exception_ptr failure;
+  };
+  /// Batches that nobody uses. It outlives the prefetcher where a batch does.
+  struct Pool {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::vector<std::unique_ptr<Slot>> free;
+  };
+
+  void read_ahead();
+  void fill(Slot& slot);
+  void prepare(std::size_t field, const Batch& batch);
+  void expect(i64 first, i64 stride);
+  std::shared_ptr<const Batch> take_ready();
+
+  std::unique_ptr<DataSet> set_;
+  const i64 batch_, skip_;
+  const SampleOrder order_;
+  std::vector<Transformer> transformers_;
+  std::vector<Shape> shapes_;
+  std::shared_ptr<Pool> pool_ = std::make_shared<Pool>();
+
+  // Of the reader thread.
+  std::vector<i64> indices_;
+  std::vector<Values> values_;
+  WorkerPool workers_;
+
+  // Guarded by pool_->mutex.
+  std::deque<std::unique_ptr<Slot>> ready_;
+  i64 next_ = -1;      // the first position of the batch to be read; -1: nothing is wanted yet
+  i64 expected_ = -1;  // the first position of the batch to be taken
+  i64 last_ = -1;      // and of the one that was taken last
+  i64 stride_ = 0;
+  i64 generation_ = 0;  // of batches in a row; those of an earlier one are not wanted any more
+  bool stopping_ = false;
+  Statistics statistics_;
+
+  std::thread reader_;
+};
+
+}  // namespace cortado

@@ -1,0 +1,42 @@
+#include "parallel_io/feed/sources.h"
+
+#include "core/base/error.h"
+#include "core/formats/caffe.pb.h"
+#include "parallel_io/feed/prefetcher.h"
+#include "parallel_io/sets/hdf5_set.h"
+#include "parallel_io/sets/image_set.h"
+
+namespace cortado {
+namespace {
+
+OpenOptions options_for(const BatchRequest& request) {
+  OpenOptions options;
+  if (!request.fields.empty()) options.fields = request.fields;
+  options.verify = request.verify;
+  options.root = request.images.root;
+  if (request.kind == BatchRequest::Kind::images) options.channels = request.images.grey ? 1 : 3;
+  if (request.transform != nullptr && request.transform->force_color()) options.channels = 3;
+  if (request.transform != nullptr && request.transform->force_gray()) options.channels = 1;
+  return options;
+}
+
+std::unique_ptr<DataSet> open_for(const BatchRequest& request) {
+  const OpenOptions options = options_for(request);
+  switch (request.kind) {
+    case BatchRequest::Kind::hdf5: return std::make_unique<Hdf5Set>(request.source, options);
+    case BatchRequest::Kind::images: return std::make_unique<ImageSet>(request.source, options);
+    default: return open_set(request.source, options);
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<BatchSource> Sources::open(const BatchRequest& request, CoreGroup& group) const {
+  auto set = open_for(request);
+  const bool checked = dynamic_cast<const Hdf5Set*>(set.get()) != nullptr;
+  if (request.verify && !checked)
+    throw ConfigError(request.source, "has no checksums to verify", "convert it to HDF5, plain or striped");
+  return std::make_unique<Prefetcher>(std::move(set), request, group);
+}
+
+}  // namespace cortado

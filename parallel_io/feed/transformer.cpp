@@ -1,0 +1,130 @@
+#include "parallel_io/feed/transformer.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/base/error.h"
+#include "core/base/random.h"
+#include "core/formats/blob_proto.h"
+#include "core/formats/caffe.pb.h"
+#include "core/formats/prototxt.h"
+#include "parallel_io/sets/image.h"
+
+namespace cortado {
+
+Transformer::Transformer(const DataSet::Field& field, const BatchRequest& request, bool is_image)
+    : field_(field),
+      shape_(field.sample_shape),
+      is_image_(is_image),
+      training_(request.training),
+      key_(random_bits(request.seed, 0x7472616E73ull)) {
+  const caffe::TransformationParameter* const t = request.transform;
+  if (!is_image_) return;
+  const bool wanted =
+      t != nullptr && (t->crop_size() > 0 || t->mirror() || t->has_mean_file() || t->mean_value_size() > 0);
+  if (shape_.size() != 3) {
+    if (wanted)
+      throw ConfigError(request.source, "samples have shape " + to_string(shape_) + ", which is no image",
+                        "leave crop, mirror and mean out of transform_param");
+    shape_ = {1, 1, count_of(field.sample_shape)};
+  }
+  channels_ = shape_[0];
+  if (field.stored == Stored::encoded && request.images.height > 0) {
+    resized_height_ = shape_[1] = request.images.height;
+    resized_width_ = shape_[2] = request.images.width;
+  }
+  height_ = shape_[1];
+  width_ = shape_[2];
+  if (t != nullptr) {
+    scale_ = t->scale();
+    mirror_ = t->mirror();
+    crop_ = t->crop_size();
+    if (crop_ > std::min(height_, width_))
+      throw ConfigError(request.source, "crop_size " + std::to_string(crop_) + " is larger than the images, " +
+                                            std::to_string(width_) + " x " + std::to_string(height_));
+    read_mean(request);
+  }
+  shape_ = crop_ > 0 ? Shape{channels_, crop_, crop_} : field.sample_shape.size() == 3 ? shape_ : field.sample_shape;
+}
+
+void Transformer::read_mean(const BatchRequest& request) {
+  const auto& t = *request.transform;
+  if (t.has_mean_file() && t.mean_value_size() > 0)
+    throw ConfigError(request.source, "transform_param has both mean_file and mean_value", "give one of them");
+  if (t.has_mean_file()) {
+    caffe::BlobProto proto;
+    read_binary(t.mean_file(), proto);
+    mean_ = values_of(proto, t.mean_file());
+    if (static_cast<i64>(mean_.size()) != channels_ * height_ * width_)
+      throw FileError(t.mean_file(), "has " + std::to_string(mean_.size()) + " values, images have " +
+                                         to_string(Shape{channels_, height_, width_}));
+  }
+  if (t.mean_value_size() > 0 && t.mean_value_size() != 1 && t.mean_value_size() != channels_)
+    throw ConfigError(
+        request.source,
+        std::to_string(t.mean_value_size()) + " mean_values for " + std::to_string(channels_) + " channels",
+        "give one, or one for each");
+  for (i64 c = 0; c < (t.mean_value_size() > 0 ? channels_ : 0); ++c)
+    channel_mean_.push_back(t.mean_value(t.mean_value_size() == 1 ? 0 : static_cast<int>(c)));
+}
+
+Transformer::Place Transformer::place_of(i64 height, i64 width, i64 position) const {
+  const auto draw = [&](std::uint64_t what, i64 below) {
+    return static_cast<i64>(random_bits(key_, static_cast<std::uint64_t>(position) * 3 + what) %
+                            static_cast<std::uint64_t>(below));
+  };
+  Place place{0, 0, mirror_ && draw(0, 2) == 1};
+  if (crop_ == 0) return place;
+  place.row = training_ ? draw(1, height - crop_ + 1) : (height - crop_) / 2;
+  place.column = training_ ? draw(2, width - crop_ + 1) : (width - crop_) / 2;
+  return place;
+}
+
+template <class T>
+void Transformer::transform(const T* values, bool backwards, i64 height, i64 width, i64 position, float* to) const {
+  const Place place = place_of(height, width, position);
+  const i64 rows = crop_ > 0 ? crop_ : height, columns = crop_ > 0 ? crop_ : width;
+  for (i64 c = 0; c < channels_; ++c) {
+    const T* const plane = values + (backwards ? channels_ - 1 - c : c) * height * width;
+    const float channel_mean = channel_mean_.empty() ? 0 : channel_mean_[static_cast<std::size_t>(c)];
+    for (i64 y = 0; y < rows; ++y) {
+      const T* const from = plane + (place.row + y) * width + place.column;
+      float* const row = to + (c * rows + y) * columns;
+      if (mean_.empty()) {
+        for (i64 x = 0; x < columns; ++x) row[x] = (static_cast<float>(from[x]) - channel_mean) * scale_;
+      } else {
+        const float* const mean = mean_.data() + (c * height + place.row + y) * width + place.column;
+        for (i64 x = 0; x < columns; ++x) row[x] = (static_cast<float>(from[x]) - mean[x]) * scale_;
+      }
+      if (place.mirrored) std::reverse(row, row + columns);
+    }
+  }
+}
+
+void Transformer::operator()(const std::uint8_t* bytes, i64 count, i64 position,
+                             const std::function<std::string()>& where, float* to) const {
+  if (field_.stored == Stored::encoded) {
+    Image image = decode_image(bytes, static_cast<std::size_t>(count), where(), static_cast<int>(channels_));
+    if (resized_height_ > 0) image = resize(image, static_cast<int>(resized_height_), static_cast<int>(resized_width_));
+    const bool fits = crop_ > 0 && mean_.empty() ? image.height >= crop_ && image.width >= crop_
+                                                 : image.height == height_ && image.width == width_;
+    if (!fits)
+      throw FileError(where(),
+                      "has " + std::to_string(image.width) + " x " + std::to_string(image.height) + " pixels, " +
+                          std::to_string(width_) + " x " + std::to_string(height_) + " are due",
+                      "resize when converting, or give crop_size");
+    // A decoded image is red, green, blue.
+    transform(image.values.data(), channels_ == 3, image.height, image.width, position, to);
+  } else if (!is_image_) {
+    if (field_.stored == Stored::float32)
+      std::memcpy(to, bytes, static_cast<std::size_t>(count));
+    else
+      std::copy_n(bytes, count, to);
+  } else if (field_.stored == Stored::float32) {
+    transform(reinterpret_cast<const float*>(bytes), false, height_, width_, position, to);
+  } else {
+    transform(bytes, false, height_, width_, position, to);
+  }
+}
+
+}  // namespace cortado

@@ -1,0 +1,41 @@
+#pragma once
+#include "parallel_io/sets/data_set.h"
+#include "parallel_io/sets/idx.h"
+#include "parallel_io/sets/raw_file.h"
+
+namespace cortado {
+
+/// MNIST's pair of IDX files: the one of images (N x H x W bytes) is named, that of labels has "labels" and "idx1"
+/// where it has "images" and "idx3". Both are held in memory, because they may be gzipped.
+class IdxSet : public DataSet {
+ public:
+  explicit IdxSet(const std::string& images);
+  void read(const i64* indices, i64 count, std::vector<Values>& to) const override;
+  std::string where(i64 sample) const override { return file_ + ", sample " + std::to_string(sample); }
+
+ private:
+  std::string file_;
+  IdxArray images_, labels_;
+};
+
+/// The file of labels that belongs to one of images; throws FileError if the name tells none.
+std::string idx_labels_of(const std::string& images);
+
+/// CIFAR-10's binary files: records of a label byte and 3 x 32 x 32 bytes, which the file keeps as red, green, blue. A
+/// folder stands for its data_batch_*.bin, in order of their names.
+class CifarSet : public DataSet {
+ public:
+  static constexpr i64 record_bytes = 1 + 3 * 32 * 32;
+  explicit CifarSet(const std::string& path);
+  void read(const i64* indices, i64 count, std::vector<Values>& to) const override;
+  std::string where(i64 sample) const override;
+
+ private:
+  std::vector<RawFile> files_;
+  std::vector<i64> first_ = {0};  // number of each file's first sample, and the total
+};
+
+/// Exchanges the first and the third of three channels.
+void swap_red_and_blue(std::uint8_t* image, i64 plane);
+
+}  // namespace cortado

@@ -1,0 +1,65 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/tensor/blob.h"
+
+namespace cortado {
+
+/// How the values of a field are stored: numbers in one shape for all samples, or JPEG and PNG files of any size.
+enum class Stored { float32, uint8, encoded };
+
+/// Values of one field for some samples as they are stored: sample after sample. Of an encoded field sample i is
+/// bytes[begin[i]] to bytes[begin[i + 1]]; of others `begin` is empty.
+struct Values {
+  std::vector<std::uint8_t> bytes;
+  std::vector<i64> begin;
+};
+
+/// Samples of labelled data on storage, whatever the format: the readers of this folder. Three-channel images are
+/// blue, green, red, channel by channel, as in Caffe.
+class DataSet {
+ public:
+  virtual ~DataSet() = default;
+  struct Field {
+    std::string name;
+    /// Of encoded images: the first one's, channels x height x width; others may have other heights and widths, and are
+    /// to be decoded to the same number of channels.
+    Shape sample_shape;
+    Stored stored = Stored::float32;
+    i64 sample_bytes() const { return count_of(sample_shape) * (stored == Stored::float32 ? 4 : 1); }
+  };
+  const std::vector<Field>& fields() const { return fields_; }
+  i64 samples() const { return samples_; }
+  /// Names of the classes, where the format keeps them.
+  const std::vector<std::string>& classes() const { return classes_; }
+
+  /// Any samples, in any order, of all fields. Any number of threads may read. Throws FileError with file and sample.
+  virtual void read(const i64* indices, i64 count, std::vector<Values>& to) const = 0;
+  /// "FILE, sample 7", for messages.
+  virtual std::string where(i64 sample) const = 0;
+
+ protected:
+  std::vector<Field> fields_;
+  i64 samples_ = 0;
+  std::vector<std::string> classes_;
+};
+
+/// How to open what can be understood in more than one way.
+struct OpenOptions {
+  std::vector<std::string> fields = {"data", "label"};  ///< arrays of HDF5 files
+  bool verify = false;               ///< compare samples with their checksums (striped sets and what `convert` writes)
+  std::string root;                  ///< before the names of an image list
+  int channels = 0;                  ///< of encoded images: 1 (grey), 3, or 0: as many as the first one has
+  std::vector<std::string> classes;  ///< of a folder of images, in order of their labels; empty: its own
+  i64 cache_bytes = i64{1} << 30;    ///< HDF5 files that cannot be read at an offset are kept if they are no larger
+};
+
+/// Opens what is at `path`, told by its content: an HDF5 file, plain or the master of a striped set; an LMDB folder of
+/// Caffe's Datum; an IDX file of images (its labels beside it); a CIFAR file or a folder of them; a folder of images,
+/// one folder per class; a text that lists HDF5 files, or images with labels. Throws FileError for what is absent,
+/// unfinished, broken or none of these.
+std::unique_ptr<DataSet> open_set(const std::string& path, const OpenOptions& options = {});
+
+}  // namespace cortado

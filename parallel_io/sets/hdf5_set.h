@@ -1,0 +1,78 @@
+#pragma once
+#include "parallel_io/sets/data_set.h"
+#include "parallel_io/sets/hdf5.h"
+#include "parallel_io/sets/raw_file.h"
+
+namespace cortado {
+
+/// Samples of HDF5 files: one plain file, several one after another as a list names them (Caffe's HDF5Data source: a
+/// path per line, taken from the working directory or, if it is not there, from the list's own folder), or a striped
+/// set (StripedLayout), whose master is named. Arrays of all files must have equal sample shapes.
+///
+/// Contiguous arrays of bytes and of floats are read at their offsets in the files, without the HDF5 library, by any
+/// number of threads at once; other arrays (chunked, compressed, other types) through the library, as float. A set with
+/// such arrays of up to `cache_bytes` is read once and kept.
+class Hdf5Set : public DataSet {
+ public:
+  Hdf5Set(const std::string& path, const OpenOptions& options);
+
+  void read(const i64* indices, i64 count, std::vector<Values>& to) const override;
+  std::string where(i64 sample) const override;
+  i64 stripes() const { return static_cast<i64>(files_.size()); }
+  i64 block() const { return block_; }  ///< samples that lie together in one file
+
+ private:
+  /// One file's part of a field.
+  struct Column {
+    hdf5::Array values;
+    i64 offset = -1;                  // of values that can be read without the library
+    i64 places = -1, checksums = -1;  // offsets of FIELD_place and FIELD_crc
+  };
+  struct OneFile {
+    RawFile raw;
+    hdf5::File hdf5;
+    std::vector<Column> columns;  // per field
+    i64 samples = 0;
+  };
+  /// Neighbouring samples in one file.
+  struct Piece {
+    i64 first, count;
+    std::size_t file;
+    i64 place;
+  };
+  /// A wanted sample: where it lies, and its number among the wanted.
+  struct Wanted {
+    i64 sample, place;
+    std::size_t file;
+    i64 slot;
+  };
+
+  void open_list(const std::string& path, const OpenOptions& options);
+  void open_striped(const std::string& path, const hdf5::File& master, const OpenOptions& options);
+  void add_file(const std::string& name, const std::vector<std::string>& wanted);
+  Column open_column(const hdf5::File& file, const RawFile& raw, const std::string& name) const;
+  void settle_fields(const std::vector<std::string>& wanted);
+  void fill_cache(i64 cache_bytes);
+
+  std::vector<Wanted> places_of(const i64* indices, i64 count) const;
+  void read_fixed(std::size_t field, const std::vector<Wanted>& wanted, std::uint8_t* to) const;
+  void read_encoded(std::size_t field, const std::vector<Wanted>& wanted, Values& to) const;
+  void verify(std::size_t field, const std::vector<Wanted>& wanted, const Values& values) const;
+  /// Calls read(file, [first, last)) for each run of `wanted` in one file.
+  template <class Read>
+  void by_file(const std::vector<Wanted>& wanted, Read read) const;
+  /// Whether the sample is another than the one before it: an index may be given twice.
+  static bool is_new(const std::vector<Wanted>& wanted, std::size_t i);
+  void read_by_library(const Column& column, const std::vector<Wanted>& wanted, std::size_t first, std::size_t last,
+                       float* to) const;
+  bool is_raw(std::size_t field, std::size_t file) const;
+
+  std::string path_;
+  i64 block_ = 0;
+  bool verify_ = false;
+  std::vector<OneFile> files_;
+  std::vector<Piece> pieces_;
+  std::vector<std::vector<float>> cache_;  // [field]; empty: read from files
+};
+
+}  // namespace cortado

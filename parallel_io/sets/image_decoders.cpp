@@ -1,0 +1,96 @@
+#include <png.h>
+#include <turbojpeg.h>
+
+#include <memory>
+
+#include "core/base/error.h"
+#include "parallel_io/sets/image.h"
+
+namespace cortado {
+namespace {
+
+/// From pixels with their channels side by side.
+Image from_interleaved(const std::vector<unsigned char>& pixels, int channels, int height, int width) {
+  Image image{channels, height, width, std::vector<std::uint8_t>(pixels.size())};
+  const std::size_t plane = static_cast<std::size_t>(height) * static_cast<std::size_t>(width);
+  for (std::size_t i = 0; i < plane; ++i)
+    for (std::size_t c = 0; c < static_cast<std::size_t>(channels); ++c)
+      image.values[c * plane + i] = pixels[i * static_cast<std::size_t>(channels) + c];
+  return image;
+}
+
+Image decode_jpeg(const unsigned char* bytes, std::size_t count, const std::string& file, int channels) {
+  const std::unique_ptr<void, int (*)(tjhandle)> decoder(tjInitDecompress(), &tjDestroy);
+  int width = 0, height = 0, sampling = 0, colours = 0;
+  const auto size = static_cast<unsigned long>(count);
+  if (tjDecompressHeader3(decoder.get(), bytes, size, &width, &height, &sampling, &colours) != 0)
+    throw FileError(file, std::string("is not a JPEG image: ") + tjGetErrorStr2(decoder.get()));
+  if (channels == 0) channels = colours == TJCS_GRAY ? 1 : 3;
+  std::vector<unsigned char> pixels(static_cast<std::size_t>(width) * static_cast<std::size_t>(height) *
+                                    static_cast<std::size_t>(channels));
+  const int status = tjDecompress2(decoder.get(), bytes, size, pixels.data(), width, 0, height,
+                                   channels == 1 ? TJPF_GRAY : TJPF_RGB, TJFLAG_ACCURATEDCT);
+  if (status != 0 && tjGetErrorCode(decoder.get()) == TJERR_FATAL)
+    throw FileError(file, std::string("cannot be decoded: ") + tjGetErrorStr2(decoder.get()));
+  return from_interleaved(pixels, channels, height, width);
+}
+
+/// The grey that JPEG stores (ITU-R BT.601); libpng's own conversion weighs colours in another way.
+std::vector<unsigned char> luminance(const std::vector<unsigned char>& rgb) {
+  std::vector<unsigned char> grey(rgb.size() / 3);
+  for (std::size_t i = 0; i < grey.size(); ++i) {
+    const unsigned char* const p = rgb.data() + 3 * i;
+    grey[i] = static_cast<unsigned char>(0.299 * p[0] + 0.587 * p[1] + 0.114 * p[2] + 0.5);
+  }
+  return grey;
+}
+
+Image decode_png(const unsigned char* bytes, std::size_t count, const std::string& file, int channels) {
+  png_image png{};
+  png.version = PNG_IMAGE_VERSION;
+  if (png_image_begin_read_from_memory(&png, bytes, count) == 0)
+    throw FileError(file, std::string("is not a PNG image: ") + png.message);
+  if (channels == 0) channels = (png.format & PNG_FORMAT_FLAG_COLOR) != 0 ? 3 : 1;
+  png.format = PNG_FORMAT_RGB;
+  std::vector<unsigned char> pixels(PNG_IMAGE_SIZE(png));
+  const png_color black{0, 0, 0};  // what shows through transparent pixels
+  if (png_image_finish_read(&png, &black, pixels.data(), 0, nullptr) == 0)
+    throw FileError(file, std::string("cannot be decoded: ") + png.message);
+  const int height = static_cast<int>(png.height), width = static_cast<int>(png.width);
+  return channels == 1 ? from_interleaved(luminance(pixels), 1, height, width)
+                       : from_interleaved(pixels, 3, height, width);
+}
+
+}  // namespace
+
+Image decode_image(const void* bytes, std::size_t count, const std::string& where, int channels) {
+  const auto* const begin = static_cast<const unsigned char*>(bytes);
+  if (count >= 3 && begin[0] == 0xFF && begin[1] == 0xD8) return decode_jpeg(begin, count, where, channels);
+  if (count >= 8 && png_sig_cmp(begin, 0, 8) == 0) return decode_png(begin, count, where, channels);
+  throw FileError(where, "is neither a JPEG nor a PNG image");
+}
+
+std::vector<std::uint8_t> encode_png(const Image& image) {
+  png_image png{};
+  png.version = PNG_IMAGE_VERSION;
+  png.width = static_cast<png_uint_32>(image.width);
+  png.height = static_cast<png_uint_32>(image.height);
+  png.format = image.channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
+  const std::size_t plane = static_cast<std::size_t>(image.width) * static_cast<std::size_t>(image.height),
+                    channels = static_cast<std::size_t>(image.channels);
+  std::vector<std::uint8_t> pixels(plane * channels);
+  for (std::size_t i = 0; i < pixels.size(); ++i) pixels[i] = image.values[i % channels * plane + i / channels];
+  png_alloc_size_t bytes = 0;
+  const auto write = [&](void* to) {
+    return png_image_write_to_memory(&png, to, &bytes, 0, pixels.data(), 0, nullptr);
+  };
+  std::vector<std::uint8_t> file;
+  bool done = write(nullptr) != 0;
+  file.resize(bytes);
+  done = done && write(file.data()) != 0;
+  if (!done) throw FileError("PNG", std::string("an image cannot be encoded: ") + png.message);
+  file.resize(bytes);
+  return file;
+}
+
+}  // namespace cortado

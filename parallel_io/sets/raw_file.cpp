@@ -1,0 +1,117 @@
+#include "parallel_io/sets/raw_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "core/base/error.h"
+
+namespace cortado {
+namespace {
+constexpr i64 gap_worth_reading = 64 * 1024;  // costs less than another request
+constexpr std::size_t most_pieces = 512;      // of one system call; IOV_MAX is 1024
+
+/// What one system call reads: memory pieces that follow one another in the file.
+struct Request {
+  i64 offset = 0, end = 0;
+  std::vector<iovec> pieces;
+
+  bool takes(i64 next) const {
+    return !pieces.empty() && pieces.size() + 2 <= most_pieces && next - end <= gap_worth_reading;
+  }
+  void add(i64 at, i64 bytes, void* to, std::vector<char>& unwanted) {
+    if (pieces.empty()) offset = end = at;
+    if (at > end) pieces.push_back({unwanted.data(), static_cast<std::size_t>(at - end)});
+    const bool follows = !pieces.empty() && static_cast<char*>(pieces.back().iov_base) + pieces.back().iov_len == to;
+    if (follows)
+      pieces.back().iov_len += static_cast<std::size_t>(bytes);
+    else
+      pieces.push_back({to, static_cast<std::size_t>(bytes)});
+    end = at + bytes;
+  }
+};
+
+/// Leaves out the first `bytes` of the pieces.
+void drop(std::vector<iovec>& pieces, std::size_t bytes) {
+  std::size_t whole = 0;
+  while (whole < pieces.size() && pieces[whole].iov_len <= bytes) bytes -= pieces[whole++].iov_len;
+  pieces.erase(pieces.begin(), pieces.begin() + static_cast<std::ptrdiff_t>(whole));
+  if (pieces.empty()) return;
+  pieces[0].iov_base = static_cast<char*>(pieces[0].iov_base) + bytes;
+  pieces[0].iov_len -= bytes;
+}
+
+void run(const std::string& name, int descriptor, Request& request) {
+  while (request.offset < request.end) {
+    const ssize_t got =
+        preadv(descriptor, request.pieces.data(), static_cast<int>(request.pieces.size()), request.offset);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0)
+      throw FileError(name, "cannot be read at byte " + std::to_string(request.offset) + ": " + std::strerror(errno));
+    if (got == 0)
+      throw FileError(name, "ends at byte " + std::to_string(request.offset) + " where " +
+                                std::to_string(request.end - request.offset) + " more are due");
+    request.offset += got;
+    drop(request.pieces, static_cast<std::size_t>(got));
+  }
+  request.pieces.clear();
+}
+
+}  // namespace
+
+RawFile::RawFile(const std::string& name, For use)
+    : name_(name), descriptor_(open(name.c_str(), (use == For::reading ? O_RDONLY : O_RDWR) | O_CLOEXEC)) {
+  if (descriptor_ < 0)
+    throw FileError(name, std::string("cannot be opened: ") + std::strerror(errno),
+                    "check the path, and that it exists on every node");
+}
+
+RawFile::RawFile(RawFile&& other) noexcept
+    : name_(std::move(other.name_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+RawFile::~RawFile() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+i64 RawFile::bytes() const {
+  struct stat status {};
+  if (fstat(descriptor_, &status) != 0) throw FileError(name_, std::string("has no size: ") + std::strerror(errno));
+  return status.st_size;
+}
+
+void RawFile::read(const std::vector<Part>& parts) const {
+  thread_local std::vector<char> unwanted(static_cast<std::size_t>(gap_worth_reading));
+  Request request;
+  for (const Part& part : parts) {
+    if (part.bytes == 0) continue;
+    if (!request.takes(part.offset)) run(name_, descriptor_, request);
+    request.add(part.offset, part.bytes, part.to, unwanted);
+  }
+  run(name_, descriptor_, request);
+}
+
+void RawFile::write(i64 offset, i64 bytes, const void* from) const {
+  const auto* at = static_cast<const char*>(from);
+  while (bytes > 0) {
+    const ssize_t put = pwrite(descriptor_, at, static_cast<std::size_t>(std::min(bytes, i64{1} << 30)), offset);
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0)
+      throw FileError(name_, "cannot be written at byte " + std::to_string(offset) + ": " + std::strerror(errno),
+                      "check the space left");
+    at += put;
+    offset += put;
+    bytes -= put;
+  }
+}
+
+void RawFile::sync() const {
+  if (fdatasync(descriptor_) != 0) throw FileError(name_, std::string("cannot be written: ") + std::strerror(errno));
+}
+
+}  // namespace cortado

@@ -1,0 +1,38 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "core/base/types.h"
+
+namespace cortado {
+
+/// A file open for reading or writing at any offset from any thread.
+class RawFile {
+ public:
+  enum class For { reading, writing };
+  explicit RawFile(const std::string& name, For use = For::reading);
+  RawFile(RawFile&& other) noexcept;
+  RawFile& operator=(RawFile&& other) = delete;
+  ~RawFile();
+
+  const std::string& name() const { return name_; }
+  i64 bytes() const;
+
+  struct Part {
+    i64 offset, bytes;
+    void* to;
+  };
+  /// Reads parts that are sorted by offset and do not overlap. Neighbours, and those with small gaps between, come in
+  /// one system call. Throws FileError when the file ends before.
+  void read(const std::vector<Part>& parts) const;
+  void read(i64 offset, i64 bytes, void* to) const { read({{offset, bytes, to}}); }
+  void write(i64 offset, i64 bytes, const void* from) const;
+  /// Brings to the disk what was written.
+  void sync() const;
+
+ private:
+  std::string name_;
+  int descriptor_ = -1;
+};
+
+}  // namespace cortado

@@ -1,0 +1,166 @@
+// Data that go from format to format come back as they were.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "core/base/error.h"
+#include "parallel_io/sets/byte_sets.h"
+#include "parallel_io/sets/lmdb_set.h"
+#include "tests/parallel_io/sets_rig.h"
+
+namespace cortado::test {
+namespace {
+namespace fs = std::filesystem;
+
+std::string name_of(Format format, const std::string& stem) {
+  switch (format) {
+    case Format::lmdb: return stem + "_lmdb";
+    case Format::images: return stem + ".txt";
+    case Format::idx: return stem + "-images-idx3-ubyte";
+    case Format::cifar: return stem + ".bin";
+    default: return stem + ".h5";
+  }
+}
+
+SetOptions options_for(Format format) {
+  SetOptions options;
+  options.write = as(format, 5, 3000);
+  return options;
+}
+
+/// Through the formats one after another, each compared with the first.
+void expect_chain(const DataSet& first, const std::string& from, const std::vector<Format>& chain,
+                  const TemporaryFolder& folder) {
+  std::string last = from;
+  for (std::size_t i = 0; i < chain.size(); ++i) {
+    const std::string next = folder.file(name_of(chain[i], "c" + std::to_string(i)));
+    convert_set(last, next, options_for(chain[i]), {});
+    const PreparedSet decoded(open_set(next), {});
+    expect_equal(first, decoded, next);
+    last = next;
+  }
+}
+
+TEST(Chains, GreyThroughAllFormatsInAllOrders) {
+  std::vector<Format> formats = {Format::hdf5, Format::striped, Format::lmdb, Format::images, Format::idx};
+  const MadeSet made(61, {1, 7, 5}, Stored::uint8);
+  do {
+    const TemporaryFolder folder;
+    write(made, folder.file("first.h5"));
+    expect_chain(made, folder.file("first.h5"), formats, folder);
+  } while (std::next_permutation(formats.begin(), formats.end()) && !::testing::Test::HasFailure());
+}
+
+TEST(Chains, ColourThroughCifar) {
+  const TemporaryFolder folder;
+  const MadeSet made(30, {3, 32, 32}, Stored::uint8);
+  write(made, folder.file("first.h5"));
+  expect_chain(made, folder.file("first.h5"),
+               {Format::cifar, Format::striped, Format::images, Format::cifar, Format::lmdb, Format::images,
+                Format::hdf5, Format::lmdb, Format::cifar},
+               folder);
+}
+
+TEST(Chains, FloatsThroughHdf5AndLmdb) {
+  const TemporaryFolder folder;
+  const MadeSet made(30, {2, 3, 4}, Stored::float32);
+  write(made, folder.file("first.h5"));
+  expect_chain(made, folder.file("first.h5"), {Format::striped, Format::lmdb, Format::hdf5, Format::lmdb}, folder);
+}
+
+TEST(Chains, EncodedImagesStayAsTheyAre) {
+  const TemporaryFolder folder;
+  const MadeSet made(20, {3, 9, 8}, Stored::uint8);
+  write(made, folder.file("first.txt"), as(Format::images));
+  const auto first = open_set(folder.file("first.txt"));
+  std::string last = folder.file("first.txt");
+  for (const Format format : {Format::lmdb, Format::striped, Format::images, Format::hdf5, Format::lmdb}) {
+    const std::string next = folder.file(name_of(format, "e" + std::to_string(static_cast<int>(format)) + last.back()));
+    SetOptions options = options_for(format);
+    options.preparation.decode = false;
+    convert_set(last, next, options, {});
+    expect_equal(*first, *open_set(next), next);
+    last = next;
+  }
+}
+
+TEST(Chains, ShufflingReordersOnce) {
+  const TemporaryFolder folder;
+  const MadeSet made(50, {1, 2, 2}, Stored::uint8);
+  write(made, folder.file("a.h5"));
+  SetOptions options = options_for(Format::striped);
+  options.preparation.shuffle = true;
+  convert_set(folder.file("a.h5"), folder.file("b.h5"), options, {});
+  auto labels = read_all(*open_set(folder.file("b.h5")))[1].bytes, sorted = read_all(made)[1].bytes;
+  EXPECT_NE(labels, sorted);
+  const auto order = [](std::vector<std::uint8_t>& bytes) {
+    auto* const begin = reinterpret_cast<float*>(bytes.data());
+    std::sort(begin, begin + bytes.size() / 4);
+  };
+  order(labels);
+  order(sorted);
+  EXPECT_EQ(labels, sorted);
+}
+
+TEST(Lmdb, DamageIsNamed) {
+  const TemporaryFolder folder;
+  const MadeSet made(2000, {3, 8, 8}, Stored::uint8);
+  write(made, folder.file("l"), as(Format::lmdb));
+  const std::string file = folder.file("l/data.mdb");
+  fs::resize_file(file, fs::file_size(file) / 2);
+  expect_says(message_of([&] { open_set(folder.file("l")); }), "is truncated");
+  std::ofstream(file, std::ios::trunc) << "no LMDB at all";
+  expect_says(message_of([&] { open_set(folder.file("l")); }), folder.file("l"));
+}
+
+TEST(Sets, WhatCannotBeReadIsNamed) {
+  const TemporaryFolder folder;
+  expect_says(message_of([&] { open_set(folder.file("absent")); }), "is not there");
+  expect_says(message_of([&] { open_set(folder.write("empty", "")); }), "is empty");
+  expect_says(message_of([&] { open_set(folder.write("short.bin", "12345")); }), "no multiple of a record");
+  expect_says(message_of([&] { open_set(folder.write("l.txt", "a.png\n")); }), "without a label");
+  expect_says(message_of([&] { open_set(folder.write("m.txt", "a.png 1\n")); }), "a.png");
+  fs::create_directory(folder.file("nothing"));
+  expect_says(message_of([&] { open_set(folder.file("nothing")); }), "has no images");
+  fs::create_directory(folder.file("leveldb"));
+  folder.write("leveldb/CURRENT", "");
+  expect_says(message_of([&] { open_set(folder.file("leveldb")); }), "LevelDB");
+}
+
+/// The real MNIST and CIFAR-10, through all formats that hold them.
+TEST(Chains, RealSets) {
+  const char* data = std::getenv("CORTADO_DATA");
+  if (data == nullptr) GTEST_SKIP() << "not run: CORTADO_DATA names no folder with mnist/ and cifar10/";
+  const auto options = [](Format format) {
+    SetOptions made;
+    made.write = as(format, 8, 1 << 20);
+    return made;
+  };
+  const TemporaryFolder folder;
+  const std::string mnist = std::string(data) + "/mnist/t10k-images-idx3-ubyte.gz";
+  const IdxSet first(mnist);
+  std::string last = mnist;
+  for (const Format format : {Format::striped, Format::lmdb, Format::images, Format::hdf5, Format::idx}) {
+    const std::string next = folder.file(name_of(format, "mnist_" + std::to_string(static_cast<int>(format))));
+    convert_set(last, next, options(format), {});
+    expect_equal(first, PreparedSet(open_set(next), {}), next);
+    last = next;
+  }
+  const std::string unpack =
+      "tar -xzf '" + std::string(data) + "/cifar10/cifar10-jpeg.tar.gz' -C '" + folder.path().string() + "' test";
+  ASSERT_EQ(std::system(unpack.c_str()), 0);
+  convert_set(folder.file("test"), folder.file("cifar.bin"), options(Format::cifar), {});
+  const CifarSet decoded(folder.file("cifar.bin"));
+  EXPECT_EQ(decoded.samples(), 10000);
+  last = folder.file("cifar.bin");
+  for (const Format format : {Format::lmdb, Format::striped, Format::images, Format::cifar}) {
+    const std::string next = folder.file(name_of(format, "cifar_" + std::to_string(static_cast<int>(format))));
+    convert_set(last, next, options(format), {});
+    expect_equal(decoded, PreparedSet(open_set(next), {}), next);
+    last = next;
+  }
+}
+
+}  // namespace
+}  // namespace cortado::test
