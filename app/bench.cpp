@@ -35,6 +35,10 @@ int bench(Session& session, const Options& options) {
     bench_gemm(session, options);
   else if (kind == "transform")
     bench_transform(session, options);
+  else if (kind == "io")
+    bench_io(session, options);
+  else if (kind == "arrays")
+    bench_arrays(session, options);
   else if (kind == "net")
     bench_net(session, options);
   else

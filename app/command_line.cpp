@@ -75,6 +75,10 @@ void add_train(CLI::App& app, Options& o) {
       ->check(effects);
   add_net_options(verb, o);
   add_core_groups(verb, o);
+  verb->add_option("--feed", o.feed,
+                   "How batches reach core groups: direct, each from the host; master, through core group 0")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"direct", "master"}));
   add_tuning(verb, o);
   verb->add_flag("--choose-plans", o.choose_plans,
                  "Try two plans of every layer in iterations 1 and 2, keep the faster");
@@ -227,6 +231,18 @@ void add_bench(CLI::App& app, Options& o) {
   gemm->add_option("--type", b.type, "float or double")
       ->capture_default_str()
       ->check(CLI::IsMember({"float", "double"}));
+  auto* io = kind("io", "Reading data sets: one file beside stripes, beside plain pread, cold and warm");
+  io->add_option("--set", b.sets, "Data sets to read, separated by commas; default: images of noise, written for it")
+      ->delimiter(',');
+  io->add_option("--batch", b.batch, "Samples read at a time; default 256")->check(CLI::PositiveNumber);
+  io->add_option("--samples", b.samples, "Images of noise, of 192 KiB each; default 2048")->check(CLI::PositiveNumber);
+  io->add_option("--folders", b.folders, "Folders to stripe over, 1, 2, 4, ... of them; default four beside each other")
+      ->delimiter(',');
+  io->add_option("--readers", b.readers, "Threads that read")->delimiter(',')->check(CLI::PositiveNumber);
+  io->add_option("--rounds", b.rounds, "Runs of everything, interleaved; medians count")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  kind("arrays", "Simulated disk arrays of limited bandwidth: one beside 32, for up to 1024 readers");
   const std::vector<std::string> many = {"vgg16", "alexnet_bn", "resnet50"};
   kind("pool", "Pooling layers of nets", many);
   kind("relu", "ReLU layers of nets", many);

@@ -14,6 +14,7 @@ struct Options {
   int level = 0;
   std::vector<std::string> stages;
   std::string precision = "fp32";  ///< or bf16, of verbs that read a net without a solver
+  std::string feed = "direct";     ///< or master
   int core_groups = 0;             ///< 0: as many as the backend finds useful
   bool timing_only = false;        ///< of the simulator (app/backend.h), like the next
   std::string profile;
@@ -48,9 +49,12 @@ struct Options {
     i64 iterations = 3;
   } tune;
   struct Bench {
-    std::string kind;               ///< conv, gemm, pool, relu, transform, net
-    std::vector<std::string> sets;  ///< of nets; empty: the kind's own
+    std::string kind;               ///< conv, gemm, pool, relu, transform, net, io, arrays
+    std::vector<std::string> sets;  ///< of nets; empty: the kind's own. Of io: data sets
     i64 batch = 0;                  ///< 0: as the sets say
+    i64 samples = 0, rounds = 5;    ///< of io
+    std::vector<i64> readers = {1, 2, 4, 8};
+    std::vector<std::string> folders;
     std::string plan = "all", type = "float";
     std::vector<std::string> directions, shapes;
     std::vector<i64> sizes;

@@ -42,6 +42,7 @@ int train(Session& session, const Options& options) {
   with.group = &session.group;  // of core group 0
   with.layers = &session.layers;
   with.sources = &session.sources;
+  with.feed = options.feed == "master" ? Feed::master : Feed::direct;
   with.replicas = &session.job.replicas();
   with.exchange = &exchange;
   const TuningTable tuning = read_tuning(session.group.spec(), options.tuning);

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <functional>
+#include <numeric>
 
 #include "core/base/error.h"
 #include "core/base/random.h"
@@ -229,15 +230,22 @@ void StripedWriter::write(i64 first, i64 count, const std::vector<Values>& value
     }
     stripe.raw.write(stripe.columns[f].values + offset, static_cast<i64>(v.bytes.size()), v.bytes.data());
   }
+  add_to_sums(count, values[0]);
+}
+
+void StripedWriter::add_to_sums(i64 count, const Values& values) {
   const auto& data = set_.fields()[0];
-  const i64 per_channel = channels() > 0 ? count_of(data.sample_shape) / channels() : 0;
-  for (i64 e = 0; e < count * per_channel * channels(); ++e) {
-    float value = 0;
+  if (channels() == 0) return;
+  const i64 size = count_of(data.sample_shape) / channels();
+  const auto* const floats = reinterpret_cast<const float*>(values.bytes.data());
+  for (i64 plane = 0; plane < count * channels(); ++plane) {
+    const i64 begin = plane * size;
+    double& sum = sums_[static_cast<std::size_t>(plane % channels())];
     if (data.stored == Stored::float32)
-      std::copy_n(values[0].bytes.data() + e * 4, 4, reinterpret_cast<std::uint8_t*>(&value));
+      sum = std::accumulate(floats + begin, floats + begin + size, sum);
     else
-      value = values[0].bytes[static_cast<std::size_t>(e)];
-    sums_[static_cast<std::size_t>(e / per_channel % channels())] += value;
+      sum += static_cast<double>(
+          std::accumulate(values.bytes.data() + begin, values.bytes.data() + begin + size, std::uint64_t{0}));
   }
 }
 

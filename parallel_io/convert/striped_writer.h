@@ -38,6 +38,7 @@ class StripedWriter : public SetWriter {
   /// Where the samples of a stripe lie in its row of bytes: begin and size of each.
   std::vector<std::uint64_t> encoded_places(i64 stripe) const;
   void write_encoded(std::size_t field, i64 block, i64 first, i64 count, const Values& values);
+  void add_to_sums(i64 count, const Values& values);
   void check_done() const;
   std::vector<double> mean() const;
   void write_master() const;

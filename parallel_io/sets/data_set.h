@@ -1,6 +1,9 @@
 #pragma once
+#include <cstdlib>
 #include <memory>
+#include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/tensor/blob.h"
@@ -10,10 +13,38 @@ namespace cortado {
 /// How the values of a field are stored: numbers in one shape for all samples, or JPEG and PNG files of any size.
 enum class Stored { float32, uint8, encoded };
 
+/// Memory for a vector that begins on a page and is not cleared. Copying from the page cache is slower by a tenth where
+/// source and destination lie a few bytes apart within their pages.
+template <class T>
+struct PageAllocator {
+  using value_type = T;
+  PageAllocator() = default;
+  template <class U>
+  PageAllocator(const PageAllocator<U>& /*other*/) {}
+  static constexpr std::size_t page = 4096;
+  T* allocate(std::size_t n) {
+    void* const memory = std::aligned_alloc(page, (n * sizeof(T) + page - 1) / page * page);
+    if (memory == nullptr) throw std::bad_alloc();
+    return static_cast<T*>(memory);
+  }
+  void deallocate(T* memory, std::size_t /*n*/) { std::free(memory); }
+  template <class U>
+  void construct(U* place) {
+    ::new (static_cast<void*>(place)) U;
+  }
+  template <class U, class... Args>
+  void construct(U* place, Args&&... args) {
+    ::new (static_cast<void*>(place)) U(std::forward<Args>(args)...);
+  }
+  friend bool operator==(const PageAllocator&, const PageAllocator&) { return true; }
+  friend bool operator!=(const PageAllocator&, const PageAllocator&) { return false; }
+};
+using Bytes = std::vector<std::uint8_t, PageAllocator<std::uint8_t>>;
+
 /// Values of one field for some samples as they are stored: sample after sample. Of an encoded field sample i is
 /// bytes[begin[i]] to bytes[begin[i + 1]]; of others `begin` is empty.
 struct Values {
-  std::vector<std::uint8_t> bytes;
+  Bytes bytes;
   std::vector<i64> begin;
 };
 

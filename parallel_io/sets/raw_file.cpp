@@ -63,6 +63,13 @@ void run(const std::string& name, int descriptor, Request& request) {
   request.pieces.clear();
 }
 
+/// Scattered parts: the system may fetch them all at once while the first ones are copied.
+void announce(int descriptor, const std::vector<RawFile::Part>& parts) {
+  for (std::size_t i = 1; i < parts.size(); ++i)
+    if (parts[i].offset - (parts[i - 1].offset + parts[i - 1].bytes) > gap_worth_reading)
+      posix_fadvise(descriptor, parts[i].offset, parts[i].bytes, POSIX_FADV_WILLNEED);
+}
+
 }  // namespace
 
 RawFile::RawFile(const std::string& name, For use)
@@ -87,6 +94,7 @@ i64 RawFile::bytes() const {
 
 void RawFile::read(const std::vector<Part>& parts) const {
   thread_local std::vector<char> unwanted(static_cast<std::size_t>(gap_worth_reading));
+  announce(descriptor_, parts);
   Request request;
   for (const Part& part : parts) {
     if (part.bytes == 0) continue;

@@ -94,7 +94,7 @@ TEST(Chains, ShufflingReordersOnce) {
   convert_set(folder.file("a.h5"), folder.file("b.h5"), options, {});
   auto labels = read_all(*open_set(folder.file("b.h5")))[1].bytes, sorted = read_all(made)[1].bytes;
   EXPECT_NE(labels, sorted);
-  const auto order = [](std::vector<std::uint8_t>& bytes) {
+  const auto order = [](Bytes& bytes) {
     auto* const begin = reinterpret_cast<float*>(bytes.data());
     std::sort(begin, begin + bytes.size() / 4);
   };

@@ -58,7 +58,7 @@ TEST(Hdf5Set, ReadsAnySamplesAcrossFilesCachedOrNot) {
     const std::vector<float> data = floats_of(values[0]);
     ASSERT_EQ(data.size(), 14u);
     ASSERT_EQ(source.fields()[1].stored, Stored::uint8);
-    EXPECT_EQ(values[1].bytes, (std::vector<std::uint8_t>{2, 0, 0, 1, 0, 3, 3}));
+    EXPECT_EQ(values[1].bytes, (Bytes{2, 0, 0, 1, 0, 3, 3}));
     for (std::size_t i = 0; i < 7; ++i) EXPECT_EQ(data[2 * i], -data[2 * i + 1]);
     EXPECT_EQ(data[0], 102);
     EXPECT_EQ(data[2], 200);
