@@ -224,7 +224,7 @@ void StripedWriter::write(i64 first, i64 count, const std::vector<Values>& value
     stripe.raw.write(stripe.columns[f].checksums + place * 4, count * 4, checksums.data());
     i64 offset = place * field.sample_bytes();
     if (encoded) {
-      std::uint64_t where[2];
+      std::uint64_t where[2] = {};
       stripe.raw.read(stripe.columns[f].places + place * 16, 16, where);
       offset = static_cast<i64>(where[0]);
     }
@@ -235,12 +235,13 @@ void StripedWriter::write(i64 first, i64 count, const std::vector<Values>& value
 
 void StripedWriter::add_to_sums(i64 count, const Values& values) {
   const auto& data = set_.fields()[0];
-  if (channels() == 0) return;
-  const i64 size = count_of(data.sample_shape) / channels();
+  const auto planes = static_cast<i64>(sums_.size());
+  if (planes == 0) return;
+  const i64 size = count_of(data.sample_shape) / planes;
   const auto* const floats = reinterpret_cast<const float*>(values.bytes.data());
-  for (i64 plane = 0; plane < count * channels(); ++plane) {
+  for (i64 plane = 0; plane < count * planes; ++plane) {
     const i64 begin = plane * size;
-    double& sum = sums_[static_cast<std::size_t>(plane % channels())];
+    double& sum = sums_[static_cast<std::size_t>(plane % planes)];
     if (data.stored == Stored::float32)
       sum = std::accumulate(floats + begin, floats + begin + size, sum);
     else

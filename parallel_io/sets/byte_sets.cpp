@@ -76,7 +76,7 @@ void CifarSet::read(const i64* indices, i64 count, std::vector<Values>& to) cons
   to.resize(2);
   to[0].bytes.resize(static_cast<std::size_t>(count * (record_bytes - 1)));
   to[1].bytes.resize(static_cast<std::size_t>(count) * sizeof(float));
-  std::uint8_t record[record_bytes];
+  std::uint8_t record[record_bytes] = {};
   for (i64 i = 0; i < count; ++i) {
     const auto file =
         static_cast<std::size_t>(std::upper_bound(first_.begin(), first_.end(), indices[i]) - first_.begin()) - 1;

@@ -40,7 +40,7 @@ TEST(Permutation, LooksRandom) {
     if (i < n / 2) first_half += static_cast<double>(order(i));
     if (i > 0 && order(i) > order(i - 1)) ++rising;
   }
-  EXPECT_NEAR(first_half / (n / 2), n / 2.0, 5 * n / std::sqrt(24.0 * n / 2));
+  EXPECT_NEAR(first_half / std::floor(n / 2.0), n / 2.0, 5 * n / std::sqrt(24.0 * n / 2));
   EXPECT_NEAR(static_cast<double>(rising), n / 2.0, 5 * std::sqrt(n / 12.0));
 }
 

@@ -58,7 +58,7 @@ inline void expect_equal(const DataSet& a, const DataSet& b, const std::string& 
   for (std::size_t f = 0; f < 2; ++f) EXPECT_EQ(x[f].bytes, y[f].bytes) << what << ", field " << f;
 }
 
-inline void write(const DataSet& set, const std::string& to, WriteOptions options = {}) {
+inline void write(const DataSet& set, const std::string& to, const WriteOptions& options = {}) {
   const Replicas alone;
   const auto writer = make_writer(set, to, options, alone);
   write_set(set, *writer, alone);
