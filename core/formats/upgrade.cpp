@@ -86,11 +86,38 @@ caffe::ParamSpec& param(caffe::LayerParameter& layer, int i) {
   return *layer.mutable_param(i);
 }
 
+/// The oldest data layers had their transformation among their own fields.
+template <class Data>
+void move_transform(Data& data, caffe::TransformationParameter& to) {
+  if (data.has_scale()) to.set_scale(data.scale());
+  if (data.has_mean_file()) to.set_mean_file(data.mean_file());
+  if (data.has_crop_size()) to.set_crop_size(data.crop_size());
+  if (data.has_mirror()) to.set_mirror(data.mirror());
+  data.clear_scale();
+  data.clear_mean_file();
+  data.clear_crop_size();
+  data.clear_mirror();
+}
+
+template <class Data>
+bool has_transform(const Data& data) {
+  return data.has_scale() || data.has_mean_file() || data.has_crop_size() || data.has_mirror();
+}
+
+void upgrade_transform(caffe::LayerParameter& layer) {
+  if (has_transform(layer.data_param())) move_transform(*layer.mutable_data_param(), *layer.mutable_transform_param());
+  if (has_transform(layer.image_data_param()))
+    move_transform(*layer.mutable_image_data_param(), *layer.mutable_transform_param());
+  if (has_transform(layer.window_data_param()))
+    move_transform(*layer.mutable_window_data_param(), *layer.mutable_transform_param());
+}
+
 void upgrade_layer(const V1& from, caffe::LayerParameter& to, const std::string& origin) {
   if (from.has_layer())
     throw ConfigError(origin, "is a V0 net ('layers { layer { ... } }')",
                       "turn it into today's form with Caffe's upgrade_net_proto_text");
   copy_common_fields(from, to);
+  upgrade_transform(to);
   to.set_type(type_name(from.type()));
   for (int i = 0; i < from.param_size(); ++i) param(to, i).set_name(from.param(i));
   for (int i = 0; i < from.blob_share_mode_size(); ++i)

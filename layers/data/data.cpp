@@ -8,6 +8,8 @@ BatchRequest DataLayer::request() const {
   const auto& p = parameter().data_param();
   if (p.has_backend() && p.backend() == caffe::DataParameter::LEVELDB)
     bad_config("backend: LEVELDB is not read here", "convert the data to LMDB, and say backend: LMDB or nothing");
+  if (p.has_scale() || p.has_mean_file() || p.has_crop_size() || p.has_mirror())
+    bad_config("has scale, mean_file, crop_size or mirror in data_param", "give them in transform_param");
   BatchRequest wanted;
   wanted.source = p.source();
   wanted.batch = p.batch_size();

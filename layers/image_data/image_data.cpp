@@ -7,6 +7,8 @@ namespace cortado {
 BatchRequest ImageDataLayer::request() const {
   const auto& p = parameter().image_data_param();
   if ((p.new_height() > 0) != (p.new_width() > 0)) bad_config("new_height and new_width must be given together");
+  if (p.has_scale() || p.has_mean_file() || p.has_crop_size() || p.has_mirror())
+    bad_config("has scale, mean_file, crop_size or mirror in image_data_param", "give them in transform_param");
   BatchRequest wanted;
   wanted.kind = BatchRequest::Kind::images;
   wanted.source = p.source();

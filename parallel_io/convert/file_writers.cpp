@@ -122,8 +122,16 @@ void GrowingFile::finish() {
   if (!out_ || std::rename(beside_.c_str(), name_.c_str()) != 0) throw FileError(name_, "cannot be written");
 }
 
+void SerialWriter::finish() {
+  if (ranks_.rank() == 0) {
+    name_files();
+    note_.remove();
+  }
+  meet(ranks_);
+}
+
 IdxWriter::IdxWriter(const DataSet& set, const std::string& to, const std::string& plan, const Replicas& ranks)
-    : set_(set), ranks_(ranks), note_(to, plan, ranks) {
+    : SerialWriter(set, to, plan, ranks) {
   expect_bytes(set, {1, 0, 0}, to, "IDX holds grey images");
   const std::string labels = idx_labels_of(to);
   if (ranks.rank() != 0) return;
@@ -147,17 +155,13 @@ void IdxWriter::write(i64 first, i64 count, const std::vector<Values>& values) {
   }
 }
 
-void IdxWriter::finish() {
-  if (ranks_.rank() == 0) {
-    labels_->finish();
-    images_->finish();
-    note_.remove();
-  }
-  meet(ranks_);
+void IdxWriter::name_files() {
+  labels_->finish();
+  images_->finish();
 }
 
 CifarWriter::CifarWriter(const DataSet& set, const std::string& to, const std::string& plan, const Replicas& ranks)
-    : set_(set), ranks_(ranks), note_(to, plan, ranks) {
+    : SerialWriter(set, to, plan, ranks) {
   expect_bytes(set, {3, 32, 32}, to, "CIFAR-10's format holds images of 3 x 32 x 32 bytes");
   if (ranks.rank() == 0) file_ = std::make_unique<GrowingFile>(to);
 }
@@ -171,14 +175,6 @@ void CifarWriter::write(i64 first, i64 count, const std::vector<Values>& values)
     swap_red_and_blue(record + 1, image / 3);
     file_->append(record, CifarSet::record_bytes);
   }
-}
-
-void CifarWriter::finish() {
-  if (ranks_.rank() == 0) {
-    file_->finish();
-    note_.remove();
-  }
-  meet(ranks_);
 }
 
 }  // namespace cortado

@@ -42,37 +42,46 @@ class GrowingFile {
   std::ofstream out_;
 };
 
-/// Writes MNIST's pair of IDX files; TO names the images' one. One rank writes; begins anew each time.
-class IdxWriter : public SetWriter {
+/// What formats without places for their samples share: one rank writes from front to back, and begins anew each time.
+class SerialWriter : public SetWriter {
  public:
-  IdxWriter(const DataSet& set, const std::string& to, const std::string& plan, const Replicas& ranks);
   i64 block() const override { return set_.samples(); }
   bool is_done(i64) const override { return false; }
-  void write(i64 first, i64 count, const std::vector<Values>& values) override;
   void finish_block(i64) override {}
   void finish() override;
 
- private:
+ protected:
+  SerialWriter(const DataSet& set, const std::string& to, const std::string& plan, const Replicas& ranks)
+      : set_(set), ranks_(ranks), note_(to, plan, ranks) {}
+  /// The files get their names; on rank 0.
+  virtual void name_files() = 0;
+
   const DataSet& set_;
   const Replicas& ranks_;
+
+ private:
   Unfinished note_;
+};
+
+/// Writes MNIST's pair of IDX files; TO names the images' one.
+class IdxWriter : public SerialWriter {
+ public:
+  IdxWriter(const DataSet& set, const std::string& to, const std::string& plan, const Replicas& ranks);
+  void write(i64 first, i64 count, const std::vector<Values>& values) override;
+
+ private:
+  void name_files() override;
   std::unique_ptr<GrowingFile> images_, labels_;  // on rank 0
 };
 
-/// Writes one binary file in CIFAR-10's format. One rank writes; begins anew each time.
-class CifarWriter : public SetWriter {
+/// Writes one binary file in CIFAR-10's format.
+class CifarWriter : public SerialWriter {
  public:
   CifarWriter(const DataSet& set, const std::string& to, const std::string& plan, const Replicas& ranks);
-  i64 block() const override { return set_.samples(); }
-  bool is_done(i64) const override { return false; }
   void write(i64 first, i64 count, const std::vector<Values>& values) override;
-  void finish_block(i64) override {}
-  void finish() override;
 
  private:
-  const DataSet& set_;
-  const Replicas& ranks_;
-  Unfinished note_;
+  void name_files() override { file_->finish(); }
   std::unique_ptr<GrowingFile> file_;  // on rank 0
 };
 

@@ -34,6 +34,20 @@ TEST(Upgrade, InputsNeedAShapeEach) {
   EXPECT_THROW(upgraded("input: \"a\" input: \"b\" input_shape { dim: 1 }"), ConfigError);
 }
 
+TEST(Upgrade, TransformationsOfOldDataLayersMove) {
+  const auto net = upgraded(R"(
+    layers { name: "d" type: DATA data_param { source: "a" batch_size: 2 scale: 0.5 mirror: true } }
+    layers { name: "i" type: IMAGE_DATA image_data_param { source: "b" crop_size: 7 mean_file: "m" } }
+    layers { name: "e" type: DATA data_param { source: "c" } })");
+  EXPECT_EQ(net.layer(0).transform_param().scale(), 0.5f);
+  EXPECT_TRUE(net.layer(0).transform_param().mirror());
+  EXPECT_FALSE(net.layer(0).data_param().has_scale());
+  EXPECT_EQ(net.layer(0).data_param().batch_size(), 2u);
+  EXPECT_EQ(net.layer(1).transform_param().crop_size(), 7u);
+  EXPECT_EQ(net.layer(1).transform_param().mean_file(), "m");
+  EXPECT_FALSE(net.layer(2).has_transform_param());
+}
+
 TEST(Upgrade, V1LayersBecomeLayers) {
   const auto net = upgraded(R"(
     layers { name: "conv" type: CONVOLUTION bottom: "data" top: "conv" blobs_lr: 1 blobs_lr: 2 weight_decay: 1

@@ -202,7 +202,7 @@ TEST_P(DataLayersTest, MistakesAreNamed) {
   list(3);
   EXPECT_THROW(net(hdf5_data(0)), ConfigError);
   for (const char* mistake : {"batch_size: 0", "batch_size: 2 prefetch: 0", "batch_size: 2 backend: LEVELDB",
-                              "batch_size: 2 shuffle_block: 3"})
+                              "batch_size: 2 shuffle_block: 3", "batch_size: 2 scale: 2"})
     EXPECT_THROW(net("layer { name: 'd' type: 'Data' top: 'data' data_param { source: '" + folder_.file("a.h5") + "' " +
                      mistake + " } }"),
                  ConfigError)
