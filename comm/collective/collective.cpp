@@ -1,0 +1,29 @@
+#include "comm/collective/collective.h"
+
+#include "core/base/error.h"
+
+namespace cortado {
+
+const std::vector<Algorithm>& allreduce_algorithms() {
+  static const std::vector<Algorithm> all = {
+      natural_halving(), round_robin_halving(), near_first_halving(), circulant(), ring(),
+      pipelined_ring(),  library_allreduce()};
+  return all;
+}
+
+const std::vector<Algorithm>& broadcast_algorithms() {
+  static const std::vector<Algorithm> all = {direct_broadcast(),  chain_broadcast(),   pipelined_chain(),
+                                             knomial_broadcast(), scatter_broadcast(), library_broadcast()};
+  return all;
+}
+
+const Algorithm& find_algorithm(const std::vector<Algorithm>& all, const std::string& name) {
+  std::string names;
+  for (const Algorithm& algorithm : all) {
+    if (algorithm.name == name) return algorithm;
+    names += (names.empty() ? "" : ", ") + algorithm.name;
+  }
+  throw ConfigError("collective '" + name + "'", "is not known", "there are: " + names);
+}
+
+}  // namespace cortado

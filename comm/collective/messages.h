@@ -1,0 +1,56 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "comm/collective/collective.h"
+
+namespace cortado {
+
+/// Messages of one collective, under way until `wait`. Any length: long ones go in pieces that fit MPI's int. Messages
+/// between two ranks arrive in the order in which they were sent.
+class Messages {
+ public:
+  /// `name` is the collective's, for errors.
+  Messages(const Team& team, std::string name) : team_(team), name_(std::move(name)) {}
+  Messages(const Messages&) = delete;
+  Messages& operator=(const Messages&) = delete;
+
+  void send(int to, const Span& values);
+  void receive(int from, const Span& values);
+  /// Returns when all are through. `step` is where the collective is, for errors. Throws PeerError when nothing moves
+  /// for the team's patience.
+  void wait(int step);
+
+ private:
+  template <class Post>
+  void post(int peer, bool incoming, const Span& values, Post post_piece);
+  [[noreturn]] void give_up(int step) const;
+
+  const Team& team_;
+  const std::string name_;
+  std::vector<MPI_Request> requests_;
+  struct Peer {
+    int rank;
+    bool incoming;
+  };
+  std::vector<Peer> peers_;  // of requests_
+};
+
+/// Block `i` of `blocks` nearly equal ones of n values: the first n % blocks are longer by one.
+inline i64 block_begin(i64 n, i64 blocks, i64 i) { return n / blocks * i + (i < n % blocks ? i : n % blocks); }
+inline Span block_of(const Span& values, i64 blocks, i64 first, i64 last) {
+  const i64 begin = block_begin(values.count, blocks, first), end = block_begin(values.count, blocks, last);
+  return values.part(begin, end - begin);
+}
+
+/// Memory of the team for `count` values that arrive.
+Span scratch(const Team& team, const Span& like, i64 count);
+
+/// The least integer not below log2(n), for n >= 1.
+inline int log2_ceiling(i64 n) {
+  int bits = 0;
+  while ((i64{1} << bits) < n) ++bits;
+  return bits;
+}
+
+}  // namespace cortado

@@ -1,0 +1,43 @@
+// Broadcast by a binomial scatter and a ring allgather (Awan et al. 2018, equation 4): each link carries the values
+// about twice, however many ranks there are.
+#include <algorithm>
+
+#include "comm/collective/messages.h"
+
+namespace cortado {
+namespace {
+
+void run(const Team& team, const Span& values) {
+  const int p = team.size(), rank = team.rank();
+  Messages messages(team, "scatter");
+  int step = 0, below = 1;  // ranks whose blocks come through this one
+  while (below < p && rank % (2 * below) == 0) below *= 2;
+  if (rank > 0) {
+    messages.receive(rank - below, block_of(values, p, rank, std::min(rank + below, p)));
+    messages.wait(++step);
+  }
+  for (int half = below / 2; half >= 1; half /= 2)
+    if (rank + half < p) messages.send(rank + half, block_of(values, p, rank + half, std::min(rank + 2 * half, p)));
+  messages.wait(++step);
+  const int right = (rank + 1) % p, left = (rank + p - 1) % p;
+  const auto block = [&](int b) { return block_of(values, p, (b + p) % p, (b + p) % p + 1); };
+  for (int pass = 0; pass + 1 < p; ++pass) {
+    messages.receive(left, block(rank - pass - 1));
+    messages.send(right, block(rank - pass));
+    messages.wait(++step);
+  }
+}
+
+/// (ceil(log2 p) + p - 1) alpha + 2 (p - 1) / p n beta.
+double cost(const Network& net, const JobShape& job, i64 bytes, i64, int) {
+  const double p = job.ranks;
+  if (job.ranks == 1) return 0;
+  return (log2_ceiling(job.ranks) + p - 1) * net.latency +
+         2 * (p - 1) / p * static_cast<double>(bytes) * net.byte_inside;
+}
+
+}  // namespace
+
+Algorithm scatter_broadcast() { return {"scatter_allgather", "binomial scatter, ring allgather", run, cost}; }
+
+}  // namespace cortado

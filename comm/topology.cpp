@@ -1,0 +1,113 @@
+#include "comm/topology.h"
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <numeric>
+#include <sstream>
+
+#include "core/base/error.h"
+
+namespace cortado {
+namespace {
+
+int count_groups(const std::vector<int>& group) {
+  return group.empty() ? 0 : 1 + *std::max_element(group.begin(), group.end());
+}
+
+std::string plural(int n, const std::string& what) { return std::to_string(n) + " " + what + (n == 1 ? "" : "s"); }
+
+std::vector<int> fill_supernodes(const std::vector<int>& node, int nodes_per_supernode) {
+  std::vector<int> supernode;
+  for (const int n : node) supernode.push_back(nodes_per_supernode > 0 ? n / nodes_per_supernode : 0);
+  return supernode;
+}
+
+/// The number of a word, by first appearance.
+int number_of(std::map<std::string, int>& words, const std::string& word) {
+  return words.emplace(word, static_cast<int>(words.size())).first->second;
+}
+
+}  // namespace
+
+int Topology::nodes() const { return count_groups(node); }
+int Topology::supernodes() const { return count_groups(supernode); }
+
+int Topology::largest_supernode() const {
+  std::vector<int> members(static_cast<std::size_t>(supernodes()), 0);
+  for (const int s : supernode) ++members[static_cast<std::size_t>(s)];
+  return members.empty() ? 0 : *std::max_element(members.begin(), members.end());
+}
+
+Topology Topology::regular(int ranks, int ranks_per_node, int nodes_per_supernode) {
+  Topology made;
+  for (int r = 0; r < ranks; ++r) made.node.push_back(r / std::max(1, ranks_per_node));
+  made.supernode = fill_supernodes(made.node, nodes_per_supernode);
+  return made;
+}
+
+Topology Topology::of_job(MPI_Comm communicator, int nodes_per_supernode) {
+  int rank = 0, size = 1, leader = 0;
+  MPI_Comm_rank(communicator, &rank);
+  MPI_Comm_size(communicator, &size);
+  MPI_Comm here = MPI_COMM_NULL;
+  MPI_Comm_split_type(communicator, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &here);
+  leader = rank;
+  MPI_Bcast(&leader, 1, MPI_INT, 0, here);
+  MPI_Comm_free(&here);
+  std::vector<int> leaders(static_cast<std::size_t>(size));
+  MPI_Allgather(&leader, 1, MPI_INT, leaders.data(), 1, MPI_INT, communicator);
+  Topology made;
+  std::map<int, int> numbers;
+  for (const int l : leaders) made.node.push_back(numbers.emplace(l, static_cast<int>(numbers.size())).first->second);
+  made.supernode = fill_supernodes(made.node, nodes_per_supernode);
+  return made;
+}
+
+Topology Topology::from_file(const std::string& file, int ranks, int nodes_per_supernode) {
+  std::ifstream in(file);
+  if (!in) throw FileError(file, "cannot be read", "a line per rank: the name of its node, and of its supernode");
+  Topology made;
+  std::map<std::string, int> nodes, supernodes;
+  bool named = false;
+  for (std::string line; std::getline(in, line);) {
+    std::istringstream words(line);
+    std::string node, supernode;
+    if (!(words >> node) || node[0] == '#') continue;
+    made.node.push_back(number_of(nodes, node));
+    if (words >> supernode) {
+      named = true;
+      made.supernode.push_back(number_of(supernodes, supernode));
+    }
+  }
+  if (made.ranks() != ranks)
+    throw ConfigError(file,
+                      "names the nodes of " + plural(made.ranks(), "rank") + ", the job has " + std::to_string(ranks));
+  if (named && made.supernode.size() != made.node.size())
+    throw ConfigError(file, "names the supernode of some ranks only", "give all or none");
+  if (!named) made.supernode = fill_supernodes(made.node, nodes_per_supernode);
+  return made;
+}
+
+std::vector<int> Topology::natural() const {
+  std::vector<int> numbering(node.size());
+  std::iota(numbering.begin(), numbering.end(), 0);
+  return numbering;
+}
+
+std::vector<int> Topology::round_robin() const {
+  std::vector<std::vector<int>> members(static_cast<std::size_t>(supernodes()));
+  for (int r = 0; r < ranks(); ++r)
+    members[static_cast<std::size_t>(supernode[static_cast<std::size_t>(r)])].push_back(r);
+  std::vector<int> numbering;
+  for (std::size_t turn = 0; static_cast<int>(numbering.size()) < ranks(); ++turn)
+    for (const auto& group : members)
+      if (turn < group.size()) numbering.push_back(group[turn]);
+  return numbering;
+}
+
+std::string Topology::describe() const {
+  return plural(ranks(), "rank") + " on " + plural(nodes(), "node") + " in " + plural(supernodes(), "supernode");
+}
+
+}  // namespace cortado

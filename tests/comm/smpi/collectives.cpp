@@ -1,0 +1,176 @@
+// The collectives on a simulated cluster (SimGrid's SMPI), from the sources that run on a real one.
+//   collectives check                                  every algorithm, many lengths, both types: right, and the same
+//   on all ranks collectives time BYTES RATE SUPERNODE ALGORITHM... simulated seconds of each allreduce; sums take 1 /
+//   RATE seconds a byte
+#include <smpi/smpi.h>
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "comm/collective/collective.h"
+
+namespace cortado {
+namespace {
+
+/// Plain loops.
+class PlainSum : public LocalSum {
+ public:
+  void add(const Span& x, const Span& y) override {
+    with_element(x.element, [&](auto element) {
+      using T = decltype(element);
+      const auto* const from = static_cast<const T*>(x.data);
+      auto* const to = static_cast<T*>(y.data);
+      for (i64 i = 0; i < y.count; ++i) to[i] = T(static_cast<float>(to[i]) + static_cast<float>(from[i]));
+    });
+  }
+};
+
+/// Takes simulated time, and no work.
+class ModelledSum : public LocalSum {
+ public:
+  explicit ModelledSum(double bytes_per_s) : bytes_per_s_(bytes_per_s) {}
+  void add(const Span& x, const Span&) override {
+    if (bytes_per_s_ > 0) smpi_execute_benched(static_cast<double>(x.bytes()) / bytes_per_s_);
+  }
+
+ private:
+  double bytes_per_s_;
+};
+
+/// Small whole numbers, whose sums are exact in both types whatever the order: 17 ranks stay below 256.
+template <class T>
+T value(int rank, i64 i) {
+  return T(static_cast<float>((rank * 7 + i * 3) % 11));
+}
+
+int fail(const char* name, i64 count, const char* what) {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  std::printf("FAILED: %s, %lld values, rank %d: %s\n", name, static_cast<long long>(count), rank, what);
+  return 1;
+}
+
+/// All ranks hold the same bytes as rank 0.
+template <class T>
+bool all_equal(const std::vector<T>& values) {
+  std::vector<T> roots = values;
+  MPI_Bcast(roots.data(), static_cast<int>(roots.size() * sizeof(T)), MPI_BYTE, 0, MPI_COMM_WORLD);
+  return std::memcmp(roots.data(), values.data(), values.size() * sizeof(T)) == 0;
+}
+
+template <class T>
+int check_length(const Team& team, i64 count, Precision element) {
+  int bad = 0;
+  std::vector<T> values(static_cast<std::size_t>(count)), again;
+  const Span span{values.data(), count, element};
+  for (const Algorithm& algorithm : allreduce_algorithms()) {
+    for (i64 i = 0; i < count; ++i) values[static_cast<std::size_t>(i)] = value<T>(team.rank(), i);
+    algorithm.run(team, span);
+    for (i64 i = 0; i < count; ++i) {
+      float sum = 0;
+      for (int r = 0; r < team.size(); ++r) sum += static_cast<float>(value<T>(r, i));
+      if (static_cast<float>(values[static_cast<std::size_t>(i)]) != sum) {
+        bad += fail(algorithm.name.c_str(), count, "wrong sum");
+        break;
+      }
+    }
+    // Values whose sum depends on the order: the same on all ranks, and again.
+    for (int run = 0; run < 2; ++run) {
+      for (i64 i = 0; i < count; ++i)
+        values[static_cast<std::size_t>(i)] =
+            T(std::sin(static_cast<float>(i + 1) * static_cast<float>(team.rank() + 3)));
+      algorithm.run(team, span);
+      if (!all_equal(values)) bad += fail(algorithm.name.c_str(), count, "ranks differ");
+      if (run == 1 && std::memcmp(again.data(), values.data(), values.size() * sizeof(T)) != 0)
+        bad += fail(algorithm.name.c_str(), count, "runs differ");
+      again = values;
+    }
+  }
+  for (const Algorithm& algorithm : broadcast_algorithms())
+    for (const int radix : {2, 3, 4}) {
+      if (radix > 2 && algorithm.name != "knomial") continue;
+      Team other = team;
+      other.radix = radix;
+      for (i64 i = 0; i < count; ++i) values[static_cast<std::size_t>(i)] = value<T>(team.rank() == 0 ? 5 : 6, i);
+      algorithm.run(other, span);
+      for (i64 i = 0; i < count; ++i)
+        if (static_cast<float>(values[static_cast<std::size_t>(i)]) != static_cast<float>(value<T>(5, i))) {
+          bad += fail(algorithm.name.c_str(), count, "not the root's values");
+          break;
+        }
+    }
+  return bad;
+}
+
+int check() {
+  PlainSum sum;
+  int size = 1, bad = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  for (const int supernode : {0, 3, 5}) {
+    const Topology topology = Topology::regular(size, supernode == 5 ? 2 : 1, supernode);
+    Team team;
+    team.communicator = MPI_COMM_WORLD;
+    team.topology = &topology;
+    team.sum = &sum;
+    for (const i64 count : {0, 1, 2, size - 1, size, size + 1, 37, 1009}) {
+      team.chunk_bytes = 52;
+      bad += check_length<float>(team, count, Precision::fp32);
+      team.chunk_bytes = supernode == 3 ? 4 : 1 << 20;
+      bad += check_length<bf16>(team, count, Precision::bf16);
+    }
+  }
+  int all = 0;
+  MPI_Allreduce(&bad, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  return all > 0 ? 1 : 0;
+}
+
+int time(int count, char** arguments) {
+  int rank = 0, size = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  const i64 bytes = std::atoll(arguments[2]);
+  ModelledSum sum(std::atof(arguments[3]));
+  const int supernode = std::atoi(arguments[4]);
+  const Topology topology = Topology::regular(size, 1, supernode);
+  // One piece of memory stands for all ranks': nobody looks at the values.
+  void* const values = SMPI_SHARED_MALLOC(static_cast<std::size_t>(bytes));
+  void* const memory = SMPI_SHARED_MALLOC(static_cast<std::size_t>(bytes));
+  Team team;
+  team.communicator = MPI_COMM_WORLD;
+  team.topology = &topology;
+  team.sum = &sum;
+  team.memory.reset(memory, [](void*) {});
+  team.memory_bytes = bytes;
+  for (int a = 5; a < count; ++a) {
+    const Algorithm& algorithm = find_algorithm(allreduce_algorithms(), arguments[a]);
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double begin = MPI_Wtime();
+    algorithm.run(team, {values, bytes / 4, Precision::fp32});
+    double own = MPI_Wtime() - begin, slowest = 0;
+    MPI_Reduce(&own, &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+    Network network;
+    network.byte_summed = std::atof(arguments[3]) > 0 ? 1 / std::atof(arguments[3]) : 0;
+    const double model = algorithm.cost(network, {size, supernode > 0 ? supernode : size}, bytes, team.chunk_bytes, 2);
+    if (rank == 0) std::printf("%s %.6f %.6f\n", arguments[a], slowest, model);
+  }
+  SMPI_SHARED_FREE(values);
+  SMPI_SHARED_FREE(memory);
+  return 0;
+}
+
+}  // namespace
+}  // namespace cortado
+
+int main(int count, char** arguments) {
+  MPI_Init(&count, &arguments);
+  const std::string what = count > 1 ? arguments[1] : "";
+  const int result = what == "time" && count > 5 ? cortado::time(count, arguments)
+                     : what == "check"           ? cortado::check()
+                                                 : 2;
+  MPI_Finalize();
+  return result;
+}
