@@ -37,6 +37,8 @@ int bench(Session& session, const Options& options) {
     bench_transform(session, options);
   else if (kind == "io")
     bench_io(session, options);
+  else if (kind == "allreduce" || kind == "broadcast")
+    bench_collective(session, options);
   else if (kind == "arrays")
     bench_arrays(session, options);
   else if (kind == "net")

@@ -45,6 +45,16 @@ void add_tuning(CLI::App* verb, Options& o) {
   verb->add_option("--tuning", o.tuning, "Tuning file (cortado tune), besides Cortado's and the user's own");
 }
 
+void add_topology(CLI::App* verb, Options& o) {
+  verb->add_option("--topology", o.topology,
+                   "Text with a line per rank: its node, and its supernode; default: found out");
+  verb->add_option("--supernode", o.nodes_per_supernode, "Nodes of a supernode; default: all in one")
+      ->check(CLI::PositiveNumber);
+  verb->add_option("--patience", o.patience, "Seconds without progress after which a collective stops the job")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+}
+
 void add_tune(CLI::App& app, Options& o) {
   auto* verb = app.add_subcommand("tune", "Find the fastest plans of a net's layers on this machine");
   verb->add_option("--model", o.model, "Net prototxt")->required();
@@ -80,6 +90,9 @@ void add_train(CLI::App& app, Options& o) {
       ->capture_default_str()
       ->check(CLI::IsMember({"direct", "master"}));
   add_tuning(verb, o);
+  verb->add_option("--allreduce", o.allreduce, "How gradients are summed over ranks; auto: what the cost model chooses")
+      ->capture_default_str();
+  add_topology(verb, o);
   verb->add_flag("--choose-plans", o.choose_plans,
                  "Try two plans of every layer in iterations 1 and 2, keep the faster");
   verb->add_option("--profile", o.profile, profile_text);
@@ -242,6 +255,19 @@ void add_bench(CLI::App& app, Options& o) {
   io->add_option("--rounds", b.rounds, "Runs of everything, interleaved; medians count")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
+  for (auto* collective :
+       {kind("allreduce", "Sums over ranks, by every algorithm, beside the MPI library's; run under mpirun"),
+        kind("broadcast", "Broadcasts, likewise")}) {
+    collective->add_option("--sizes", b.sizes, "Bytes; default 4 KB to 256 MB")
+        ->delimiter(',')
+        ->check(CLI::PositiveNumber);
+    collective->add_option("--algorithms", b.algorithms, "Some of them, separated by commas; default all")
+        ->delimiter(',');
+    collective->add_option("--rounds", b.rounds, "Runs of each, interleaved; medians count")
+        ->capture_default_str()
+        ->check(CLI::PositiveNumber);
+    add_topology(collective, o);
+  }
   kind("arrays", "Simulated disk arrays of limited bandwidth: one beside 32, for up to 1024 readers");
   const std::vector<std::string> many = {"vgg16", "alexnet_bn", "resnet50"};
   kind("pool", "Pooling layers of nets", many);

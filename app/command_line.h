@@ -15,8 +15,11 @@ struct Options {
   std::vector<std::string> stages;
   std::string precision = "fp32";  ///< or bf16, of verbs that read a net without a solver
   std::string feed = "direct";     ///< or master
-  int core_groups = 0;             ///< 0: as many as the backend finds useful
-  bool timing_only = false;        ///< of the simulator (app/backend.h), like the next
+  std::string allreduce = "auto", topology;
+  int nodes_per_supernode = 0;
+  double patience = 600;
+  int core_groups = 0;       ///< 0: as many as the backend finds useful
+  bool timing_only = false;  ///< of the simulator (app/backend.h), like the next
   std::string profile;
   std::string sigint_effect = "stop", sighup_effect = "snapshot", sigterm_effect = "stop", sigusr1_effect = "snapshot";
   struct Classify {
@@ -54,6 +57,7 @@ struct Options {
     i64 batch = 0;                  ///< 0: as the sets say
     i64 samples = 0, rounds = 5;    ///< of io
     std::vector<i64> readers = {1, 2, 4, 8};
+    std::vector<std::string> algorithms;  ///< of allreduce and broadcast; empty: all
     std::vector<std::string> folders;
     std::string plan = "all", type = "float";
     std::vector<std::string> directions, shapes;

@@ -36,7 +36,10 @@ int train(Session& session, const Options& options) {
   SignalActions signals(
       {parse_effect("sigint_effect", options.sigint_effect), parse_effect("sighup_effect", options.sighup_effect),
        parse_effect("sigterm_effect", options.sigterm_effect), parse_effect("sigusr1_effect", options.sigusr1_effect)});
-  PackedAllreduce exchange(session.job.replicas(), session.group);
+  const JobTeam team(session.job.replicas().communicator(), session.group,
+                     {options.topology, options.nodes_per_supernode}, options.patience);
+  CORTADO_LOG(info) << team.topology().describe() << "; gradients by allreduce '" << options.allreduce << "'";
+  PackedAllreduce exchange(team, session.group, options.allreduce);
   ProgressBar bar("training");
   SolverOptions with;
   with.group = &session.group;  // of core group 0

@@ -1,19 +1,26 @@
 #include "comm/collective/collective.h"
 
+#include <algorithm>
+
 #include "core/base/error.h"
 
 namespace cortado {
 
+JobShape shape_of(const Topology& topology) {
+  return {topology.ranks(), topology.largest_supernode(), topology.ranks() / std::max(1, topology.nodes())};
+}
+
 const std::vector<Algorithm>& allreduce_algorithms() {
   static const std::vector<Algorithm> all = {
       natural_halving(), round_robin_halving(), near_first_halving(), circulant(), ring(),
-      pipelined_ring(),  library_allreduce()};
+      pipelined_ring(),  two_level_allreduce(), library_allreduce()};
   return all;
 }
 
 const std::vector<Algorithm>& broadcast_algorithms() {
   static const std::vector<Algorithm> all = {direct_broadcast(),  chain_broadcast(),   pipelined_chain(),
-                                             knomial_broadcast(), scatter_broadcast(), library_broadcast()};
+                                             knomial_broadcast(), scatter_broadcast(), two_level_broadcast(),
+                                             library_broadcast()};
   return all;
 }
 

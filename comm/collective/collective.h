@@ -30,14 +30,17 @@ class LocalSum {
   virtual void add(const Span& x, const Span& y) = 0;
 };
 
+class NodeMemory;
+
 /// What an algorithm runs on. Every setting is the same on all ranks.
 struct Team {
   MPI_Comm communicator = MPI_COMM_NULL;
   const Topology* topology = nullptr;
   LocalSum* sum = nullptr;
-  i64 chunk_bytes = 1 << 20;  ///< of pipelined algorithms
-  int radix = 2;              ///< k of k-nomial trees
-  /// Seconds without progress after which a collective gives up: it throws PeerError naming itself, its step and the
+  NodeMemory* node = nullptr;  ///< null where ranks share no memory
+  i64 chunk_bytes = 1 << 20;   ///< of pipelined algorithms
+  int radix = 2;               ///< k of k-nomial trees
+  /// Seconds without progress after which a collective gives up: it throws Error naming itself, its step and the
   /// ranks it waits for. 0: it waits for ever, inside MPI.
   double patience = 0;
   /// For what arrives; algorithms make it larger where it is too small. Who needs it elsewhere gives it.
@@ -55,13 +58,17 @@ struct Network {
   double byte_inside = 1 / 12e9;  ///< within a supernode
   double byte_across = 4 / 12e9;  ///< between supernodes, when all ranks send there at once
   double byte_summed = 0;
+  double meeting = 1e-6;             ///< of the ranks of a node, in the memory that they share
+  double byte_in_memory = 1 / 10e9;  ///< copied once, all ranks of a node at a time
 };
 
 /// What models need to know of a job.
 struct JobShape {
   int ranks = 1;
   int supernode_ranks = 1;  ///< of the largest supernode
+  int node_ranks = 1;       ///< of a node
 };
+JobShape shape_of(const Topology& topology);
 
 /// One way to do a collective. `run` is collective over the team and works in place: allreduce leaves the sum over
 /// ranks on all, with the same bits everywhere and from run to run; broadcast leaves rank 0's values on all.
@@ -70,6 +77,10 @@ struct Algorithm {
   std::function<void(const Team&, const Span&)> run;
   /// Predicted seconds; see each file for the formula.
   std::function<double(const Network&, const JobShape&, i64 bytes, i64 chunk_bytes, int radix)> cost;
+  /// Why it cannot run on a team; empty: it can. No function: on any.
+  std::function<std::string(const Team&)> refuse = {};
+
+  std::string why_not(const Team& team) const { return refuse ? refuse(team) : ""; }
 };
 
 /// All of them, the library's last.
@@ -85,12 +96,14 @@ Algorithm near_first_halving();   ///< halving.cpp: smallest distance first
 Algorithm circulant();            ///< circulant.cpp
 Algorithm ring();                 ///< ring.cpp
 Algorithm pipelined_ring();       ///< ring.cpp
+Algorithm two_level_allreduce();  ///< two_level.cpp
 Algorithm library_allreduce();    ///< library.cpp
 Algorithm direct_broadcast();     ///< direct.cpp
 Algorithm chain_broadcast();      ///< chain.cpp
 Algorithm pipelined_chain();      ///< chain.cpp
 Algorithm knomial_broadcast();    ///< knomial.cpp
 Algorithm scatter_broadcast();    ///< scatter.cpp
+Algorithm two_level_broadcast();  ///< two_level.cpp
 Algorithm library_broadcast();    ///< library.cpp
 
 }  // namespace cortado

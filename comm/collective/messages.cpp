@@ -79,10 +79,10 @@ void Messages::give_up(int step) const {
     if (requests_[i] != MPI_REQUEST_NULL) waiting.insert(peers_[i].rank);
   std::string ranks;
   for (const int rank : waiting) ranks += (ranks.empty() ? "" : ", ") + std::to_string(rank);
-  throw PeerError("collective '" + name_ + "'",
-                  "rank " + std::to_string(team_.rank()) + " waits in step " + std::to_string(step) + " for rank " +
-                      ranks + ", and nothing has moved for " + std::to_string(static_cast<int>(team_.patience)) + " s",
-                  "see whether these ranks still run");
+  throw Error("collective '" + name_ + "'",
+              "rank " + std::to_string(team_.rank()) + " waits in step " + std::to_string(step) + " for rank " + ranks +
+                  ", and nothing has moved for " + std::to_string(static_cast<int>(team_.patience)) + " s",
+              "see whether these ranks still run");
 }
 
 Span scratch(const Team& team, const Span& like, i64 count) {

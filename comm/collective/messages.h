@@ -17,7 +17,7 @@ class Messages {
 
   void send(int to, const Span& values);
   void receive(int from, const Span& values);
-  /// Returns when all are through. `step` is where the collective is, for errors. Throws PeerError when nothing moves
+  /// Returns when all are through. `step` is where the collective is, for errors. Throws Error when nothing moves
   /// for the team's patience.
   void wait(int step);
 

@@ -1,24 +1,28 @@
 #pragma once
 #include <vector>
 
-#include "comm/mpi_replicas.h"
+#include "comm/job_team.h"
 #include "core/solver/gradient_exchange.h"
 
 namespace cortado {
 
-/// All gradients at once after backward (swCaffe section V-A's packed allreduce, with the library's algorithm): the
-/// gradient arena needs no packing. Where cluster memory is the host's the sum happens in place; elsewhere it goes
-/// through host memory. Same result from run to run for the same ranks, as far as the library's MPI_Allreduce promises.
+/// All gradients at once after backward (swCaffe section V-A's packed allreduce): the gradient arena needs no packing.
+/// Where cluster memory is the host's the sum happens in place; elsewhere it goes through host memory. Same result from
+/// run to run for the same ranks and algorithm, as far as the library promises it where that one is chosen.
 class PackedAllreduce : public GradientExchange {
  public:
-  /// Both are borrowed.
-  PackedAllreduce(const MpiReplicas& replicas, CoreGroup& group) : replicas_(replicas), group_(group) {}
+  /// The job is borrowed. `algorithm` is a name, or "auto". Throws ConfigError.
+  PackedAllreduce(const JobTeam& job, CoreGroup& group, std::string algorithm = "auto")
+      : job_(job), group_(group), algorithm_(std::move(algorithm)) {
+    job_.allreduce(algorithm_, 0);
+  }
   /// The arena then holds the sum; returns 1 / ranks.
   float finish(Net& net) override;
 
  private:
-  const MpiReplicas& replicas_;
+  const JobTeam& job_;
   CoreGroup& group_;
+  const std::string algorithm_;
   std::vector<float> staging_;
 };
 

@@ -85,15 +85,6 @@ class GroupReplicas : public Replicas {
   const int index_;
 };
 
-/// y += x over n values, by a cluster program.
-void add(CoreGroup& group, const float* x, float* y, i64 n) {
-  AddValues program{x, y, n, line_elements(group.spec(), n, 4), {}, {}};
-  PlanBuilder book(group.spec());
-  program.x_buf = book.line("x", program.block * 4, Depth::two);
-  program.y_buf = book.line("y", program.block * 4, 2);
-  group.launch(program, book.plan((n + program.block - 1) / program.block));
-}
-
 class GroupExchange : public GradientExchange {
  public:
   GroupExchange(Table& table, CoreGroup& group, GroupBarrier& barrier)
@@ -105,7 +96,8 @@ class GroupExchange : public GradientExchange {
     table_.shown[static_cast<std::size_t>(group_.index())] = own.data;
     barrier_.arrive_and_wait();
     if (group_.index() == 0) {
-      for (int other = 1; other < table_.groups(); ++other) add(group_, gradients_of(other), own.data, own.count);
+      for (int other = 1; other < table_.groups(); ++other)
+        add_values(group_, gradients_of(other), own.data, own.count);
       group_.wait();
       table_.factor = table_.exchange.finish(net) / static_cast<float>(table_.groups());
     }
@@ -160,6 +152,14 @@ void train_on_core_groups(Processor& processor, const SolverOptions& options,
     own.exchange = &exchange;
     train(own);
   });
+}
+
+void add_values(CoreGroup& group, const float* x, float* y, i64 n) {
+  AddValues program{x, y, n, line_elements(group.spec(), n, 4), {}, {}};
+  PlanBuilder book(group.spec());
+  program.x_buf = book.line("x", program.block * 4, Depth::two);
+  program.y_buf = book.line("y", program.block * 4, 2);
+  group.launch(program, book.plan((n + program.block - 1) / program.block));
 }
 
 void divide_batches(caffe::NetParameter& net, i64 parts) {

@@ -40,7 +40,8 @@ class DataParallelTest : public ::testing::TestWithParam<std::string> {
     options.exchange = &exchange_;
     return options;
   }
-  PackedAllreduce exchange_{job().replicas(), group_of(GetParam())};
+  JobTeam team_{job().replicas().communicator(), group_of(GetParam())};
+  PackedAllreduce exchange_{team_, group_of(GetParam())};
 };
 
 /// All but the last value: the running statistic of batches of another size.

@@ -1,10 +1,14 @@
 // A job whose ranks fail as the first argument says; job_test looks at how it ends.
-#include <iostream>
+#include <chrono>
 #include <stdexcept>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "comm/job.h"
+#include "comm/job_team.h"
 #include "core/base/error.h"
+#include "tests/support/backends.h"
 
 namespace {
 int work(const cortado::MpiJob& job, const std::string& how) {
@@ -27,6 +31,13 @@ int work(const cortado::MpiJob& job, const std::string& how) {
   if (how == "some") {
     if (job.rank() > 0 || job.size() == 1) throw std::runtime_error("disk full");
     meet();
+  }
+  if (how.rfind("stuck_", 0) == 0 && job.size() > 1) {  // the last rank does not come
+    const JobTeam team(job.replicas().communicator(), test::group_of("reference"), {}, 1);
+    std::vector<float> values(100000, 1);
+    const Span span{values.data(), 100000, Precision::fp32};
+    if (last) std::this_thread::sleep_for(std::chrono::seconds(20));
+    team.allreduce(how.substr(6), span.bytes()).run(team.team(), span);
   }
   if (how == "late") return 7;
   return 0;

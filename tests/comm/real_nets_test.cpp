@@ -80,7 +80,8 @@ class RealNetsTest : public ::testing::TestWithParam<std::string> {
       expect_near(actual.blob->data_vector(), expected.blob->data_vector(), 2e-5f, 1e-4f);
     }
   }
-  PackedAllreduce exchange_{job().replicas(), group_of(GetParam())};
+  JobTeam team_{job().replicas().communicator(), group_of(GetParam())};
+  PackedAllreduce exchange_{team_, group_of(GetParam())};
 };
 
 TEST_P(RealNetsTest, EqualOneRankWithTheWholeBatch) { compare(convolution() + head()); }

@@ -62,7 +62,8 @@ TEST(MpiJob, GathersTexts) {
 
 TEST(PackedAllreduce, AveragesTheArena) {
   const MpiReplicas& replicas = job().replicas();
-  PackedAllreduce exchange(replicas, group_of("reference"));
+  const JobTeam team(replicas.communicator(), group_of("reference"));
+  PackedAllreduce exchange(team, group_of("reference"));
   auto options = toy_options();
   NetOptions net_options;
   net_options.group = options.group;

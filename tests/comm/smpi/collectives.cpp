@@ -68,6 +68,7 @@ int check_length(const Team& team, i64 count, Precision element) {
   std::vector<T> values(static_cast<std::size_t>(count)), again;
   const Span span{values.data(), count, element};
   for (const Algorithm& algorithm : allreduce_algorithms()) {
+    if (!algorithm.why_not(team).empty()) continue;  // simulated nodes share no memory
     for (i64 i = 0; i < count; ++i) values[static_cast<std::size_t>(i)] = value<T>(team.rank(), i);
     algorithm.run(team, span);
     for (i64 i = 0; i < count; ++i) {
@@ -90,7 +91,8 @@ int check_length(const Team& team, i64 count, Precision element) {
       again = values;
     }
   }
-  for (const Algorithm& algorithm : broadcast_algorithms())
+  for (const Algorithm& algorithm : broadcast_algorithms()) {
+    if (!algorithm.why_not(team).empty()) continue;
     for (const int radix : {2, 3, 4}) {
       if (radix > 2 && algorithm.name != "knomial") continue;
       Team other = team;
@@ -103,6 +105,7 @@ int check_length(const Team& team, i64 count, Precision element) {
           break;
         }
     }
+  }
   return bad;
 }
 
@@ -154,7 +157,7 @@ int time(int count, char** arguments) {
     MPI_Reduce(&own, &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
     Network network;
     network.byte_summed = std::atof(arguments[3]) > 0 ? 1 / std::atof(arguments[3]) : 0;
-    const double model = algorithm.cost(network, {size, supernode > 0 ? supernode : size}, bytes, team.chunk_bytes, 2);
+    const double model = algorithm.cost(network, shape_of(topology), bytes, team.chunk_bytes, 2);
     if (rank == 0) std::printf("%s %.6f %.6f\n", arguments[a], slowest, model);
   }
   SMPI_SHARED_FREE(values);

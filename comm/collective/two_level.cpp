@@ -1,0 +1,182 @@
+// Ranks of a node through memory that they share, nodes by messages. Within a node every rank sums one piece of the
+// values, chunk by chunk, out of what the others wrote into their slots, so that chunks stay in cache; across nodes the
+// ranks that sum the same piece reduce it among themselves (all of a node's ranks send at once); then the pieces are
+// shared in the same way.
+#include <algorithm>
+#include <cstring>
+
+#include "comm/collective/messages.h"
+#include "comm/collective/node_memory.h"
+
+namespace cortado {
+namespace {
+
+/// Values of a slot's half: slots are used in turn, so that a meeting a chunk is enough.
+class Slots {
+ public:
+  Slots(NodeMemory& node, const Span& like) : node_(node), like_(like) {}
+  i64 count() const { return node_.slot_bytes() / 2 / bytes_of(like_.element); }
+  Span of(int rank, i64 turn) const {
+    return {node_.slot(rank) + turn % 2 * (node_.slot_bytes() / 2), count(), like_.element};
+  }
+
+ private:
+  NodeMemory& node_;
+  const Span like_;
+};
+
+void copy(const Span& from, const Span& to) {
+  if (to.count > 0) std::memcpy(to.data, from.data, static_cast<std::size_t>(to.bytes()));
+}
+
+/// The chunks of one of the node's pieces.
+struct Piece {
+  Span values;
+  Span chunk(i64 c, i64 size) const {
+    const i64 first = std::min(c * size, values.count);
+    return values.part(first, std::min(size, values.count - first));
+  }
+};
+
+class TwoLevel {
+ public:
+  TwoLevel(const Team& team, const Span& values)
+      : team_(team),
+        node_(*team.node),
+        values_(values),
+        own_(node_.rank()),
+        size_(node_.size()),
+        slots_(node_, values) {}
+
+  void allreduce() {
+    chunk_ = std::max<i64>(1, slots_.count() / size_);
+    chunks_ = (block_begin(values_.count, size_, 1) + chunk_ - 1) / chunk_;  // of the longest piece
+    const bool alone = team_.topology->nodes() == 1;
+    for (i64 c = 0; c < chunks_; ++c) {
+      give_parts(c);
+      meet();
+      sum_parts(c);
+      if (alone) share(c);
+    }
+    if (alone) {
+      meet();  // nobody writes into a slot that is still read
+      return;
+    }
+    meet();
+    Team column = team_;
+    const Topology nodes = column_topology();
+    column.communicator = node_.column();
+    column.topology = &nodes;
+    circulant().run(column, piece(own_).values);
+    for (i64 c = 0; c < chunks_; ++c) share(c);
+    meet();
+  }
+
+  /// Rank 0's values: across nodes along a binomial tree of the nodes' first ranks, then through shared memory.
+  void broadcast() {
+    if (team_.topology->nodes() > 1 && own_ == 0) {
+      Team column = team_;
+      const Topology nodes = column_topology();
+      column.communicator = node_.column();
+      column.topology = &nodes;
+      pipelined_chain().run(column, values_);
+    }
+    chunk_ = slots_.count();
+    const i64 chunks = (values_.count + chunk_ - 1) / chunk_;
+    const Piece all{values_};
+    for (i64 c = 0; c <= chunks; ++c) {
+      if (own_ == 0 && c < chunks) copy(all.chunk(c, chunk_), slots_.of(0, c).part(0, all.chunk(c, chunk_).count));
+      meet();
+      if (own_ != 0 && c < chunks) copy(slots_.of(0, c), all.chunk(c, chunk_));
+    }
+  }
+
+ private:
+  Piece piece(int of) const { return {block_of(values_, size_, of, of + 1)}; }
+  void meet() { node_.meet("two_level", ++step_, team_.patience); }
+
+  /// The part of the slot that holds the chunk for rank `of`.
+  Span place(int slot, int of) const { return slots_.of(slot, turn_).part(of * chunk_, chunk_); }
+
+  void give_parts(i64 c) {
+    ++turn_;
+    for (int other = 0; other < size_; ++other)
+      if (other != own_) {
+        const Span chunk = piece(other).chunk(c, chunk_);
+        copy(chunk, place(own_, other).part(0, chunk.count));
+      }
+  }
+  /// In the order of ranks' numbers counted from the summing one: the same from run to run.
+  void sum_parts(i64 c) {
+    const Span mine = piece(own_).chunk(c, chunk_);
+    for (int k = 1; k < size_ && mine.count > 0; ++k) {
+      const int other = (own_ + k) % size_;
+      team_.sum->add(place(other, own_).part(0, mine.count), mine);
+    }
+  }
+  void share(i64 c) {
+    ++turn_;
+    const Span mine = piece(own_).chunk(c, chunk_);
+    copy(mine, slots_.of(own_, turn_).part(0, mine.count));
+    meet();
+    for (int k = 1; k < size_; ++k) {
+      const int other = (own_ + k) % size_;
+      const Span theirs = piece(other).chunk(c, chunk_);
+      copy(slots_.of(other, turn_).part(0, theirs.count), theirs);
+    }
+  }
+
+  /// The nodes, each as one rank.
+  Topology column_topology() const {
+    Topology made;
+    const auto& job = *team_.topology;
+    for (int r = 0; r < job.ranks(); ++r)
+      if (job.node[static_cast<std::size_t>(r)] == static_cast<int>(made.node.size())) {
+        made.node.push_back(static_cast<int>(made.node.size()));
+        made.supernode.push_back(job.supernode[static_cast<std::size_t>(r)]);
+      }
+    return made;
+  }
+
+  const Team& team_;
+  NodeMemory& node_;
+  const Span values_;
+  const int own_, size_;
+  const Slots slots_;
+  i64 chunk_ = 1, chunks_ = 0, turn_ = 0;
+  int step_ = 0;
+};
+
+std::string refuse(const Team& team) {
+  if (team.node == nullptr) return "ranks share no memory here";
+  if (!team.node->is_even()) return "nodes have different numbers of ranks";
+  return team.size() == 1 ? "there is one rank" : "";
+}
+
+/// Memory moves each value some times within a node; across, the circulant allreduce of the pieces.
+double allreduce_cost(const Network& net, const JobShape& job, i64 bytes, i64, int) {
+  const JobShape nodes{job.ranks / std::max(1, job.node_ranks),
+                       std::max(1, job.supernode_ranks / std::max(1, job.node_ranks))};
+  const double n = static_cast<double>(bytes);
+  return 4 * net.meeting + 4 * n * net.byte_in_memory + n * net.byte_summed + circulant().cost(net, nodes, bytes, 0, 0);
+}
+
+double broadcast_cost(const Network& net, const JobShape& job, i64 bytes, i64 chunk_bytes, int) {
+  const JobShape nodes{job.ranks / std::max(1, job.node_ranks), 1};
+  return 2 * net.meeting + 2 * static_cast<double>(bytes) * net.byte_in_memory +
+         pipelined_chain().cost(net, nodes, bytes, chunk_bytes, 0);
+}
+
+}  // namespace
+
+Algorithm two_level_allreduce() {
+  return {"two_level", "nodes through shared memory, circulant across",
+          [](const Team& team, const Span& values) { TwoLevel(team, values).allreduce(); }, allreduce_cost, refuse};
+}
+
+Algorithm two_level_broadcast() {
+  return {"two_level", "nodes through shared memory, a chain in chunks across",
+          [](const Team& team, const Span& values) { TwoLevel(team, values).broadcast(); }, broadcast_cost, refuse};
+}
+
+}  // namespace cortado

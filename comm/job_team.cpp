@@ -1,0 +1,95 @@
+#include "comm/job_team.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/solver/core_groups.h"
+
+namespace cortado {
+namespace {
+/// Of a rank in the memory of its node: chunks that stay in the second-level cache.
+constexpr i64 slot_bytes = 512 * 1024;
+/// Below this the library's few microseconds within a node are not to be beaten.
+constexpr i64 worth_sharing = 128 * 1024;
+
+template <class T>
+void add_on_host(const Span& x, const Span& y) {
+  const auto* const from = static_cast<const T*>(x.data);
+  auto* const to = static_cast<T*>(y.data);
+  for (i64 i = 0; i < y.count; ++i) to[i] = T(static_cast<float>(to[i]) + static_cast<float>(from[i]));
+}
+}  // namespace
+
+void ClusterSum::add(const Span& x, const Span& y) {
+  if (y.count == 0) return;
+  if (y.element == Precision::bf16) return add_on_host<bf16>(x, y);
+  if (!reaches_host_) return add_on_host<float>(x, y);
+  add_on_cluster(static_cast<const float*>(x.data), static_cast<float*>(y.data), y.count);
+}
+
+void ClusterSum::add_on_cluster(const float* x, float* y, i64 n) {
+  add_values(group_, x, y, n);
+  group_.wait();
+}
+
+/// Tried out: a backend that checks throws, and can be used again.
+bool ClusterSum::reaches_host() {
+  if (!group_.spec().host_memory || group_.spec().timing_only) return false;
+  alignas(128) float x[32], y[32];
+  std::fill_n(x, 32, 1.0f);
+  std::fill_n(y, 32, 2.0f);
+  try {
+    add_on_cluster(x, y, 32);
+  } catch (const Error&) { return false; }
+  return y[0] == 3 && y[31] == 3;
+}
+
+JobTeam::JobTeam(MPI_Comm communicator, CoreGroup& group, const TopologyOptions& options, double patience)
+    : sum_(group) {
+  team_.communicator = communicator;
+  const int size = team_.size();
+  topology_ = options.file.empty() ? Topology::of_job(communicator, options.nodes_per_supernode)
+                                   : Topology::from_file(options.file, size, options.nodes_per_supernode);
+  team_.topology = &topology_;
+  team_.sum = &sum_;
+  team_.patience = patience;
+  // A file may declare nodes that are none: then their ranks share no memory.
+  const Topology real = Topology::of_job(communicator, 0);
+  if (size > 1 && real.node == topology_.node) {
+    node_ = std::make_unique<NodeMemory>(communicator, slot_bytes);
+    team_.node = node_.get();
+  }
+}
+
+const Algorithm& JobTeam::allreduce(const std::string& name, i64 bytes) const {
+  return choose(allreduce_algorithms(), name, bytes);
+}
+const Algorithm& JobTeam::broadcast(const std::string& name, i64 bytes) const {
+  return choose(broadcast_algorithms(), name, bytes);
+}
+
+const Algorithm& JobTeam::choose(const std::vector<Algorithm>& all, const std::string& name, i64 bytes) const {
+  if (name != "auto") {
+    const Algorithm& wanted = find_algorithm(all, name);
+    const std::string problem = wanted.why_not(team_);
+    if (!problem.empty()) throw ConfigError("collective '" + name + "'", "cannot run: " + problem);
+    return wanted;
+  }
+  const Algorithm& library = find_algorithm(all, "library");
+  const Algorithm& shared = find_algorithm(all, "two_level");
+  if (topology_.nodes() == 1) return bytes >= worth_sharing && shared.why_not(team_).empty() ? shared : library;
+  const Algorithm* best = &library;
+  const Network network;
+  double least = 0;
+  for (const Algorithm& algorithm : all) {
+    if (&algorithm == &library || !algorithm.why_not(team_).empty()) continue;
+    const double cost = algorithm.cost(network, shape_of(topology_), bytes, team_.chunk_bytes, team_.radix);
+    if (best == &library || cost < least) {
+      best = &algorithm;
+      least = cost;
+    }
+  }
+  return *best;
+}
+
+}  // namespace cortado

@@ -1,0 +1,54 @@
+#pragma once
+#include <memory>
+
+#include "comm/collective/collective.h"
+#include "comm/collective/node_memory.h"
+#include "core/machine/core_group.h"
+
+namespace cortado {
+
+/// Sums on a core group's compute cluster where that reaches the host's memory (swCaffe section V-A: "sum operations after
+/// data gathering are implemented on four CPE clusters"), and on the host elsewhere: devices, and backends that check
+/// that programs touch no memory but what they were given.
+class ClusterSum : public LocalSum {
+ public:
+  explicit ClusterSum(CoreGroup& group) : group_(group), reaches_host_(reaches_host()) {}
+  void add(const Span& x, const Span& y) override;
+
+ private:
+  bool reaches_host();
+  void add_on_cluster(const float* x, float* y, i64 n);
+
+  CoreGroup& group_;
+  const bool reaches_host_;
+};
+
+/// Where ranks are, from the command line.
+struct TopologyOptions {
+  std::string file;             ///< a line per rank, "NODE [SUPERNODE]"; empty: nodes are found out
+  int nodes_per_supernode = 0;  ///< 0: all in one
+};
+
+/// The ranks of a job as a team for collectives. Made and used collectively.
+class JobTeam {
+ public:
+  JobTeam(MPI_Comm communicator, CoreGroup& group, const TopologyOptions& options = {}, double patience = 600);
+  const Team& team() const { return team_; }
+  Team& team() { return team_; }
+  const Topology& topology() const { return topology_; }
+
+  /// The algorithm of that name, or with "auto" the one that the cost model thinks fastest. Throws ConfigError for
+  /// names that are not known, and for algorithms that refuse this job.
+  const Algorithm& allreduce(const std::string& name, i64 bytes) const;
+  const Algorithm& broadcast(const std::string& name, i64 bytes) const;
+
+ private:
+  const Algorithm& choose(const std::vector<Algorithm>& all, const std::string& name, i64 bytes) const;
+
+  Topology topology_;
+  ClusterSum sum_;
+  std::unique_ptr<NodeMemory> node_;
+  Team team_;
+};
+
+}  // namespace cortado

@@ -1,0 +1,129 @@
+// The collectives on real ranks. That they are right at 1 to 17 ranks is tested on simulated ones (smpi/right); here
+// are the sums on compute clusters, shared memory, and what happens when a rank does not come.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <fstream>
+#include <numeric>
+
+#include "comm/job_team.h"
+#include "core/base/error.h"
+#include "tests/support/backends.h"
+#include "tests/support/layer_rig.h"
+#include "tests/support/mpi_main.h"
+#include "tests/support/temporary_folder.h"
+
+namespace cortado::test {
+namespace {
+
+std::vector<i64> lengths() {
+  const i64 p = job().size();
+  return {0, 1, 2, p - 1, p, p + 1, 1009, 300007};
+}
+
+class CollectivesTest : public ::testing::TestWithParam<std::string> {
+ protected:
+  JobTeam team_{job().replicas().communicator(), group_of(GetParam())};
+};
+
+bool same_on_all_ranks(const std::vector<float>& values) {
+  std::vector<float> roots = values;
+  job().replicas().from_root(roots.data(), static_cast<i64>(roots.size()));
+  return std::memcmp(roots.data(), values.data(), values.size() * sizeof(float)) == 0;
+}
+
+TEST_P(CollectivesTest, AllreducesAgreeWithTheSumAndAmongRanksAndRuns) {
+  for (const Algorithm& algorithm : allreduce_algorithms()) {
+    if (!algorithm.why_not(team_.team()).empty()) continue;
+    for (const i64 count : lengths()) {
+      const auto n = static_cast<std::size_t>(count);
+      std::vector<float> expected(n), first;
+      for (int r = 0; r < job().size(); ++r) {
+        const auto part = noise_vector(static_cast<std::uint64_t>(r) + 1, count);
+        for (std::size_t i = 0; i < n; ++i) expected[i] += part[i];
+      }
+      for (int run = 0; run < 2; ++run) {
+        std::vector<float> values = noise_vector(static_cast<std::uint64_t>(job().rank()) + 1, count);
+        algorithm.run(team_.team(), {values.data(), count, Precision::fp32});
+        expect_near(values, expected, 1e-5f, 1e-5f);
+        EXPECT_TRUE(same_on_all_ranks(values)) << algorithm.name << " " << count;
+        if (run == 1) { EXPECT_EQ(std::memcmp(values.data(), first.data(), n * sizeof(float)), 0) << algorithm.name; }
+        first = values;
+      }
+    }
+  }
+}
+
+TEST_P(CollectivesTest, AllreducesOfBf16) {
+  for (const Algorithm& algorithm : allreduce_algorithms()) {
+    if (!algorithm.why_not(team_.team()).empty()) continue;
+    for (const i64 count : lengths()) {
+      std::vector<bf16> values;
+      for (i64 i = 0; i < count; ++i) values.emplace_back(static_cast<float>((i + job().rank()) % 7));
+      algorithm.run(team_.team(), {values.data(), count, Precision::bf16});
+      for (i64 i = 0; i < count; ++i) {
+        float sum = 0;
+        for (int r = 0; r < job().size(); ++r) sum += static_cast<float>((i + r) % 7);
+        ASSERT_EQ(static_cast<float>(values[static_cast<std::size_t>(i)]), sum) << algorithm.name << " " << count;
+      }
+    }
+  }
+}
+
+TEST_P(CollectivesTest, BroadcastsGiveTheRootsValues) {
+  for (const Algorithm& algorithm : broadcast_algorithms()) {
+    if (!algorithm.why_not(team_.team()).empty()) continue;
+    for (const i64 count : lengths())
+      for (const i64 chunk : {400, 1 << 20}) {
+        team_.team().chunk_bytes = chunk;
+        std::vector<float> values = noise_vector(static_cast<std::uint64_t>(job().rank()) + 1, count);
+        algorithm.run(team_.team(), {values.data(), count, Precision::fp32});
+        EXPECT_EQ(values, noise_vector(1, count)) << algorithm.name << " " << count;
+      }
+  }
+}
+
+TEST_P(CollectivesTest, NamesAreChecked) {
+  EXPECT_THROW(team_.allreduce("no such", 4), ConfigError);
+  EXPECT_EQ(team_.allreduce("ring", 4).name, "ring");
+  EXPECT_FALSE(team_.allreduce("auto", 4).name.empty());
+  EXPECT_FALSE(team_.broadcast("auto", 1 << 24).name.empty());
+  if (job().size() == 1) { EXPECT_THROW(team_.allreduce("two_level", 4), ConfigError); }
+}
+
+std::string name_of(const ::testing::TestParamInfo<std::string>& info) { return info.param; }
+INSTANTIATE_TEST_SUITE_P(Backends, CollectivesTest, ::testing::ValuesIn(backend_names()), name_of);
+
+TEST(Topology, RoundRobinPutsNeighboursIntoDifferentSupernodes) {
+  const Topology even = Topology::regular(8, 1, 4);
+  EXPECT_EQ(even.supernodes(), 2);
+  EXPECT_EQ(even.largest_supernode(), 4);
+  EXPECT_EQ(even.round_robin(), (std::vector<int>{0, 4, 1, 5, 2, 6, 3, 7}));  // swCaffe figure 7
+  const Topology uneven = Topology::regular(7, 1, 3);
+  EXPECT_EQ(uneven.round_robin(), (std::vector<int>{0, 3, 6, 1, 4, 2, 5}));
+  const Topology nodes = Topology::regular(6, 2, 2);
+  EXPECT_EQ(nodes.nodes(), 3);
+  EXPECT_EQ(nodes.supernode, (std::vector<int>{0, 0, 0, 0, 1, 1}));
+  EXPECT_EQ(nodes.describe(), "6 ranks on 3 nodes in 2 supernodes");
+}
+
+TEST(Topology, ReadsFiles) {
+  const TemporaryFolder folder;
+  const auto named = Topology::from_file(folder.write("a", "# job\nn1 east\nn1 east\n\nn2 west\n"), 3, 0);
+  EXPECT_EQ(named.node, (std::vector<int>{0, 0, 1}));
+  EXPECT_EQ(named.supernode, (std::vector<int>{0, 0, 1}));
+  const auto filled = Topology::from_file(folder.write("b", "n1\nn2\nn3\n"), 3, 2);
+  EXPECT_EQ(filled.supernode, (std::vector<int>{0, 0, 1}));
+  EXPECT_THROW(Topology::from_file(folder.file("a"), 4, 0), ConfigError);
+  EXPECT_THROW(Topology::from_file(folder.write("c", "n1 a\nn2\n"), 2, 0), ConfigError);
+  EXPECT_THROW(Topology::from_file(folder.file("absent"), 2, 0), FileError);
+}
+
+TEST(Topology, OfTheJobIsOneNode) {
+  const auto topology = Topology::of_job(job().replicas().communicator(), 0);
+  EXPECT_EQ(topology.ranks(), job().size());
+  EXPECT_EQ(topology.nodes(), 1);
+}
+
+}  // namespace
+}  // namespace cortado::test
