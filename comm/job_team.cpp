@@ -10,7 +10,7 @@ namespace {
 /// Of a rank in the memory of its node: chunks that stay in the second-level cache.
 constexpr i64 slot_bytes = 512 * 1024;
 /// Below this the library's few microseconds within a node are not to be beaten.
-constexpr i64 worth_sharing = 128 * 1024;
+constexpr i64 worth_sharing = 16 * 1024;
 
 template <class T>
 void add_on_host(const Span& x, const Span& y) {
