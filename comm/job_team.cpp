@@ -1,6 +1,7 @@
 #include "comm/job_team.h"
 
 #include <algorithm>
+#include <map>
 
 #include "core/base/error.h"
 #include "core/solver/core_groups.h"
@@ -11,6 +12,14 @@ namespace {
 constexpr i64 slot_bytes = 512 * 1024;
 /// Below this the library's few microseconds within a node are not to be beaten.
 constexpr i64 worth_sharing = 16 * 1024;
+
+/// Whether the ranks of each declared node are on one real node: a file may declare others.
+bool shares_memory(const Topology& declared, const Topology& real) {
+  std::map<int, int> node_of;
+  for (std::size_t r = 0; r < declared.node.size(); ++r)
+    if (node_of.emplace(declared.node[r], real.node[r]).first->second != real.node[r]) return false;
+  return true;
+}
 
 template <class T>
 void add_on_host(const Span& x, const Span& y) {
@@ -53,10 +62,9 @@ JobTeam::JobTeam(MPI_Comm communicator, CoreGroup& group, const TopologyOptions&
   team_.topology = &topology_;
   team_.sum = &sum_;
   team_.patience = patience;
-  // A file may declare nodes that are none: then their ranks share no memory.
-  const Topology real = Topology::of_job(communicator, 0);
-  if (size > 1 && real.node == topology_.node) {
-    node_ = std::make_unique<NodeMemory>(communicator, slot_bytes);
+  if (size > 1 && shares_memory(topology_, Topology::of_job(communicator, 0))) {
+    const int node = topology_.node[static_cast<std::size_t>(team_.rank())];
+    node_ = std::make_unique<NodeMemory>(communicator, node, slot_bytes);
     team_.node = node_.get();
   }
 }

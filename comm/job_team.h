@@ -7,9 +7,9 @@
 
 namespace cortado {
 
-/// Sums on a core group's compute cluster where that reaches the host's memory (swCaffe section V-A: "sum operations after
-/// data gathering are implemented on four CPE clusters"), and on the host elsewhere: devices, and backends that check
-/// that programs touch no memory but what they were given.
+/// Sums on a core group's compute cluster where that reaches the host's memory (swCaffe section V-A: "sum operations
+/// after data gathering are implemented on four CPE clusters"), and on the host elsewhere: devices, and backends that
+/// check that programs touch no memory but what they were given.
 class ClusterSum : public LocalSum {
  public:
   explicit ClusterSum(CoreGroup& group) : group_(group), reaches_host_(reaches_host()) {}

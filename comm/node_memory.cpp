@@ -10,10 +10,10 @@
 
 namespace cortado {
 
-NodeMemory::NodeMemory(MPI_Comm communicator, i64 slot_bytes) : slot_bytes_(slot_bytes) {
+NodeMemory::NodeMemory(MPI_Comm communicator, int node, i64 slot_bytes) : slot_bytes_(slot_bytes) {
   int job_rank = 0;
   MPI_Comm_rank(communicator, &job_rank);
-  MPI_Comm_split_type(communicator, MPI_COMM_TYPE_SHARED, job_rank, MPI_INFO_NULL, &node_);
+  MPI_Comm_split(communicator, node, job_rank, &node_);
   MPI_Comm_rank(node_, &rank_);
   MPI_Comm_size(node_, &size_);
   MPI_Comm_split(communicator, rank_, job_rank, &column_);

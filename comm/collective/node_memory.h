@@ -11,8 +11,9 @@ namespace cortado {
 /// Memory that the ranks of a node share, and where they meet. Made collectively by all ranks of a job.
 class NodeMemory {
  public:
-  /// `slot_bytes` for each rank of the node.
-  NodeMemory(MPI_Comm communicator, i64 slot_bytes);
+  /// `node` is the number of this rank's node; `slot_bytes` are for each of its ranks, who must be able to share
+  /// memory.
+  NodeMemory(MPI_Comm communicator, int node, i64 slot_bytes);
   ~NodeMemory();
   NodeMemory(const NodeMemory&) = delete;
   NodeMemory& operator=(const NodeMemory&) = delete;

@@ -21,6 +21,15 @@ std::vector<i64> lengths() {
   return {0, 1, 2, p - 1, p, p + 1, 1009, 300007};
 }
 
+/// The job's ranks on one node, and on nodes of two.
+std::vector<TopologyOptions> topologies(const std::string& folder) {
+  std::string lines;
+  for (int r = 0; r < job().size(); ++r)
+    lines += "node" + std::to_string(r / 2) + " super" + std::to_string(r / 4) + "\n";
+  std::ofstream(folder + "/pairs") << lines;
+  return {{}, {folder + "/pairs", 0}};
+}
+
 class CollectivesTest : public ::testing::TestWithParam<std::string> {
  protected:
   JobTeam team_{job().replicas().communicator(), group_of(GetParam())};
@@ -32,25 +41,31 @@ bool same_on_all_ranks(const std::vector<float>& values) {
   return std::memcmp(roots.data(), values.data(), values.size() * sizeof(float)) == 0;
 }
 
-TEST_P(CollectivesTest, AllreducesAgreeWithTheSumAndAmongRanksAndRuns) {
-  for (const Algorithm& algorithm : allreduce_algorithms()) {
-    if (!algorithm.why_not(team_.team()).empty()) continue;
-    for (const i64 count : lengths()) {
-      const auto n = static_cast<std::size_t>(count);
-      std::vector<float> expected(n), first;
-      for (int r = 0; r < job().size(); ++r) {
-        const auto part = noise_vector(static_cast<std::uint64_t>(r) + 1, count);
-        for (std::size_t i = 0; i < n; ++i) expected[i] += part[i];
-      }
-      for (int run = 0; run < 2; ++run) {
-        std::vector<float> values = noise_vector(static_cast<std::uint64_t>(job().rank()) + 1, count);
-        algorithm.run(team_.team(), {values.data(), count, Precision::fp32});
-        expect_near(values, expected, 1e-5f, 1e-5f);
-        EXPECT_TRUE(same_on_all_ranks(values)) << algorithm.name << " " << count;
-        if (run == 1) { EXPECT_EQ(std::memcmp(values.data(), first.data(), n * sizeof(float)), 0) << algorithm.name; }
-        first = values;
-      }
+void check_allreduce(const JobTeam& team, const Algorithm& algorithm) {
+  for (const i64 count : lengths()) {
+    const auto n = static_cast<std::size_t>(count);
+    std::vector<float> expected(n), first;
+    for (int r = 0; r < job().size(); ++r) {
+      const auto part = noise_vector(static_cast<std::uint64_t>(r) + 1, count);
+      for (std::size_t i = 0; i < n; ++i) expected[i] += part[i];
     }
+    for (int run = 0; run < 2; ++run) {
+      std::vector<float> values = noise_vector(static_cast<std::uint64_t>(job().rank()) + 1, count);
+      algorithm.run(team.team(), {values.data(), count, Precision::fp32});
+      expect_near(values, expected, 1e-5f, 1e-5f);
+      EXPECT_TRUE(same_on_all_ranks(values)) << algorithm.name << " " << count;
+      if (run == 1) { EXPECT_EQ(std::memcmp(values.data(), first.data(), n * sizeof(float)), 0) << algorithm.name; }
+      first = values;
+    }
+  }
+}
+
+TEST_P(CollectivesTest, AllreducesAgreeWithTheSumAndAmongRanksAndRuns) {
+  const TemporaryFolder folder;
+  for (const auto& options : topologies(folder.path().string())) {
+    const JobTeam team(job().replicas().communicator(), group_of(GetParam()), options);
+    for (const Algorithm& algorithm : allreduce_algorithms())
+      if (algorithm.why_not(team.team()).empty()) check_allreduce(team, algorithm);
   }
 }
 
