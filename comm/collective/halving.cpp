@@ -62,8 +62,11 @@ void halve_and_double(const Team& team, const Span& values, const std::vector<in
     messages.wait(0);
     team.sum->add(arrived, values);
   }
-  const int steps = log2_ceiling(fold.active());
-  const auto distance = [&](int step) { return near_first ? 1 << step : fold.active() >> (step + 1); };
+  std::vector<int> distances;
+  for (int d = 1; d < fold.active(); d *= 2) distances.push_back(d);
+  if (!near_first) std::reverse(distances.begin(), distances.end());
+  const int steps = static_cast<int>(distances.size());
+  const auto distance = [&](int step) { return distances[static_cast<std::size_t>(step)]; };
   std::vector<Range> ranges = {{0, fold.active()}};
   const auto halves = [&](int step) {  // what this rank keeps, and what its partner keeps
     const Range whole = ranges[static_cast<std::size_t>(step)];
@@ -100,8 +103,9 @@ void halve_and_double(const Team& team, const Span& values, const std::vector<in
 double cost(const Network& net, const JobShape& job, i64 bytes, double near, double far) {
   const double p = job.ranks, n = static_cast<double>(bytes);
   if (job.ranks == 1) return 0;
-  const int steps = log2_ceiling(job.ranks + 1) - 1;  // of the active ranks
-  const bool folded = (1 << steps) != job.ranks;
+  int steps = 0, active = 1;
+  for (; 2 * active <= job.ranks; active *= 2) ++steps;
+  const bool folded = active != job.ranks;
   return 2 * steps * net.latency + 2 * near * n * net.byte_inside + 2 * far * n * net.byte_across +
          (p - 1) / p * n * net.byte_summed +
          (folded ? 2 * net.latency + 2 * n * net.byte_inside + n * net.byte_summed : 0);
