@@ -148,10 +148,12 @@ int time(int count, char** arguments) {
   team.sum = &sum;
   team.memory.reset(memory, [](void*) {});
   team.memory_bytes = bytes;
-  for (int a = 5; a < count; ++a) {
-    const Algorithm& algorithm = find_algorithm(allreduce_algorithms(), arguments[a]);
+  const bool trains = std::string(arguments[1]) == "train";
+  for (int a = trains ? 6 : 5; a < count; ++a) {
+    const Algorithm& algorithm = find_algorithm(allreduce_algorithms(), arguments[trains ? 5 : a]);
     MPI_Barrier(MPI_COMM_WORLD);
     const double begin = MPI_Wtime();
+    if (trains) smpi_execute_benched(std::atof(arguments[a]));
     algorithm.run(team, {values, bytes / 4, Precision::fp32});
     double own = MPI_Wtime() - begin, slowest = 0;
     MPI_Reduce(&own, &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
@@ -171,7 +173,7 @@ int time(int count, char** arguments) {
 int main(int count, char** arguments) {
   MPI_Init(&count, &arguments);
   const std::string what = count > 1 ? arguments[1] : "";
-  const int result = what == "time" && count > 5 ? cortado::time(count, arguments)
+  const int result = (what == "time" && count > 5) || (what == "train" && count > 6) ? cortado::time(count, arguments)
                      : what == "check"           ? cortado::check()
                                                  : 2;
   MPI_Finalize();
