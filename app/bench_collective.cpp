@@ -3,12 +3,19 @@
 #include <vector>
 
 #include "app/bench.h"
+#include "app/collective_rules.h"
 #include "app/progress_bar.h"
 #include "comm/job_team.h"
 #include "core/base/error.h"
 
 namespace cortado {
 namespace {
+
+std::vector<i64> sizes_or(const std::vector<i64>& given, i64 largest) {
+  std::vector<i64> sizes = given;
+  for (i64 bytes = 4096; given.empty() && bytes <= largest; bytes *= 4) sizes.push_back(bytes);
+  return sizes;
+}
 
 /// Seconds of one run on this rank, all beginning together.
 double time_once(const JobTeam& job, const Algorithm& algorithm, const Span& values, i64 repeats) {
@@ -69,8 +76,9 @@ std::string size_text(i64 bytes) {
 void bench_collective(Session& session, const Options& options) {
   const auto& o = options.bench;
   const bool sums = o.kind == "allreduce";
-  const JobTeam job(session.job.replicas().communicator(), session.group,
-                    {options.topology, options.nodes_per_supernode}, options.patience);
+  JobTeam job(session.job.replicas().communicator(), session.group, {options.topology, options.nodes_per_supernode},
+              options.patience);
+  if (!options.rules.empty()) job.set_rules(read_rules(options.rules));
   const auto& all = sums ? allreduce_algorithms() : broadcast_algorithms();
   std::vector<const Algorithm*> algorithms;
   std::string refused;
@@ -82,9 +90,7 @@ void bench_collective(Session& session, const Options& options) {
     if (wanted && !problem.empty()) refused += algorithm.name + " cannot run: " + problem + "\n";
   }
   for (const auto& name : o.algorithms) find_algorithm(all, name);
-  std::vector<i64> sizes = o.sizes;
-  if (sizes.empty())
-    for (i64 bytes = 4096; bytes <= i64{256} << 20; bytes *= 4) sizes.push_back(bytes);
+  const std::vector<i64> sizes = sizes_or(o.sizes, i64{256} << 20);
 
   Report report({{"size", "size"},
                  {"algorithm", "algorithm"},
@@ -122,7 +128,7 @@ void bench_collective(Session& session, const Options& options) {
     double library = 0;
     for (const Measured& m : measured)
       if (m.algorithm->name == "library") library = m.median().average;
-    const std::string chosen = (sums ? job.allreduce("auto", bytes) : job.broadcast("auto", bytes)).name;
+    const std::string chosen = (sums ? job.allreduce("auto", bytes) : job.broadcast("auto", bytes)).algorithm->name;
     for (const Measured& m : measured) {
       const Latency l = m.median();
       const double model =
@@ -144,6 +150,70 @@ void bench_collective(Session& session, const Options& options) {
   finish(
       session, options, report,
       refused + job.topology().describe() + ". Models assume " + "12 GB/s and 1 us between ranks, not this machine.\n");
+}
+
+/// Chunks are tried where algorithms have some.
+void tune_collectives(Session& session, const Options& options) {
+  JobTeam job(session.job.replicas().communicator(), session.group, {options.topology, options.nodes_per_supernode},
+              options.patience);
+  const std::vector<i64> sizes = sizes_or(options.bench.sizes, i64{64} << 20);
+  std::vector<float> values(static_cast<std::size_t>(*std::max_element(sizes.begin(), sizes.end()) / 4));
+  Report report({{"collective", "collective"},
+                 {"size", "size"},
+                 {"algorithm", "fastest"},
+                 {"chunk", "chunk"},
+                 {"average_us", "us", 1},
+                 {"of_library", "library/this"}},
+                session.group.spec(), {{"tune", "collectives"}, {"topology", job.topology().describe()}});
+  std::vector<CollectiveRule> rules;
+  ProgressBar bar("tuning");
+  i64 done = 0;
+  for (const bool sums : {true, false})
+    for (std::size_t s = 0; s < sizes.size(); ++s) {
+      const i64 bytes = sizes[s], count = bytes / 4;
+      const i64 repeats = std::clamp<i64>((i64{4} << 20) / std::max<i64>(1, bytes), 1, 100);
+      struct Candidate {
+        CollectiveChoice choice;
+        std::vector<double> rounds;
+        double median() const {
+          auto sorted = rounds;
+          std::sort(sorted.begin(), sorted.end());
+          return sorted[sorted.size() / 2];
+        }
+      };
+      std::vector<Candidate> candidates;
+      for (const Algorithm& algorithm : sums ? allreduce_algorithms() : broadcast_algorithms()) {
+        if (!algorithm.why_not(job.team()).empty()) continue;
+        const bool chunks = algorithm.name.find("pipelined") != std::string::npos;
+        for (const i64 chunk : chunks ? std::vector<i64>{64 << 10, 256 << 10, 1 << 20} : std::vector<i64>{1 << 20})
+          candidates.push_back({{&algorithm, chunk}, {}});
+      }
+      for (i64 round = 0; round < options.tune.iterations; ++round)
+        for (Candidate& candidate : candidates) {
+          std::fill_n(values.begin(), count, 0.0f);
+          job.team().chunk_bytes = candidate.choice.chunk_bytes;
+          const double own =
+              time_once(job, *candidate.choice.algorithm, {values.data(), count, Precision::fp32}, repeats);
+          candidate.rounds.push_back(over_ranks(job, own).average);
+        }
+      const auto best = std::min_element(candidates.begin(), candidates.end(),
+                                         [](const auto& a, const auto& b) { return a.median() < b.median(); });
+      const CollectiveChoice& choice = best->choice;
+      // Lengths between two that were measured go with the nearer one, by ratio.
+      const i64 least = s == 0 ? 0 : rules.back().most_bytes + 1;
+      const i64 most = s + 1 == sizes.size() ? -1 : 2 * bytes;
+      rules.push_back({sums ? "allreduce" : "broadcast", job.topology().ranks(), job.topology().nodes(), least, most,
+                       choice.algorithm->name, choice.chunk_bytes});
+      report.add({{"collective", rules.back().collective},
+                  {"size", size_text(bytes)},
+                  {"algorithm", choice.algorithm->name},
+                  {"chunk", size_text(choice.chunk_bytes)},
+                  {"average_us", 1e6 * best->median()},
+                  {"of_library", candidates.back().median() / best->median()}});
+      if (session.job.rank() == 0) bar.show(++done, static_cast<i64>(2 * sizes.size()));
+    }
+  if (session.job.rank() == 0) write_rules(options.tune.out, rules);
+  finish(session, options, report, "Wrote " + options.tune.out + ", for " + job.topology().describe() + "\n");
 }
 
 }  // namespace cortado

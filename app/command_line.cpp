@@ -48,6 +48,7 @@ void add_tuning(CLI::App* verb, Options& o) {
 void add_topology(CLI::App* verb, Options& o) {
   verb->add_option("--topology", o.topology,
                    "Text with a line per rank: its node, and its supernode; default: found out");
+  verb->add_option("--rules", o.rules, "Rules of which collective is fastest (cortado tune --collectives)");
   verb->add_option("--supernode", o.nodes_per_supernode, "Nodes of a supernode; default: all in one")
       ->check(CLI::PositiveNumber);
   verb->add_option("--patience", o.patience, "Seconds without progress after which a collective stops the job")
@@ -57,7 +58,13 @@ void add_topology(CLI::App* verb, Options& o) {
 
 void add_tune(CLI::App& app, Options& o) {
   auto* verb = app.add_subcommand("tune", "Find the fastest plans of a net's layers on this machine");
-  verb->add_option("--model", o.model, "Net prototxt")->required();
+  auto* model = verb->add_option("--model", o.model, "Net prototxt");
+  verb->add_flag(
+          "--collectives", o.tune.collectives,
+          "Instead: the fastest allreduce and broadcast of every length for this job, to rules; run under mpirun")
+      ->excludes(model);
+  verb->add_option("--sizes", o.bench.sizes, "Of --collectives: bytes; default 4 KB to 64 MB")->delimiter(',');
+  add_topology(verb, o);
   verb->add_option("--iterations", o.tune.iterations, "Runs of every plan, of which the best counts")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);

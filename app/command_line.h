@@ -15,7 +15,7 @@ struct Options {
   std::vector<std::string> stages;
   std::string precision = "fp32";  ///< or bf16, of verbs that read a net without a solver
   std::string feed = "direct";     ///< or master
-  std::string allreduce = "auto", topology;
+  std::string allreduce = "auto", topology, rules;
   int nodes_per_supernode = 0;
   double patience = 600;
   int core_groups = 0;       ///< 0: as many as the backend finds useful
@@ -48,6 +48,7 @@ struct Options {
   bool choose_plans = false;  ///< try plans in the first iterations
   bool explain = false;       ///< say which plans were passed over, and why
   struct Tune {
+    bool collectives = false;
     std::string out = "tuning.prototxt";
     i64 iterations = 3;
   } tune;

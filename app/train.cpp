@@ -1,5 +1,6 @@
 #include <cstdio>
 
+#include "app/collective_rules.h"
 #include "app/progress_bar.h"
 #include "app/session.h"
 #include "app/signal_actions.h"
@@ -36,9 +37,10 @@ int train(Session& session, const Options& options) {
   SignalActions signals(
       {parse_effect("sigint_effect", options.sigint_effect), parse_effect("sighup_effect", options.sighup_effect),
        parse_effect("sigterm_effect", options.sigterm_effect), parse_effect("sigusr1_effect", options.sigusr1_effect)});
-  const JobTeam team(session.job.replicas().communicator(), session.group,
-                     {options.topology, options.nodes_per_supernode}, options.patience);
+  JobTeam team(session.job.replicas().communicator(), session.group, {options.topology, options.nodes_per_supernode},
+               options.patience);
   CORTADO_LOG(info) << team.topology().describe() << "; gradients by allreduce '" << options.allreduce << "'";
+  if (!options.rules.empty()) team.set_rules(read_rules(options.rules));
   PackedAllreduce exchange(team, session.group, options.allreduce);
   ProgressBar bar("training");
   SolverOptions with;

@@ -4,12 +4,14 @@
 #include <iostream>
 #include <vector>
 
+#include "app/bench.h"
 #include "app/measure.h"
 #include "app/net_sets.h"
 #include "app/progress_bar.h"
 #include "app/report.h"
 #include "app/session.h"
 #include "app/tuning.h"
+#include "core/base/error.h"
 #include "core/tuner/tuner.h"
 
 namespace cortado {
@@ -68,6 +70,11 @@ std::string error_of_model(const std::vector<Tuner::Row>& rows) {
 }  // namespace
 
 int tune(Session& session, const Options& options) {
+  if (options.tune.collectives) {
+    tune_collectives(session, options);
+    return 0;
+  }
+  if (options.model.empty()) throw ConfigError("command line", "tune needs --model or --collectives");
   caffe::NetParameter parameter;
   read_net_for(options, options.model, Phase::train, parameter);
   if (options.timing_only) start_with_zeros(parameter);

@@ -69,20 +69,42 @@ JobTeam::JobTeam(MPI_Comm communicator, CoreGroup& group, const TopologyOptions&
   }
 }
 
-const Algorithm& JobTeam::allreduce(const std::string& name, i64 bytes) const {
-  return choose(allreduce_algorithms(), name, bytes);
+CollectiveChoice JobTeam::allreduce(const std::string& name, i64 bytes) const {
+  return choose("allreduce", allreduce_algorithms(), name, bytes);
 }
-const Algorithm& JobTeam::broadcast(const std::string& name, i64 bytes) const {
-  return choose(broadcast_algorithms(), name, bytes);
+CollectiveChoice JobTeam::broadcast(const std::string& name, i64 bytes) const {
+  return choose("broadcast", broadcast_algorithms(), name, bytes);
 }
 
-const Algorithm& JobTeam::choose(const std::vector<Algorithm>& all, const std::string& name, i64 bytes) const {
+void JobTeam::run(const CollectiveChoice& choice, const Span& values) {
+  team_.chunk_bytes = choice.chunk_bytes;
+  choice.algorithm->run(team_, values);
+}
+
+bool JobTeam::fits(const CollectiveRule& rule, const std::string& collective, i64 bytes) const {
+  return rule.collective == collective && (rule.ranks == 0 || rule.ranks == topology_.ranks()) &&
+         (rule.nodes == 0 || rule.nodes == topology_.nodes()) && bytes >= rule.least_bytes &&
+         (rule.most_bytes < 0 || bytes <= rule.most_bytes);
+}
+
+CollectiveChoice JobTeam::choose(const std::string& collective, const std::vector<Algorithm>& all,
+                                 const std::string& name, i64 bytes) const {
+  const i64 default_chunk = Team().chunk_bytes;
   if (name != "auto") {
     const Algorithm& wanted = find_algorithm(all, name);
     const std::string problem = wanted.why_not(team_);
     if (!problem.empty()) throw ConfigError("collective '" + name + "'", "cannot run: " + problem);
-    return wanted;
+    return {&wanted, default_chunk};
   }
+  for (const CollectiveRule& rule : rules_) {
+    if (!fits(rule, collective, bytes)) continue;
+    const Algorithm& ruled = find_algorithm(all, rule.algorithm);
+    if (ruled.why_not(team_).empty()) return {&ruled, rule.chunk_bytes > 0 ? rule.chunk_bytes : default_chunk};
+  }
+  return {&by_model(all, bytes), default_chunk};
+}
+
+const Algorithm& JobTeam::by_model(const std::vector<Algorithm>& all, i64 bytes) const {
   const Algorithm& library = find_algorithm(all, "library");
   const Algorithm& shared = find_algorithm(all, "two_level");
   if (topology_.nodes() == 1) return bytes >= worth_sharing && shared.why_not(team_).empty() ? shared : library;

@@ -29,6 +29,21 @@ struct TopologyOptions {
   int nodes_per_supernode = 0;  ///< 0: all in one
 };
 
+/// What was measured to be the fastest, of some jobs and lengths (cortado tune --collectives).
+struct CollectiveRule {
+  std::string collective;                ///< "allreduce" or "broadcast"
+  int ranks = 0, nodes = 0;              ///< of the job; 0: any
+  i64 least_bytes = 0, most_bytes = -1;  ///< of the values; -1: any
+  std::string algorithm;
+  i64 chunk_bytes = 0;  ///< 0: the default
+};
+
+/// An algorithm for some length, and its chunks.
+struct CollectiveChoice {
+  const Algorithm* algorithm;
+  i64 chunk_bytes;
+};
+
 /// The ranks of a job as a team for collectives. Made and used collectively.
 class JobTeam {
  public:
@@ -37,18 +52,27 @@ class JobTeam {
   Team& team() { return team_; }
   const Topology& topology() const { return topology_; }
 
-  /// The algorithm of that name, or with "auto" the one that the cost model thinks fastest. Throws ConfigError for
-  /// names that are not known, and for algorithms that refuse this job.
-  const Algorithm& allreduce(const std::string& name, i64 bytes) const;
-  const Algorithm& broadcast(const std::string& name, i64 bytes) const;
+  /// The first rule that fits and whose algorithm can run decides where "auto" is asked for.
+  void set_rules(std::vector<CollectiveRule> rules) { rules_ = std::move(rules); }
+
+  /// The algorithm of that name, or with "auto" what the rules say, or else what the cost model thinks fastest. Throws
+  /// ConfigError for names that are not known, and for algorithms that refuse this job.
+  CollectiveChoice allreduce(const std::string& name, i64 bytes) const;
+  CollectiveChoice broadcast(const std::string& name, i64 bytes) const;
+  /// Runs it.
+  void run(const CollectiveChoice& choice, const Span& values);
 
  private:
-  const Algorithm& choose(const std::vector<Algorithm>& all, const std::string& name, i64 bytes) const;
+  CollectiveChoice choose(const std::string& collective, const std::vector<Algorithm>& all, const std::string& name,
+                          i64 bytes) const;
+  bool fits(const CollectiveRule& rule, const std::string& collective, i64 bytes) const;
+  const Algorithm& by_model(const std::vector<Algorithm>& all, i64 bytes) const;
 
   Topology topology_;
   ClusterSum sum_;
   std::unique_ptr<NodeMemory> node_;
   Team team_;
+  std::vector<CollectiveRule> rules_;
 };
 
 }  // namespace cortado

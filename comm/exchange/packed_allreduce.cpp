@@ -15,7 +15,7 @@ float PackedAllreduce::finish(Net& net) {
     group_.copy(values, gradients.data, bytes);
   }
   group_.wait();
-  job_.allreduce(algorithm_, static_cast<i64>(bytes)).run(job_.team(), {values, gradients.count, Precision::fp32});
+  job_.run(job_.allreduce(algorithm_, static_cast<i64>(bytes)), {values, gradients.count, Precision::fp32});
   if (!in_place) {
     group_.copy(gradients.data, values, bytes);
     group_.wait();

@@ -12,7 +12,7 @@ namespace cortado {
 class PackedAllreduce : public GradientExchange {
  public:
   /// The job is borrowed. `algorithm` is a name, or "auto". Throws ConfigError.
-  PackedAllreduce(const JobTeam& job, CoreGroup& group, std::string algorithm = "auto")
+  PackedAllreduce(JobTeam& job, CoreGroup& group, std::string algorithm = "auto")
       : job_(job), group_(group), algorithm_(std::move(algorithm)) {
     job_.allreduce(algorithm_, 0);
   }
@@ -20,7 +20,7 @@ class PackedAllreduce : public GradientExchange {
   float finish(Net& net) override;
 
  private:
-  const JobTeam& job_;
+  JobTeam& job_;
   CoreGroup& group_;
   const std::string algorithm_;
   std::vector<float> staging_;

@@ -100,10 +100,30 @@ TEST_P(CollectivesTest, BroadcastsGiveTheRootsValues) {
 
 TEST_P(CollectivesTest, NamesAreChecked) {
   EXPECT_THROW(team_.allreduce("no such", 4), ConfigError);
-  EXPECT_EQ(team_.allreduce("ring", 4).name, "ring");
-  EXPECT_FALSE(team_.allreduce("auto", 4).name.empty());
-  EXPECT_FALSE(team_.broadcast("auto", 1 << 24).name.empty());
+  EXPECT_EQ(team_.allreduce("ring", 4).algorithm->name, "ring");
+  EXPECT_FALSE(team_.allreduce("auto", 4).algorithm->name.empty());
+  EXPECT_FALSE(team_.broadcast("auto", 1 << 24).algorithm->name.empty());
   if (job().size() == 1) { EXPECT_THROW(team_.allreduce("two_level", 4), ConfigError); }
+}
+
+TEST_P(CollectivesTest, TheFirstRuleThatFitsDecides) {
+  const int ranks = job().size();
+  team_.set_rules({{"broadcast", 0, 0, 0, -1, "chain", 0},
+                   {"allreduce", ranks + 1, 0, 0, -1, "ring", 0},
+                   {"allreduce", 0, 7, 0, -1, "ring", 0},
+                   {"allreduce", ranks, 1, 100, 200, "circulant", 0},
+                   {"allreduce", 0, 0, 150, -1, "ring_pipelined", 12}});
+  const auto chosen = [&](i64 bytes) { return team_.allreduce("auto", bytes).algorithm->name; };
+  EXPECT_EQ(chosen(100), "circulant");
+  EXPECT_EQ(chosen(200), "circulant");
+  EXPECT_EQ(chosen(201), "ring_pipelined");
+  EXPECT_EQ(team_.allreduce("auto", 201).chunk_bytes, 12);
+  EXPECT_EQ(chosen(99), "library");  // no rule: the model
+  EXPECT_EQ(team_.allreduce("halving", 201).algorithm->name, "halving");
+  EXPECT_EQ(team_.broadcast("auto", 5).algorithm->name, "chain");
+  std::vector<float> values(101, 1);
+  team_.run(team_.allreduce("auto", 404), {values.data(), 101, Precision::fp32});
+  EXPECT_EQ(values, std::vector<float>(101, static_cast<float>(ranks)));
 }
 
 std::string name_of(const ::testing::TestParamInfo<std::string>& info) { return info.param; }

@@ -33,11 +33,11 @@ int work(const cortado::MpiJob& job, const std::string& how) {
     meet();
   }
   if (how.rfind("stuck_", 0) == 0 && job.size() > 1) {  // the last rank does not come
-    const JobTeam team(job.replicas().communicator(), test::group_of("reference"), {}, 1);
+    JobTeam team(job.replicas().communicator(), test::group_of("reference"), {}, 1);
     std::vector<float> values(100000, 1);
     const Span span{values.data(), 100000, Precision::fp32};
     if (last) std::this_thread::sleep_for(std::chrono::seconds(20));
-    team.allreduce(how.substr(6), span.bytes()).run(team.team(), span);
+    team.run(team.allreduce(how.substr(6), span.bytes()), span);
   }
   if (how == "late") return 7;
   return 0;

@@ -62,7 +62,7 @@ TEST(MpiJob, GathersTexts) {
 
 TEST(PackedAllreduce, AveragesTheArena) {
   const MpiReplicas& replicas = job().replicas();
-  const JobTeam team(replicas.communicator(), group_of("reference"));
+  JobTeam team(replicas.communicator(), group_of("reference"));
   PackedAllreduce exchange(team, group_of("reference"));
   auto options = toy_options();
   NetOptions net_options;

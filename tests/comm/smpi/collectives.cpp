@@ -174,8 +174,8 @@ int main(int count, char** arguments) {
   MPI_Init(&count, &arguments);
   const std::string what = count > 1 ? arguments[1] : "";
   const int result = (what == "time" && count > 5) || (what == "train" && count > 6) ? cortado::time(count, arguments)
-                     : what == "check"           ? cortado::check()
-                                                 : 2;
+                     : what == "check"                                               ? cortado::check()
+                                                                                     : 2;
   MPI_Finalize();
   return result;
 }
