@@ -12,6 +12,8 @@ BatchRequest DataLayer::request() const {
     bad_config("has scale, mean_file, crop_size or mirror in data_param", "give them in transform_param");
   BatchRequest wanted;
   wanted.source = p.source();
+  wanted.fields = {"data"};
+  if (parameter().top_size() > 1) wanted.fields.push_back("label");
   wanted.batch = p.batch_size();
   wanted.prefetch = static_cast<int>(p.prefetch());
   wanted.verify = p.verify();

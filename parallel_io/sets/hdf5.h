@@ -99,30 +99,4 @@ class Quiet {
   void* data_ = nullptr;
 };
 
-/// Writes a file of data sets beside `name` and renames it when finish() is called; without that nothing is left.
-class Writer {
- public:
-  enum class Type { float32, uint8 };
-  explicit Writer(const std::string& name);
-  ~Writer();
-  Writer(const Writer&) = delete;
-  Writer& operator=(const Writer&) = delete;
-  /// A contiguous data set of samples x sample_shape, to be filled by `write`. Returns its number.
-  std::size_t add(const std::string& name, i64 samples, const Shape& sample_shape, Type type);
-  void write(std::size_t set, i64 first, i64 count, const float* values);
-  void finish();
-
- private:
-  [[noreturn]] void fail(const std::string& what) const;
-  std::string name_, beside_;
-  Handle file_;
-  struct Set {
-    std::string name;
-    Handle id;
-    std::vector<hsize_t> dims;
-  };
-  std::vector<Set> sets_;
-  bool finished_ = false;
-};
-
 }  // namespace cortado::hdf5

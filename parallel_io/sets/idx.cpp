@@ -2,7 +2,6 @@
 
 #include <zlib.h>
 
-#include <fstream>
 #include <memory>
 
 #include "core/base/error.h"
@@ -50,17 +49,6 @@ IdxArray read_idx(const std::string& file) {
   array.values.resize(static_cast<std::size_t>(count_of(array.shape)));
   in.read(array.values.data(), array.values.size());
   return array;
-}
-
-void write_idx(const std::string& file, const IdxArray& array) {
-  std::ofstream out(file, std::ios::binary);
-  const auto word = [&](std::uint32_t w) {
-    for (int shift = 24; shift >= 0; shift -= 8) out.put(static_cast<char>(w >> shift));
-  };
-  word((magic_of_bytes << 8) | static_cast<std::uint32_t>(array.shape.size()));
-  for (const i64 d : array.shape) word(static_cast<std::uint32_t>(d));
-  out.write(reinterpret_cast<const char*>(array.values.data()), static_cast<std::streamsize>(array.values.size()));
-  if (!out.flush()) throw FileError(file, "cannot be written");
 }
 
 }  // namespace cortado

@@ -15,6 +15,5 @@ struct IdxArray {
 
 /// Throws FileError for absent, foreign and truncated files, and for types other than bytes.
 IdxArray read_idx(const std::string& file);
-void write_idx(const std::string& file, const IdxArray& array);
 
 }  // namespace cortado

@@ -49,7 +49,7 @@ std::unique_ptr<DataSet> open_set(const std::string& path, const OpenOptions& op
   const bool idx = begin[0] == 0 && begin[1] == 0 && begin[2] == 8, gzipped = begin[0] == 0x1F && begin[1] == 0x8B;
   if (idx || (gzipped && name.find("idx") != std::string::npos)) return std::make_unique<IdxSet>(path);
   if (fs::path(path).extension() == ".bin") return std::make_unique<CifarSet>(path);
-  if (fs::path(path).extension() == ".txt" || in.gcount() > 0) return open_list(path, options);
+  if (in.gcount() > 0) return open_list(path, options);
   throw FileError(path, "is empty");
 }
 

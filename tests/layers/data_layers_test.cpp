@@ -12,6 +12,7 @@
 #include "parallel_io/feed/sources.h"
 #include "parallel_io/sets/hdf5.h"
 #include "tests/support/backends.h"
+#include "tests/support/hdf5_file.h"
 #include "tests/support/temporary_folder.h"
 
 // HDF5Data, DummyData and Input within a net, on every backend.
@@ -39,12 +40,9 @@ class DataLayersTest : public ::testing::TestWithParam<std::string> {
     return of.blob("data")->data_vector();
   }
   std::string list(i64 count) {
-    hdf5::Writer writer(folder_.file("a.h5"));
-    const auto set = writer.add("data", count, {1}, hdf5::Writer::Type::float32);
     std::vector<float> values;
     for (i64 i = 0; i < count; ++i) values.push_back(static_cast<float>(i));
-    writer.write(set, 0, count, values.data());
-    writer.finish();
+    write_hdf5(folder_.file("a.h5"), {{"data", {count, 1}, H5T_IEEE_F32LE, values}});
     return folder_.write("list.txt", "a.h5\n");
   }
   std::string hdf5_data(i64 batch, const std::string& more = "") {
@@ -94,17 +92,12 @@ class ImageFormats {
  public:
   ImageFormats(const TemporaryFolder& folder, i64 count) {
     const std::string h5 = folder.file("images.h5");
-    hdf5::Writer writer(h5);
-    const auto data = writer.add("data", count, {3, 4, 5}, hdf5::Writer::Type::uint8),
-               label = writer.add("label", count, {}, hdf5::Writer::Type::float32);
     std::vector<float> values, labels;
     for (i64 i = 0; i < count; ++i) {
       for (i64 e = 0; e < 60; ++e) values.push_back(static_cast<float>((7 * i + e * e) % 256));
       labels.push_back(static_cast<float>(i));
     }
-    writer.write(data, 0, count, values.data());
-    writer.write(label, 0, count, labels.data());
-    writer.finish();
+    write_hdf5(h5, {{"data", {count, 3, 4, 5}, H5T_STD_U8LE, values}, {"label", {count}, H5T_IEEE_F32LE, labels}});
     paths = {h5, folder.file("striped.h5"), folder.file("lmdb"), folder.file("list.txt")};
     const Format formats[] = {Format::hdf5, Format::striped, Format::lmdb, Format::images};
     for (std::size_t i = 1; i < paths.size(); ++i) {
@@ -116,6 +109,14 @@ class ImageFormats {
   }
   std::vector<std::string> paths;  // the last is a list of images
 };
+
+TEST_P(DataLayersTest, DataWithoutLabelsNeedsNone) {
+  write_hdf5(folder_.file("bare.h5"), {{"data", {4, 1, 2, 2}, H5T_IEEE_F32LE, std::vector<float>(16, 3)}});
+  const auto made = net("layer { name: 'd' type: 'Data' top: 'data' data_param { source: '" + folder_.file("bare.h5") +
+                        "' batch_size: 2 } }");
+  made->forward();
+  EXPECT_EQ(made->blob("data")->data_vector(), std::vector<float>(8, 3));
+}
 
 TEST_P(DataLayersTest, DataAndImageDataGiveTheSameFromEveryFormat) {
   const ImageFormats formats(folder_, 11);

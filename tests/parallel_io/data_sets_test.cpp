@@ -11,24 +11,20 @@
 #include "parallel_io/sets/hdf5_set.h"
 #include "parallel_io/sets/idx.h"
 #include "tests/parallel_io/sets_rig.h"
+#include "tests/support/hdf5_file.h"
 
 namespace cortado::test {
 namespace {
 
 /// Samples 100 f + i in file f, each two values and a label.
 void write_file(const std::string& name, int file, i64 samples) {
-  hdf5::Writer writer(name);
-  const auto data = writer.add("data", samples, {2}, hdf5::Writer::Type::float32),
-             label = writer.add("label", samples, {}, hdf5::Writer::Type::uint8);
   std::vector<float> values, labels;
   for (i64 i = 0; i < samples; ++i) {
     values.push_back(static_cast<float>(100 * file + i));
     values.push_back(-values.back());
     labels.push_back(static_cast<float>(i));
   }
-  writer.write(data, 0, samples, values.data());
-  writer.write(label, 0, samples, labels.data());
-  writer.finish();
+  write_hdf5(name, {{"data", {samples, 2}, H5T_IEEE_F32LE, values}, {"label", {samples}, H5T_STD_U8LE, labels}});
 }
 
 std::vector<float> floats_of(const Values& values) {
@@ -114,20 +110,12 @@ TEST(Hdf5Set, MistakesNameTheFile) {
   expect_says(open(folder.write("cut.txt", "cut.h5\n"), {"data"}), "cut.h5");
 }
 
-TEST(Hdf5Writer, LeavesNothingUnlessFinished) {
+TEST(Idx, IsReadAndTruncationFound) {
   const TemporaryFolder folder;
-  { hdf5::Writer writer(folder.file("a.h5")); }
-  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
-  EXPECT_THROW(hdf5::Writer(folder.file("no/such/a.h5")), FileError);
-}
-
-TEST(Idx, RoundTripAndTruncation) {
-  const TemporaryFolder folder;
-  const IdxArray array{{2, 3, 4}, std::vector<std::uint8_t>(24, 7)};
-  write_idx(folder.file("a"), array);
-  const IdxArray back = read_idx(folder.file("a"));
-  EXPECT_EQ(back.shape, array.shape);
-  EXPECT_EQ(back.values, array.values);
+  const std::string dimensions("\0\0\x8\x3\0\0\0\x2\0\0\0\x3\0\0\0\x4", 16);
+  const IdxArray array = read_idx(folder.write("a", dimensions + std::string(24, '\7')));
+  EXPECT_EQ(array.shape, (Shape{2, 3, 4}));
+  EXPECT_EQ(array.values, std::vector<std::uint8_t>(24, 7));
   std::filesystem::resize_file(folder.file("a"), 30);
   expect_says(message_of([&] { read_idx(folder.file("a")); }), "ends too early");
   expect_says(message_of([&] { read_idx(folder.write("b", "not an IDX file at all")); }), "is not an IDX file");
