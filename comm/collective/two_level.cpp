@@ -63,24 +63,14 @@ class TwoLevel {
       return;
     }
     meet();
-    Team column = team_;
-    const Topology nodes = column_topology();
-    column.communicator = node_.column();
-    column.topology = &nodes;
-    circulant().run(column, piece(own_).values);
+    across(circulant(), piece(own_).values);
     for (i64 c = 0; c < chunks_; ++c) share(c);
     meet();
   }
 
-  /// Rank 0's values: across nodes along a binomial tree of the nodes' first ranks, then through shared memory.
+  /// Rank 0's values: across nodes along a chain of the nodes' first ranks, then through shared memory.
   void broadcast() {
-    if (team_.topology->nodes() > 1 && own_ == 0) {
-      Team column = team_;
-      const Topology nodes = column_topology();
-      column.communicator = node_.column();
-      column.topology = &nodes;
-      pipelined_chain().run(column, values_);
-    }
+    if (team_.topology->nodes() > 1 && own_ == 0) across(pipelined_chain(), values_);
     chunk_ = slots_.count();
     const i64 chunks = (values_.count + chunk_ - 1) / chunk_;
     const Piece all{values_};
@@ -124,6 +114,17 @@ class TwoLevel {
       const Span theirs = piece(other).chunk(c, chunk_);
       copy(slots_.of(other, turn_).part(0, theirs.count), theirs);
     }
+  }
+
+  /// Runs the algorithm among the ranks that have this one's place in their nodes.
+  void across(const Algorithm& algorithm, const Span& values) {
+    Team column = team_;
+    const Topology nodes = column_topology();
+    column.communicator = node_.column();
+    column.topology = &nodes;
+    algorithm.run(column, values);
+    team_.memory = column.memory;  // what it grew to serves the next time
+    team_.memory_bytes = column.memory_bytes;
   }
 
   /// The nodes, each as one rank.
