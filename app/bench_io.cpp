@@ -59,6 +59,7 @@ struct Layout {
 
 std::vector<std::string> files_below(const std::string& folder) {
   std::vector<std::string> files;
+  if (!fs::exists(folder)) return files;  // there are fewer stripes than folders
   for (const auto& entry : fs::recursive_directory_iterator(folder))
     if (entry.is_regular_file()) files.push_back(entry.path().string());
   std::sort(files.begin(), files.end());
@@ -266,22 +267,29 @@ class IoBench {
       write_sets();
     }
     samples_ = samples_ / batch_ * batch_;
-    if (samples_ == 0) throw ConfigError("bench io", "the sets hold less than one batch", "give a smaller --batch");
+    refuse_less_than_a_batch();
+  }
+
+  void refuse_less_than_a_batch() const {
+    if (samples_ < batch_) throw ConfigError("bench io", "the sets hold less than one batch", "give a smaller --batch");
   }
 
   /// One file, and stripes over 1, 2, 4, ... of the folders.
   void write_sets() {
     samples_ = o_.samples > 0 ? o_.samples : 2048;
+    refuse_less_than_a_batch();
     const NoiseSet noise(samples_);
     sample_bytes_ = noise.fields()[0].sample_bytes() + 4;
     std::vector<std::string> folders = o_.folders;
-    if (folders.empty()) folders = {"bench_io.tmp/1", "bench_io.tmp/2", "bench_io.tmp/3", "bench_io.tmp/4"};
-    for (auto& folder : folders) folder = (fs::absolute(folder) / "cortado_bench_io").string();
-    for (const auto& folder : folders) {
-      fs::remove_all(folder);
-      fs::create_directories(folder);
-      made_.push_back(folder);
+    if (folders.empty()) {
+      made_.names = {"bench_io.tmp"};
+      folders = {"bench_io.tmp/1", "bench_io.tmp/2", "bench_io.tmp/3", "bench_io.tmp/4"};
+    } else {
+      for (auto& folder : folders) folder = (fs::absolute(folder) / "cortado_bench_io").string();
+      made_.names = folders;
     }
+    for (const auto& folder : made_.names) fs::remove_all(folder);
+    for (const auto& folder : folders) fs::create_directories(folder);
     write_one(noise, "one file", folders[0] + "/plain", Format::hdf5, {});
     for (std::size_t n = 1; n <= folders.size(); n *= 2) {
       const std::vector<std::string> some(folders.begin(), folders.begin() + static_cast<std::ptrdiff_t>(n));
@@ -376,13 +384,11 @@ class IoBench {
   }
 
   /// Removes what write_sets made.
-  struct Folders : std::vector<std::string> {
+  struct Folders {
+    std::vector<std::string> names;
     ~Folders() {
       std::error_code error;
-      for (const auto& folder : *this) {
-        fs::remove_all(folder, error);
-        fs::remove(fs::path(folder).parent_path(), error);  // where it is ours and empty
-      }
+      for (const auto& folder : names) fs::remove_all(folder, error);
     }
   };
 

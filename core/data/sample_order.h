@@ -23,9 +23,8 @@ class Permutation {
 /// batches, and a resumed run goes on where the first stopped. Each epoch visits every sample once:
 /// - sequential: as stored;
 /// - shuffled: in a fresh permutation;
-/// - blocks: the blocks of `block` neighbours in a fresh permutation, then the samples within each, so that a batch
-/// lies
-///   in few places of the storage. Its samples are as mixed as the stored order is.
+/// - blocks: the blocks of `block` neighbours in a fresh permutation, then the samples within each: a batch lies in few
+///   places of the storage, and its samples are as mixed as the stored order is.
 class SampleOrder {
  public:
   enum class Kind { sequential, shuffled, blocks };

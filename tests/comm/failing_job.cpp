@@ -1,8 +1,7 @@
 // A job whose ranks fail as the first argument says; job_test looks at how it ends.
-#include <chrono>
+#include <csignal>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "comm/job.h"
@@ -32,12 +31,16 @@ int work(const cortado::MpiJob& job, const std::string& how) {
     if (job.rank() > 0 || job.size() == 1) throw std::runtime_error("disk full");
     meet();
   }
-  if (how.rfind("stuck_", 0) == 0 && job.size() > 1) {  // the last rank does not come
+  if (how.rfind("stuck_", 0) == 0 && job.size() > 1) {  // the last rank is stopped, as by SIGSTOP from outside
     JobTeam team(job.replicas().communicator(), test::group_of("reference"), {}, 1);
     std::vector<float> values(100000, 1);
     const Span span{values.data(), 100000, Precision::fp32};
-    if (last) std::this_thread::sleep_for(std::chrono::seconds(20));
+    if (last) std::raise(SIGSTOP);
     team.run(team.allreduce(how.substr(6), span.bytes()), span);
+  }
+  if (how == "killed") {
+    if (last) std::raise(SIGKILL);
+    meet();
   }
   if (how == "late") return 7;
   return 0;
