@@ -5,6 +5,7 @@
 #include "app/bench.h"
 #include "app/collective_rules.h"
 #include "app/progress_bar.h"
+#include "comm/collective/measure_network.h"
 #include "comm/job_team.h"
 #include "core/base/error.h"
 
@@ -17,53 +18,6 @@ std::vector<i64> sizes_or(const std::vector<i64>& given, i64 largest) {
   return sizes;
 }
 
-/// Seconds of one run on this rank, all beginning together.
-double time_once(const JobTeam& job, const Algorithm& algorithm, const Span& values, i64 repeats) {
-  MPI_Barrier(job.team().communicator);
-  const double begin = MPI_Wtime();
-  for (i64 i = 0; i < repeats; ++i) algorithm.run(job.team(), values);
-  return (MPI_Wtime() - begin) / static_cast<double>(repeats);
-}
-
-/// Over ranks, as the OSU micro-benchmarks have them.
-struct Latency {
-  double average, least, most;
-};
-Latency over_ranks(const JobTeam& job, double own) {
-  Latency latency{own, own, own};
-  MPI_Comm const all = job.team().communicator;
-  MPI_Allreduce(MPI_IN_PLACE, &latency.average, 1, MPI_DOUBLE, MPI_SUM, all);
-  MPI_Allreduce(MPI_IN_PLACE, &latency.least, 1, MPI_DOUBLE, MPI_MIN, all);
-  MPI_Allreduce(MPI_IN_PLACE, &latency.most, 1, MPI_DOUBLE, MPI_MAX, all);
-  latency.average /= job.topology().ranks();
-  return latency;
-}
-
-/// Whether the collective gives what it should; values are small whole numbers, so sums are exact.
-bool is_right(const JobTeam& job, const Algorithm& algorithm, bool sums, std::vector<float>& values, i64 count) {
-  const int rank = job.team().rank(), ranks = job.topology().ranks();
-  for (i64 i = 0; i < count; ++i) values[static_cast<std::size_t>(i)] = static_cast<float>((i + rank) % 5);
-  algorithm.run(job.team(), {values.data(), count, Precision::fp32});
-  int right = 1;
-  for (i64 i = 0; i < count && right == 1; ++i) {
-    float due = static_cast<float>(i % 5);
-    for (int r = 1; r < ranks && sums; ++r) due += static_cast<float>((i + r) % 5);
-    if (values[static_cast<std::size_t>(i)] != due) right = 0;
-  }
-  MPI_Allreduce(MPI_IN_PLACE, &right, 1, MPI_INT, MPI_MIN, job.team().communicator);
-  return right == 1;
-}
-
-struct Measured {
-  const Algorithm* algorithm;
-  std::vector<Latency> rounds;
-  Latency median() const {
-    auto sorted = rounds;
-    std::sort(sorted.begin(), sorted.end(), [](const Latency& a, const Latency& b) { return a.average < b.average; });
-    return sorted[sorted.size() / 2];
-  }
-};
-
 /// "4K", "1M"
 std::string size_text(i64 bytes) {
   if (bytes % (1 << 20) == 0 && bytes > 0) return std::to_string(bytes >> 20) + "M";
@@ -71,26 +25,120 @@ std::string size_text(i64 bytes) {
   return std::to_string(bytes);
 }
 
+/// Seconds over ranks, as the OSU micro-benchmarks have them.
+struct Latency {
+  double average, least, most;
+};
+
+/// An algorithm with settings, and what its rounds took.
+struct Candidate {
+  CollectiveChoice choice;
+  std::vector<Latency> rounds = {};
+  Latency median() const {
+    auto sorted = rounds;
+    std::sort(sorted.begin(), sorted.end(), [](const Latency& a, const Latency& b) { return a.average < b.average; });
+    return sorted[sorted.size() / 2];
+  }
+  const std::string& name() const { return choice.algorithm->name; }
+};
+
+/// Measures candidates beside each other.
+class Contest {
+ public:
+  Contest(Session& session, const Options& options, const std::vector<i64>& sizes)
+      : job_(session.job.replicas().communicator(), session.group, {options.topology, options.nodes_per_supernode},
+             options.patience),
+        values_(static_cast<std::size_t>(*std::max_element(sizes.begin(), sizes.end()) / 4)) {}
+  JobTeam& job() { return job_; }
+
+  /// In turn, `rounds` times, each for about as long as `bytes_a_round` take.
+  void measure(std::vector<Candidate>& candidates, i64 bytes, i64 rounds, i64 bytes_a_round) {
+    const i64 repeats = std::clamp<i64>(bytes_a_round / std::max<i64>(1, bytes), 1, 200);
+    const Span values{values_.data(), bytes / 4, Precision::fp32};
+    for (i64 round = 0; round < rounds; ++round)
+      for (Candidate& candidate : candidates) {
+        std::fill_n(values_.begin(), values.count, 0.0f);  // sums of sums stay numbers
+        MPI_Barrier(job_.team().communicator);
+        const double begin = MPI_Wtime();
+        for (i64 i = 0; i < repeats; ++i) job_.run(candidate.choice, values);
+        candidate.rounds.push_back(over_ranks((MPI_Wtime() - begin) / static_cast<double>(repeats)));
+      }
+  }
+
+  /// Throws BugError unless it gives what it should; values are small whole numbers, so sums are exact.
+  void check(const CollectiveChoice& choice, bool sums, i64 bytes) {
+    const i64 count = bytes / 4;
+    const int rank = job_.team().rank(), ranks = job_.topology().ranks();
+    for (i64 i = 0; i < count; ++i) values_[static_cast<std::size_t>(i)] = static_cast<float>((i + rank) % 5);
+    job_.run(choice, {values_.data(), count, Precision::fp32});
+    for (i64 i = 0; i < count; ++i) {
+      float due = static_cast<float>(i % 5);
+      for (int r = 1; r < ranks && sums; ++r) due += static_cast<float>((i + r) % 5);
+      if (values_[static_cast<std::size_t>(i)] != due)
+        throw BugError("collective '" + choice.algorithm->name + "'",
+                       "gives a wrong result at " + std::to_string(bytes) + " bytes");
+    }
+  }
+
+ private:
+  Latency over_ranks(double own) const {
+    Latency latency{own, own, own};
+    MPI_Comm const all = job_.team().communicator;
+    MPI_Allreduce(MPI_IN_PLACE, &latency.average, 1, MPI_DOUBLE, MPI_SUM, all);
+    MPI_Allreduce(MPI_IN_PLACE, &latency.least, 1, MPI_DOUBLE, MPI_MIN, all);
+    MPI_Allreduce(MPI_IN_PLACE, &latency.most, 1, MPI_DOUBLE, MPI_MAX, all);
+    latency.average /= job_.topology().ranks();
+    return latency;
+  }
+
+  JobTeam job_;
+  std::vector<float> values_;
+};
+
+const std::vector<Algorithm>& algorithms_of(bool sums) {
+  return sums ? allreduce_algorithms() : broadcast_algorithms();
+}
+
+/// The settings worth trying for an algorithm.
+std::vector<CollectiveChoice> settings_of(const Algorithm& algorithm) {
+  std::vector<CollectiveChoice> choices(1, CollectiveChoice{&algorithm});
+  if (algorithm.name.find("pipelined") != std::string::npos)
+    for (const i64 chunk : {i64{64} << 10, i64{256} << 10}) choices.push_back({&algorithm, chunk});
+  if (algorithm.name == "knomial")
+    for (const int radix : {4, 8}) choices.push_back({&algorithm, choices[0].chunk_bytes, radix});
+  return choices;
+}
+
+std::string text_of(const Network& n) {
+  char text[240];
+  std::snprintf(text, sizeof text,
+                "Models with what was measured here: %.1f us a message, %.2f GB/s inside and %.2f across supernodes, "
+                "sums %.2f GB/s, copies %.2f GB/s, %.2f us to meet on a node.\n",
+                1e6 * n.latency, 1e-9 / n.byte_inside, 1e-9 / n.byte_across, 1e-9 / n.byte_summed,
+                1e-9 / n.byte_in_memory, 1e6 * n.meeting);
+  return text;
+}
+
 }  // namespace
 
 void bench_collective(Session& session, const Options& options) {
   const auto& o = options.bench;
   const bool sums = o.kind == "allreduce";
-  JobTeam job(session.job.replicas().communicator(), session.group, {options.topology, options.nodes_per_supernode},
-              options.patience);
-  if (!options.rules.empty()) job.set_rules(read_rules(options.rules));
-  const auto& all = sums ? allreduce_algorithms() : broadcast_algorithms();
-  std::vector<const Algorithm*> algorithms;
-  std::string refused;
-  for (const Algorithm& algorithm : all) {
-    const bool wanted = o.algorithms.empty() ||
-                        std::find(o.algorithms.begin(), o.algorithms.end(), algorithm.name) != o.algorithms.end();
-    const std::string problem = algorithm.why_not(job.team());
-    if (wanted && problem.empty()) algorithms.push_back(&algorithm);
-    if (wanted && !problem.empty()) refused += algorithm.name + " cannot run: " + problem + "\n";
-  }
-  for (const auto& name : o.algorithms) find_algorithm(all, name);
   const std::vector<i64> sizes = sizes_or(o.sizes, i64{256} << 20);
+  Contest contest(session, options, sizes);
+  JobTeam& job = contest.job();
+  if (!options.rules.empty()) job.set_rules(read_rules(options.rules));
+  for (const auto& name : o.algorithms) find_algorithm(algorithms_of(sums), name);
+  std::vector<const Algorithm*> algorithms;
+  std::string legend;
+  for (const Algorithm& algorithm : algorithms_of(sums)) {
+    if (!o.algorithms.empty() &&
+        std::find(o.algorithms.begin(), o.algorithms.end(), algorithm.name) == o.algorithms.end())
+      continue;
+    const std::string problem = algorithm.why_not(job.team());
+    if (problem.empty()) algorithms.push_back(&algorithm);
+    legend += algorithm.name + (problem.empty() ? ": " + algorithm.what : " cannot run: " + problem) + "\n";
+  }
 
   Report report({{"size", "size"},
                  {"algorithm", "algorithm"},
@@ -106,114 +154,86 @@ void bench_collective(Session& session, const Options& options) {
                  {"ranks", job.topology().ranks()},
                  {"topology", job.topology().describe()},
                  {"rounds", o.rounds}});
-  std::vector<float> values(static_cast<std::size_t>(*std::max_element(sizes.begin(), sizes.end()) / 4));
+  const Network network = measure_network(job.team());
   ProgressBar bar(o.kind);
   i64 done = 0;
   for (const i64 bytes : sizes) {
-    const i64 count = bytes / 4;
-    const i64 repeats = std::clamp<i64>((i64{8} << 20) / std::max<i64>(1, bytes), 1, 200);
-    std::vector<Measured> measured;
+    std::vector<Candidate> candidates;
     for (const Algorithm* const algorithm : algorithms) {
-      if (!is_right(job, *algorithm, sums, values, count))
-        throw BugError("collective '" + algorithm->name + "'",
-                       "gives a wrong result at " + std::to_string(bytes) + " bytes");
-      measured.push_back({algorithm, {}});
+      candidates.push_back({CollectiveChoice{algorithm}});
+      contest.check(candidates.back().choice, sums, bytes);
     }
-    for (i64 round = 0; round < o.rounds; ++round)
-      for (Measured& m : measured) {
-        std::fill_n(values.begin(), count, 0.0f);  // sums of sums stay numbers
-        m.rounds.push_back(
-            over_ranks(job, time_once(job, *m.algorithm, {values.data(), count, Precision::fp32}, repeats)));
-      }
+    contest.measure(candidates, bytes, o.rounds, i64{8} << 20);
     double library = 0;
-    for (const Measured& m : measured)
-      if (m.algorithm->name == "library") library = m.median().average;
-    const std::string chosen = (sums ? job.allreduce("auto", bytes) : job.broadcast("auto", bytes)).algorithm->name;
-    for (const Measured& m : measured) {
-      const Latency l = m.median();
-      const double model =
-          m.algorithm->cost(Network{}, shape_of(job.topology()), bytes, job.team().chunk_bytes, job.team().radix);
+    for (const Candidate& candidate : candidates)
+      if (candidate.name() == "library") library = candidate.median().average;
+    const CollectiveChoice chosen = sums ? job.allreduce("auto", bytes) : job.broadcast("auto", bytes);
+    for (const Candidate& candidate : candidates) {
+      const Latency l = candidate.median();
       nlohmann::json row = {{"size", size_text(bytes)},
                             {"bytes", bytes},
-                            {"algorithm", m.algorithm->name},
+                            {"algorithm", candidate.name()},
                             {"average_us", 1e6 * l.average},
                             {"least_us", 1e6 * l.least},
                             {"most_us", 1e6 * l.most},
                             {"gb_per_s", static_cast<double>(bytes) / l.average / 1e9},
-                            {"chosen", m.algorithm->name == chosen}};
-      if (m.algorithm->name != "library") row["model_us"] = 1e6 * model;
+                            {"chosen", candidate.choice.algorithm == chosen.algorithm}};
+      if (candidate.name() != "library")
+        row["model_us"] = 1e6 * candidate.choice.algorithm->cost(network, shape_of(job.topology()), bytes,
+                                                                 candidate.choice.chunk_bytes, candidate.choice.radix);
       if (library > 0) row["of_library"] = library / l.average;
       report.add(row);
     }
     if (session.job.rank() == 0) bar.show(++done, static_cast<i64>(sizes.size()));
   }
-  finish(
-      session, options, report,
-      refused + job.topology().describe() + ". Models assume " + "12 GB/s and 1 us between ranks, not this machine.\n");
+  finish(session, options, report, "\n" + legend + job.topology().describe() + ". " + text_of(network));
 }
 
-/// Chunks are tried where algorithms have some.
 void tune_collectives(Session& session, const Options& options) {
-  JobTeam job(session.job.replicas().communicator(), session.group, {options.topology, options.nodes_per_supernode},
-              options.patience);
   const std::vector<i64> sizes = sizes_or(options.bench.sizes, i64{64} << 20);
-  std::vector<float> values(static_cast<std::size_t>(*std::max_element(sizes.begin(), sizes.end()) / 4));
+  Contest contest(session, options, sizes);
+  JobTeam& job = contest.job();
   Report report({{"collective", "collective"},
                  {"size", "size"},
                  {"algorithm", "fastest"},
                  {"chunk", "chunk"},
+                 {"radix", "k"},
                  {"average_us", "us", 1},
                  {"of_library", "library/this"}},
                 session.group.spec(), {{"tune", "collectives"}, {"topology", job.topology().describe()}});
   std::vector<CollectiveRule> rules;
   ProgressBar bar("tuning");
-  i64 done = 0;
   for (const bool sums : {true, false})
     for (std::size_t s = 0; s < sizes.size(); ++s) {
-      const i64 bytes = sizes[s], count = bytes / 4;
-      const i64 repeats = std::clamp<i64>((i64{4} << 20) / std::max<i64>(1, bytes), 1, 100);
-      struct Candidate {
-        CollectiveChoice choice;
-        std::vector<double> rounds;
-        double median() const {
-          auto sorted = rounds;
-          std::sort(sorted.begin(), sorted.end());
-          return sorted[sorted.size() / 2];
-        }
-      };
-      std::vector<Candidate> candidates;
-      for (const Algorithm& algorithm : sums ? allreduce_algorithms() : broadcast_algorithms()) {
-        if (!algorithm.why_not(job.team()).empty()) continue;
-        const bool chunks = algorithm.name.find("pipelined") != std::string::npos;
-        for (const i64 chunk : chunks ? std::vector<i64>{64 << 10, 256 << 10, 1 << 20} : std::vector<i64>{1 << 20})
-          candidates.push_back({{&algorithm, chunk}, {}});
-      }
-      for (i64 round = 0; round < options.tune.iterations; ++round)
-        for (Candidate& candidate : candidates) {
-          std::fill_n(values.begin(), count, 0.0f);
-          job.team().chunk_bytes = candidate.choice.chunk_bytes;
-          const double own =
-              time_once(job, *candidate.choice.algorithm, {values.data(), count, Precision::fp32}, repeats);
-          candidate.rounds.push_back(over_ranks(job, own).average);
-        }
-      const auto best = std::min_element(candidates.begin(), candidates.end(),
-                                         [](const auto& a, const auto& b) { return a.median() < b.median(); });
-      const CollectiveChoice& choice = best->choice;
-      // Lengths between two that were measured go with the nearer one, by ratio.
-      const i64 least = s == 0 ? 0 : rules.back().most_bytes + 1;
-      const i64 most = s + 1 == sizes.size() ? -1 : 2 * bytes;
-      rules.push_back({sums ? "allreduce" : "broadcast", job.topology().ranks(), job.topology().nodes(), least, most,
-                       choice.algorithm->name, choice.chunk_bytes});
-      report.add({{"collective", rules.back().collective},
-                  {"size", size_text(bytes)},
-                  {"algorithm", choice.algorithm->name},
-                  {"chunk", size_text(choice.chunk_bytes)},
-                  {"average_us", 1e6 * best->median()},
-                  {"of_library", candidates.back().median() / best->median()}});
-      if (session.job.rank() == 0) bar.show(++done, static_cast<i64>(2 * sizes.size()));
+      std::vector<Candidate> candidates;  // the library's last
+      for (const Algorithm& algorithm : algorithms_of(sums))
+        if (algorithm.why_not(job.team()).empty())
+          for (const CollectiveChoice& choice : settings_of(algorithm)) candidates.push_back({choice});
+      contest.measure(candidates, sizes[s], options.tune.iterations, i64{4} << 20);
+      const auto best = std::min_element(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) {
+        return a.median().average < b.median().average;
+      });
+      // A rule reaches half way to the neighbouring sizes; the first and the last go on for ever.
+      CollectiveRule rule;
+      rule.collective = sums ? "allreduce" : "broadcast";
+      rule.ranks = job.topology().ranks(), rule.nodes = job.topology().nodes();
+      rule.least_bytes = s == 0 ? 0 : rules.back().most_bytes + 1;
+      rule.most_bytes = s + 1 < sizes.size() ? (sizes[s] + sizes[s + 1]) / 2 : -1;
+      rule.algorithm = best->name();
+      rule.chunk_bytes = best->choice.chunk_bytes, rule.radix = best->choice.radix;
+      rules.push_back(rule);
+      report.add({{"collective", rule.collective},
+                  {"size", size_text(sizes[s])},
+                  {"algorithm", rule.algorithm},
+                  {"chunk", size_text(rule.chunk_bytes)},
+                  {"radix", rule.radix},
+                  {"average_us", 1e6 * best->median().average},
+                  {"of_library", candidates.back().median().average / best->median().average}});
+      if (session.job.rank() == 0) bar.show(static_cast<i64>(rules.size()), static_cast<i64>(2 * sizes.size()));
     }
-  if (session.job.rank() == 0) write_rules(options.tune.out, rules);
-  finish(session, options, report, "Wrote " + options.tune.out + ", for " + job.topology().describe() + "\n");
+  const std::string out = options.tune.out.empty() ? "collectives.json" : options.tune.out;
+  if (session.job.rank() == 0) write_rules(out, rules);
+  finish(session, options, report, "Wrote " + out + ", for " + job.topology().describe() + "\n");
 }
 
 }  // namespace cortado

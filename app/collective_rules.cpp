@@ -20,6 +20,7 @@ CollectiveRule rule_of(const nlohmann::json& json, const std::string& where) {
   rule.least_bytes = json.value("least_bytes", i64{0});
   rule.most_bytes = json.value("most_bytes", i64{-1});
   rule.chunk_bytes = json.value("chunk_bytes", i64{0});
+  rule.radix = json.value("radix", 0);
   if (rule.collective != "allreduce" && rule.collective != "broadcast")
     throw ConfigError(where, "is for the collective '" + rule.collective + "'", "there are allreduce and broadcast");
   find_algorithm(rule.collective == "allreduce" ? allreduce_algorithms() : broadcast_algorithms(), rule.algorithm);
@@ -50,7 +51,8 @@ void write_rules(const std::string& file, const std::vector<CollectiveRule>& rul
                    {"least_bytes", rule.least_bytes},
                    {"most_bytes", rule.most_bytes},
                    {"algorithm", rule.algorithm},
-                   {"chunk_bytes", rule.chunk_bytes}});
+                   {"chunk_bytes", rule.chunk_bytes},
+                   {"radix", rule.radix}});
   const std::string text = nlohmann::json({{"version", version}, {"rules", all}}).dump(1) + "\n";
   replace_file(file, [&](int descriptor) {
     return ::write(descriptor, text.data(), text.size()) == static_cast<ssize_t>(text.size());

@@ -63,13 +63,16 @@ void add_tune(CLI::App& app, Options& o) {
           "--collectives", o.tune.collectives,
           "Instead: the fastest allreduce and broadcast of every length for this job, to rules; run under mpirun")
       ->excludes(model);
-  verb->add_option("--sizes", o.bench.sizes, "Of --collectives: bytes; default 4 KB to 64 MB")->delimiter(',');
+  verb->add_option("--sizes", o.bench.sizes, "Of --collectives: bytes; default 4 KB to 64 MB")
+      ->delimiter(',')
+      ->check(CLI::NonNegativeNumber);
   add_topology(verb, o);
   verb->add_option("--iterations", o.tune.iterations, "Runs of every plan, of which the best counts")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
   verb->add_flag("--explain", o.explain, "Also show plans that were not tried, and why");
-  verb->add_option("--out", o.tune.out, "Tuning file to write, or to add to")->capture_default_str();
+  verb->add_option("--out", o.tune.out,
+                   "Tuning file to write or add to, or rules to write; default tuning.prototxt, or collectives.json");
   verb->add_option("--json", o.json, "Also write the rows to this file");
   add_precision(verb, o);
   add_net_options(verb, o);
@@ -267,7 +270,7 @@ void add_bench(CLI::App& app, Options& o) {
         kind("broadcast", "Broadcasts, likewise")}) {
     collective->add_option("--sizes", b.sizes, "Bytes; default 4 KB to 256 MB")
         ->delimiter(',')
-        ->check(CLI::PositiveNumber);
+        ->check(CLI::NonNegativeNumber);
     collective->add_option("--algorithms", b.algorithms, "Some of them, separated by commas; default all")
         ->delimiter(',');
     collective->add_option("--rounds", b.rounds, "Runs of each, interleaved; medians count")

@@ -49,7 +49,7 @@ struct Options {
   bool explain = false;       ///< say which plans were passed over, and why
   struct Tune {
     bool collectives = false;
-    std::string out = "tuning.prototxt";
+    std::string out;  ///< empty: tuning.prototxt, or collectives.json
     i64 iterations = 3;
   } tune;
   struct Bench {

@@ -95,11 +95,12 @@ int tune(Session& session, const Options& options) {
     if (options.explain || row.skipped.empty()) report.add(row_of(row));
   if (session.job.rank() != 0) return 0;
   std::cout << report.table() << error_of_model(rows);
+  const std::string out = options.tune.out.empty() ? "tuning.prototxt" : options.tune.out;
   TuningTable table = empty_tuning(session.group.spec());
-  if (std::filesystem::exists(options.tune.out)) table.read(options.tune.out);
+  if (std::filesystem::exists(out)) table.read(out);
   tuner.add_to(table);
-  table.write(options.tune.out);
-  std::cout << "wrote " << options.tune.out << "; use it with --tuning " << options.tune.out << "\n";
+  table.write(out);
+  std::cout << "wrote " << out << "; use it with --tuning " << out << "\n";
   if (!options.json.empty()) report.write_json(options.json);
   return 0;
 }

@@ -78,6 +78,7 @@ CollectiveChoice JobTeam::broadcast(const std::string& name, i64 bytes) const {
 
 void JobTeam::run(const CollectiveChoice& choice, const Span& values) {
   team_.chunk_bytes = choice.chunk_bytes;
+  team_.radix = choice.radix;
   choice.algorithm->run(team_, values);
 }
 
@@ -89,19 +90,22 @@ bool JobTeam::fits(const CollectiveRule& rule, const std::string& collective, i6
 
 CollectiveChoice JobTeam::choose(const std::string& collective, const std::vector<Algorithm>& all,
                                  const std::string& name, i64 bytes) const {
-  const i64 default_chunk = Team().chunk_bytes;
   if (name != "auto") {
     const Algorithm& wanted = find_algorithm(all, name);
     const std::string problem = wanted.why_not(team_);
     if (!problem.empty()) throw ConfigError("collective '" + name + "'", "cannot run: " + problem);
-    return {&wanted, default_chunk};
+    return {&wanted};
   }
   for (const CollectiveRule& rule : rules_) {
     if (!fits(rule, collective, bytes)) continue;
     const Algorithm& ruled = find_algorithm(all, rule.algorithm);
-    if (ruled.why_not(team_).empty()) return {&ruled, rule.chunk_bytes > 0 ? rule.chunk_bytes : default_chunk};
+    if (!ruled.why_not(team_).empty()) continue;
+    CollectiveChoice choice{&ruled};
+    if (rule.chunk_bytes > 0) choice.chunk_bytes = rule.chunk_bytes;
+    if (rule.radix > 0) choice.radix = rule.radix;
+    return choice;
   }
-  return {&by_model(all, bytes), default_chunk};
+  return {&by_model(all, bytes)};
 }
 
 const Algorithm& JobTeam::by_model(const std::vector<Algorithm>& all, i64 bytes) const {

@@ -26,7 +26,7 @@ class ClusterSum : public LocalSum {
 /// Where ranks are, from the command line.
 struct TopologyOptions {
   std::string file;             ///< a line per rank, "NODE [SUPERNODE]"; empty: nodes are found out
-  int nodes_per_supernode = 0;  ///< 0: all in one
+  int nodes_per_supernode = 0;  ///< 0: as Topology::of_job finds out
 };
 
 /// What was measured to be the fastest, of some jobs and lengths (cortado tune --collectives).
@@ -36,12 +36,14 @@ struct CollectiveRule {
   i64 least_bytes = 0, most_bytes = -1;  ///< of the values; -1: any
   std::string algorithm;
   i64 chunk_bytes = 0;  ///< 0: the default
+  int radix = 0;        ///< 0: the default
 };
 
-/// An algorithm for some length, and its chunks.
+/// An algorithm with its settings.
 struct CollectiveChoice {
   const Algorithm* algorithm;
-  i64 chunk_bytes;
+  i64 chunk_bytes = Team().chunk_bytes;
+  int radix = Team().radix;
 };
 
 /// The ranks of a job as a team for collectives. Made and used collectively.

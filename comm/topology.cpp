@@ -1,6 +1,7 @@
 #include "comm/topology.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <numeric>
@@ -26,6 +27,30 @@ std::vector<int> fill_supernodes(const std::vector<int>& node, int nodes_per_sup
 /// The number of a word, by first appearance.
 int number_of(std::map<std::string, int>& words, const std::string& word) {
   return words.emplace(word, static_cast<int>(words.size())).first->second;
+}
+
+/// The switch above this process's node, from Slurm's "switch.switch.node"; empty where Slurm knows no tree.
+std::string slurm_switch() {
+  const char* const address = std::getenv("SLURM_TOPOLOGY_ADDR");
+  const char* const pattern = std::getenv("SLURM_TOPOLOGY_ADDR_PATTERN");
+  if (address == nullptr || pattern == nullptr || std::string(pattern).find("switch.") == std::string::npos) return "";
+  const std::string text = address;
+  return text.substr(0, text.rfind('.'));
+}
+
+/// The numbers of ranks' words, on every rank. Collective.
+std::vector<int> number_words(MPI_Comm communicator, const std::string& own) {
+  constexpr std::size_t longest = 256;
+  int size = 1;
+  MPI_Comm_size(communicator, &size);
+  std::string all(longest * static_cast<std::size_t>(size), '\0'), padded = own.substr(0, longest - 1);
+  padded.resize(longest, '\0');
+  MPI_Allgather(padded.data(), longest, MPI_CHAR, all.data(), longest, MPI_CHAR, communicator);
+  std::map<std::string, int> words;
+  std::vector<int> numbers;
+  for (std::size_t r = 0; r < static_cast<std::size_t>(size); ++r)
+    numbers.push_back(number_of(words, all.c_str() + r * longest));
+  return numbers;
 }
 
 }  // namespace
@@ -60,7 +85,8 @@ Topology Topology::of_job(MPI_Comm communicator, int nodes_per_supernode) {
   Topology made;
   std::map<int, int> numbers;
   for (const int l : leaders) made.node.push_back(numbers.emplace(l, static_cast<int>(numbers.size())).first->second);
-  made.supernode = fill_supernodes(made.node, nodes_per_supernode);
+  made.supernode = nodes_per_supernode > 0 ? fill_supernodes(made.node, nodes_per_supernode)
+                                           : number_words(communicator, slurm_switch());
   return made;
 }
 

@@ -21,7 +21,9 @@ struct Topology {
   /// Consecutive ranks fill nodes of `ranks_per_node`, consecutive nodes fill supernodes of `nodes_per_supernode`
   /// (0: all in one).
   static Topology regular(int ranks, int ranks_per_node, int nodes_per_supernode);
-  /// Nodes are the ranks that can share memory, numbered by their lowest rank. Collective.
+  /// Nodes are the ranks that can share memory, numbered by their lowest rank. Without `nodes_per_supernode` (0)
+  /// supernodes are the nodes below one of Slurm's switches where Slurm names them (SLURM_TOPOLOGY_ADDR with its
+  /// topology/tree), and otherwise one. Collective.
   static Topology of_job(MPI_Comm communicator, int nodes_per_supernode);
   /// From a text with a line per rank, "NODE [SUPERNODE]", any words; without the second word nodes fill supernodes of
   /// `nodes_per_supernode`. Lines that are empty or begin with # do not count. Throws FileError, ConfigError.

@@ -147,6 +147,20 @@ TEST(Topology, RoundRobinPutsNeighboursIntoDifferentSupernodes) {
   EXPECT_EQ(nodes.describe(), "6 ranks on 3 nodes in 2 supernodes");
 }
 
+TEST(Topology, TakesSlurmsSwitches) {
+  int rank = 0, size = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  setenv("SLURM_TOPOLOGY_ADDR_PATTERN", "switch.switch.node", 1);
+  setenv("SLURM_TOPOLOGY_ADDR", ("top.leaf" + std::to_string(rank / 2) + ".node" + std::to_string(rank)).c_str(), 1);
+  const Topology switches = Topology::of_job(MPI_COMM_WORLD, 0), declared = Topology::of_job(MPI_COMM_WORLD, 1);
+  unsetenv("SLURM_TOPOLOGY_ADDR");
+  unsetenv("SLURM_TOPOLOGY_ADDR_PATTERN");
+  for (int r = 0; r < size; ++r) EXPECT_EQ(switches.supernode[static_cast<std::size_t>(r)], r / 2);
+  EXPECT_EQ(declared.supernodes(), declared.nodes());
+  EXPECT_EQ(Topology::of_job(MPI_COMM_WORLD, 0).supernodes(), 1);
+}
+
 TEST(Topology, ReadsFiles) {
   const TemporaryFolder folder;
   const auto named = Topology::from_file(folder.write("a", "# job\nn1 east\nn1 east\n\nn2 west\n"), 3, 0);
