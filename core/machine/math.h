@@ -83,6 +83,14 @@ CORTADO_FN inline float nan() { return bits_as<float>(std::uint32_t{0x7FC00000u}
 
 }  // namespace detail
 
+/// The bits of a float as a word, and back.
+CORTADO_FN inline std::uint32_t bits_of(float x) { return detail::bits_as<std::uint32_t>(x); }
+CORTADO_FN inline float float_of(std::uint32_t bits) { return detail::bits_as<float>(bits); }
+/// The integer part of x in [0, 2^31).
+CORTADO_FN inline std::uint32_t truncate(float x) { return static_cast<std::uint32_t>(static_cast<std::int32_t>(x)); }
+/// A word below 2^31 as a number.
+CORTADO_FN inline float as_float(std::uint32_t word) { return static_cast<float>(static_cast<std::int32_t>(word)); }
+
 /// e^x within 2 ulp; inf above the largest float, gradual underflow to 0, NaN for NaN.
 CORTADO_FN inline float exp(float x) {
   // Beyond these bounds the result is inf or 0; comparisons with NaN are false, so NaN passes.

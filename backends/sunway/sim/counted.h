@@ -116,6 +116,24 @@ Counted<T>& operator+=(Counted<T>& a, B b) {
   return a = Counted<T>::did(static_cast<T>(plain(a) + plain(b)));
 }
 
+// Words.
+template <class A, class B>
+CountedOf<A, B> operator|(A a, B b) {
+  return CountedOf<A, B>::did(plain(a) | plain(b));
+}
+template <class A, class B>
+CountedOf<A, B> operator&(A a, B b) {
+  return CountedOf<A, B>::did(plain(a) & plain(b));
+}
+template <class T>
+Counted<T> operator<<(Counted<T> a, int by) {
+  return Counted<T>::did(plain(a) << by);
+}
+template <class T>
+Counted<T> operator>>(Counted<T> a, int by) {
+  return Counted<T>::did(plain(a) >> by);
+}
+
 template <class T>
 Value<T> load(const T* p) {
   ++tally.loads;
@@ -165,6 +183,18 @@ inline sunway::Counted<float> log(sunway::Counted<float> x) {
 }
 inline sunway::Counted<float> pow(sunway::Counted<float> x, float y) {
   return counted_function(pow(sunway::plain(x), y), pow_operations, 2);
+}
+inline sunway::Counted<std::uint32_t> bits_of(sunway::Counted<float> x) {
+  return sunway::Counted<std::uint32_t>(bits_of(sunway::plain(x)));  // the same register
+}
+inline sunway::Counted<float> float_of(sunway::Counted<std::uint32_t> bits) {
+  return sunway::Counted<float>(float_of(sunway::plain(bits)));
+}
+inline sunway::Counted<std::uint32_t> truncate(sunway::Counted<float> x) {
+  return sunway::Counted<std::uint32_t>::did(truncate(sunway::plain(x)));
+}
+inline sunway::Counted<float> as_float(sunway::Counted<std::uint32_t> word) {
+  return sunway::Counted<float>::did(as_float(sunway::plain(word)));
 }
 inline sunway::Counted<float> sqrt(sunway::Counted<float> x) { return counted_function(sqrt(sunway::plain(x)), 0, 1); }
 inline sunway::Counted<float> abs(sunway::Counted<float> x) { return counted_function(abs(sunway::plain(x)), 1, 0); }

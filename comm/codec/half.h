@@ -1,0 +1,48 @@
+#pragma once
+#include "comm/codec/format.h"
+
+namespace cortado::codec {
+
+/// The upper half of single precision, rounded to nearest even.
+struct Bf16 : NoScales {
+  static constexpr const char* name = "bf16";
+  static constexpr int words = 512, per_word = 2;
+  template <class Value, class S>
+  CORTADO_FN static auto pack(Value value, const S&) {
+    return pack_fields<per_word>(value, [](auto x) {
+      const auto u = math::bits_of(x);
+      return (u + (0x7FFFu + ((u >> 16) & 1u))) >> 16;
+    });
+  }
+  template <class Word, class S>
+  CORTADO_FN static auto unpack(Word word, i64 r, const S&) {
+    return math::float_of(field<per_word>(word, r) << 16);
+  }
+};
+
+/// IEEE's half precision, rounded to nearest even; larger values than 65504 become that.
+struct Fp16 : NoScales {
+  static constexpr const char* name = "fp16";
+  static constexpr int words = 512, per_word = 2;
+  template <class Value, class S>
+  CORTADO_FN static auto pack(Value value, const S&) {
+    return pack_fields<per_word>(value, [](auto x) {
+      const auto sign = (math::bits_of(x) >> 16) & 0x8000u;
+      const auto size = math::min(math::abs(x), decltype(math::abs(x))(65504.0f));
+      const auto u = math::bits_of(size);
+      const auto normal = ((u + (0xFFFu + ((u >> 13) & 1u))) - (112u << 23)) >> 13;
+      const auto tiny = math::bits_of(size + 0.5f) - 0x3F000000u;  // the sum rounds to multiples of 2^-24
+      return sign | math::select(size < 6.103515625e-5f, tiny, normal);
+    });
+  }
+  template <class Word, class S>
+  CORTADO_FN static auto unpack(Word word, i64 r, const S&) {
+    const auto half = field<per_word>(word, r);
+    const auto size = half & 0x7FFFu;
+    const auto normal = math::float_of((size << 13) + (112u << 23));
+    const auto tiny = math::as_float(size) * 5.9604644775390625e-8f;
+    return math::float_of(math::bits_of(math::select(size < 0x400u, tiny, normal)) | ((half & 0x8000u) << 16));
+  }
+};
+
+}  // namespace cortado::codec

@@ -1,0 +1,250 @@
+#include "comm/codec/codec.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "core/base/bf16.h"
+#include "core/base/error.h"
+#include "tests/support/backends.h"
+#include "tests/support/layer_rig.h"
+
+namespace cortado::test {
+namespace {
+
+const i64 lengths[] = {0, 1, 2, 31, 33, 255, 256, 257, 511, 513, 767, 768, 769, 1023, 1024, 1025, 3000};
+
+class CodecTest : public ::testing::TestWithParam<std::string> {
+ protected:
+  ClusterMemory memory(const std::vector<float>& values) {
+    ClusterMemory made(group_, values.size() * 4 + 128);
+    group_.copy(made.get(), values.data(), values.size() * 4);
+    group_.wait();
+    return made;
+  }
+  std::vector<float> values_of(const ClusterMemory& from, i64 n) {
+    std::vector<float> values(static_cast<std::size_t>(n));
+    group_.copy(values.data(), from.get(), values.size() * 4);
+    group_.wait();
+    return values;
+  }
+  ClusterMemory encoded(const Codec& codec, const std::vector<float>& x, float* state = nullptr, float scale = 0) {
+    const auto n = static_cast<i64>(x.size());
+    const ClusterMemory from = memory(x);
+    ClusterMemory code(group_, static_cast<std::size_t>(codec.encoded_bytes(n)));
+    codec.encode(group_, from.as<float>(), n, state, code.get(), scale);
+    group_.wait();
+    return code;
+  }
+  /// What comes out after coding.
+  std::vector<float> through(const Codec& codec, const std::vector<float>& x, float scale = 0) {
+    const ClusterMemory state = memory(std::vector<float>(x.size()));
+    const ClusterMemory code = encoded(codec, x, state.as<float>(), scale);
+    const ClusterMemory y = memory(std::vector<float>(x.size(), 99));
+    codec.decode(group_, code.get(), static_cast<i64>(x.size()), y.as<float>());
+    return values_of(y, static_cast<i64>(x.size()));
+  }
+  CoreGroup& group_ = group_of(GetParam());
+};
+
+/// Values over eight decades, zeros among them.
+std::vector<float> wide_values(i64 n, float largest) {
+  std::vector<float> x;
+  for (i64 i = 0; i < n; ++i)
+    x.push_back(i % 17 == 5 ? 0.0f
+                            : largest * std::pow(10.0f, -4 - 4 * noise(1, i)) * (noise(2, i) < 0 ? -1.0f : 1.0f));
+  return x;
+}
+
+/// Every size that a type can give, for scale 1, sorted.
+std::vector<double> sizes_of(const std::string& type) {
+  std::vector<double> sizes;
+  const auto decade = [](int n) { return std::pow(10.0, -n); };
+  const auto leaf = [](int k, int leaves) { return 0.1 + 0.9 * (k + 0.5) / leaves; };
+  if (type == "linear8")
+    for (int k = 0; k < 128; ++k) sizes.push_back(k / 127.0);
+  if (type == "mantissa8")
+    for (int e = 0; e < 8; ++e)
+      for (int m = 0; m < 16; ++m) sizes.push_back(m * decade(e + 1));
+  if (type == "static_tree8") {
+    for (int e = 0; e < 8; ++e)
+      for (int k = e == 7 ? 1 : 0; k < 16; ++k) sizes.push_back(decade(e) * leaf(k, 16));
+    sizes.push_back(0);
+  }
+  if (type == "dynamic_tree8") {
+    for (int n = 0; n < 7; ++n)
+      for (int k = 0; k < 1 << (6 - n); ++k) sizes.push_back(decade(n) * leaf(k, 1 << (6 - n)));
+    sizes.push_back(0);
+  }
+  if (type == "fp16")
+    for (int h = 0; h < 0x7C00; ++h)
+      sizes.push_back(h < 0x400 ? std::ldexp(h, -24) : std::ldexp(0x400 + (h & 0x3FF), (h >> 10) - 25));
+  std::sort(sizes.begin(), sizes.end());
+  return sizes;
+}
+
+double nearest(const std::vector<double>& sizes, double size) {
+  const auto above = std::lower_bound(sizes.begin(), sizes.end(), size);
+  if (above == sizes.end()) return sizes.back();
+  if (above == sizes.begin()) return *above;
+  return *above - size < size - above[-1] ? *above : above[-1];
+}
+
+TEST_P(CodecTest, EightBitTypesAndHalvesGiveTheNearestValueOfTheirDefinition) {
+  for (const char* name : {"linear8", "mantissa8", "static_tree8", "dynamic_tree8", "fp16"}) {
+    const Codec& codec = find_codec(name);
+    const std::vector<double> sizes = sizes_of(name);
+    const std::vector<float> x = wide_values(3000, 1);
+    const std::vector<float> y = through(codec, x, 1);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const double size = std::abs(double{x[i]}), due = std::abs(nearest(sizes, size) - size);
+      ASSERT_LE(std::abs(double{y[i]} - double{x[i]}), due * (1 + 1e-4) + 2e-7 * size) << name << " of " << x[i];
+      ASSERT_TRUE(y[i] == 0 || std::signbit(y[i]) == std::signbit(x[i])) << name << " of " << x[i];
+    }
+  }
+}
+
+TEST_P(CodecTest, EveryValueOfATypeIsKept) {
+  for (const char* name : {"linear8", "mantissa8", "static_tree8", "dynamic_tree8", "fp16"}) {
+    std::vector<float> x;
+    for (const double size : sizes_of(name)) x.insert(x.end(), {static_cast<float>(size), static_cast<float>(-size)});
+    const std::vector<float> y = through(find_codec(name), x, 1);
+    for (std::size_t i = 0; i < x.size(); ++i) ASSERT_NEAR(y[i], x[i], 2e-7f * std::abs(x[i])) << name;
+  }
+}
+
+TEST_P(CodecTest, Bf16AndFp32AreExactlyTheirs) {
+  std::vector<float> x = wide_values(1300, 1e6f);
+  for (const float v : {1.00390625f, 1.01171875f, -1.00390625f, std::numeric_limits<float>::infinity(), 3e38f, 1e-40f})
+    x.push_back(v);
+  const auto same = through(find_codec("fp32"), x), halves = through(find_codec("bf16"), x);
+  EXPECT_EQ(same, x);
+  for (std::size_t i = 0; i < x.size(); ++i) ASSERT_EQ(halves[i], static_cast<float>(bf16(x[i]))) << x[i];
+}
+
+TEST_P(CodecTest, Fp16SaturatesAndRoundsToEven) {
+  const std::vector<float> y =
+      through(find_codec("fp16"), {1e6f, -1e6f, 65519.0f, 2049.0f, 2051.0f, 2.9802322e-8f, 8.9406967e-8f});
+  EXPECT_EQ(y, (std::vector<float>{65504, -65504, 65504, 2048, 2052, 0, 1.1920929e-7f}));
+}
+
+TEST_P(CodecTest, ScalesFollowEachBlock) {
+  for (const char* name : {"linear8", "mantissa8", "static_tree8", "dynamic_tree8"}) {
+    std::vector<float> x = wide_values(3000, 1);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] *= i < 1024 ? 1e-6f : 1e4f;
+    const std::vector<float> y = through(find_codec(name), x);
+    for (const std::size_t begin : {std::size_t{0}, std::size_t{1024}, std::size_t{2048}}) {
+      float most = 0, error = 0;
+      for (std::size_t i = begin; i < std::min(begin + 1024, x.size()); ++i) {
+        most = std::max(most, std::abs(x[i]));
+        error = std::max(error, std::abs(x[i] - y[i]));
+      }
+      // Mantissas step by a tenth of the decade, which may begin just above the largest value.
+      EXPECT_LE(error, (std::string(name) == "mantissa8" ? 0.51f : 0.3f) * most) << name << " from " << begin;
+    }
+    EXPECT_EQ(through(find_codec(name), std::vector<float>(1030)), std::vector<float>(1030)) << name;
+  }
+}
+
+TEST_P(CodecTest, ThreeInOneKeepsSixBitsAndPicksTheBaseByTheLargest) {
+  // Groups are values j, j + 256, j + 512 of a block.
+  std::vector<float> x(768);
+  for (std::size_t i = 0; i < x.size(); ++i)
+    x[i] = std::ldexp(1 + 0.9f * std::abs(noise(3, static_cast<i64>(i))), i % 256 % 2 == 0 ? -3 : -20) *
+           (i % 5 == 0 ? -1.0f : 1.0f);
+  x[2] = 0.5f, x[258] = std::ldexp(1.0f, -20), x[514] = 0;            // one large value decides
+  x[4] = 5.0f, x[260] = 0.9f * std::ldexp(1.0f, -15), x[516] = 1.0f;  // saturated; nearest to 1.03 2^-15
+  x[7] = std::ldexp(1.002f, -15), x[263] = std::ldexp(1.5f, -17), x[519] = std::ldexp(1.0f, -40);
+  const std::vector<float> y = through(find_codec("three_in_one"), x);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const std::size_t group = i % 256;
+    if (group == 2 || group == 4 || group == 7) continue;
+    ASSERT_NEAR(y[i], x[i], std::abs(x[i]) / 64) << i;
+  }
+  EXPECT_EQ(y[2], 0.5f);
+  EXPECT_EQ(y[258], 0);
+  EXPECT_EQ(y[514], 0);
+  EXPECT_EQ(y[4], 1.96875f);
+  EXPECT_EQ(y[260], std::ldexp(1.03125f, -15));
+  EXPECT_EQ(y[516], 1);
+  EXPECT_EQ(y[7], std::ldexp(1.96875f, -16));  // the small base, whose largest value is nearer than 1.03 2^-15
+  EXPECT_EQ(y[263], std::ldexp(1.5f, -17));
+  EXPECT_EQ(y[519], 0);
+}
+
+TEST_P(CodecTest, NothingIsLostWhereStateIsKept) {
+  for (const char* name : {"one_bit", "threshold"}) {
+    const Codec& codec = find_codec(name);
+    ASSERT_TRUE(codec.needs_state());
+    for (const i64 n : {1, 1000, 2100}) {
+      const ClusterMemory state = memory(std::vector<float>(static_cast<std::size_t>(n)));
+      const ClusterMemory sum = memory(std::vector<float>(static_cast<std::size_t>(n)));
+      std::vector<float> given(static_cast<std::size_t>(n));
+      for (std::uint64_t round = 0; round < 5; ++round) {
+        const std::vector<float> x = noise_vector(round, n);
+        for (std::size_t i = 0; i < x.size(); ++i) given[i] += x[i];
+        const ClusterMemory code = encoded(codec, x, state.as<float>());
+        codec.decode_add(group_, code.get(), n, sum.as<float>());
+      }
+      std::vector<float> kept = values_of(state, n);
+      const std::vector<float> sent = values_of(sum, n);
+      for (std::size_t i = 0; i < kept.size(); ++i) kept[i] += sent[i];
+      expect_near(kept, given, 1e-5f, 0);
+      EXPECT_TRUE(n == 1 || sent != given) << name;
+    }
+  }
+}
+
+TEST_P(CodecTest, OneBitSendsTheMeansOfEachSide) {
+  EXPECT_EQ(through(find_codec("one_bit"), {1, 3, -2, -6, 0, 4}), (std::vector<float>{2, 2, -4, -4, 2, 2}));
+}
+
+TEST_P(CodecTest, ThresholdSendsWhatIsBeyond) {
+  EXPECT_EQ(through(find_codec("threshold"), {1, 3, -2, -6, 0, 2}, 2), (std::vector<float>{0, 2, 0, -2, 0, 0}));
+}
+
+TEST_P(CodecTest, AnyLengthAndAddingIsDecodingPlus) {
+  for (const Codec* const codec : codecs())
+    for (const i64 n : lengths) {
+      const std::vector<float> x = wide_values(n, 1), old = noise_vector(7, n);
+      const ClusterMemory state = memory(std::vector<float>(x.size())), y = memory(old);
+      const ClusterMemory code = encoded(*codec, x, state.as<float>());
+      codec->decode_add(group_, code.get(), n, y.as<float>());
+      std::vector<float> due = through(*codec, x);
+      for (std::size_t i = 0; i < due.size(); ++i) due[i] = old[i] + due[i];
+      expect_near(values_of(y, n), due, 1e-6f, 1e-6f);
+      EXPECT_EQ(n == 0, codec->encoded_bytes(n) == 0) << codec->name();
+    }
+}
+
+TEST_P(CodecTest, BlocksDoNotDependOnEachOther) {
+  for (const Codec* const codec : codecs()) {
+    const std::vector<float> x = wide_values(3 * codec->block() + 5, 1);
+    const auto whole = through(*codec, x);
+    const auto part = through(*codec, {x.begin() + codec->block(), x.end()});
+    for (std::size_t i = 0; i < part.size(); ++i)
+      ASSERT_EQ(part[i], whole[i + static_cast<std::size_t>(codec->block())]) << codec->name();
+  }
+}
+
+TEST_P(CodecTest, SizesAreWhatTheTypesPromise) {
+  const i64 n = i64{1} << 20;
+  const auto ratio = [&](const char* name) {
+    return 4.0 * static_cast<double>(n) / static_cast<double>(find_codec(name).encoded_bytes(n));
+  };
+  EXPECT_EQ(ratio("fp32"), 1);
+  EXPECT_EQ(ratio("bf16"), 2);
+  EXPECT_NEAR(ratio("linear8"), 4, 0.05);
+  EXPECT_NEAR(ratio("three_in_one"), 3, 0.01);
+  EXPECT_NEAR(ratio("threshold"), 16, 0.5);
+  EXPECT_NEAR(ratio("one_bit"), 32, 2);
+  EXPECT_THROW(find_codec("two_bit"), ConfigError);
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, CodecTest, all_backends(), backend_name);
+
+}  // namespace
+}  // namespace cortado::test
