@@ -35,6 +35,8 @@ int bench(Session& session, const Options& options) {
     bench_gemm(session, options);
   else if (kind == "transform")
     bench_transform(session, options);
+  else if (kind == "codec")
+    bench_codec(session, options);
   else if (kind == "io")
     bench_io(session, options);
   else if (kind == "allreduce" || kind == "broadcast")

@@ -100,8 +100,14 @@ void add_train(CLI::App& app, Options& o) {
       ->capture_default_str()
       ->check(CLI::IsMember({"direct", "master"}));
   add_tuning(verb, o);
-  verb->add_option("--allreduce", o.allreduce, "How gradients are summed over ranks; auto: what the cost model chooses")
-      ->capture_default_str();
+  verb->add_option(
+      "--exchange", o.exchange,
+      "How ranks agree on gradients: packed, buckets (while backward goes on), coded, coded_ring; default is "
+      "the solver's, packed");
+  verb->add_option("--codec", o.codec, "What coded exchanges send; default is the solver's, dynamic_tree8");
+  verb->add_option("--allreduce", o.allreduce,
+                   "The algorithm of packed and buckets; auto: what the cost model chooses");
+
   add_topology(verb, o);
   verb->add_flag("--choose-plans", o.choose_plans,
                  "Try two plans of every layer in iterations 1 and 2, keep the faster");
@@ -278,6 +284,9 @@ void add_bench(CLI::App& app, Options& o) {
         ->check(CLI::PositiveNumber);
     add_topology(collective, o);
   }
+  kind("codec", "What gradients are sent as: encoding and decoding, errors of the 8-bit types")
+      ->add_option("--samples", b.samples, "Of each distribution, for the errors; default 25 million")
+      ->check(CLI::PositiveNumber);
   kind("arrays", "Simulated disk arrays of limited bandwidth: one beside 32, for up to 1024 readers");
   const std::vector<std::string> many = {"vgg16", "alexnet_bn", "resnet50"};
   kind("pool", "Pooling layers of nets", many);

@@ -13,9 +13,10 @@ struct Options {
   i64 iterations = 50;
   int level = 0;
   std::vector<std::string> stages;
-  std::string precision = "fp32";  ///< or bf16, of verbs that read a net without a solver
-  std::string feed = "direct";     ///< or master
-  std::string allreduce = "auto", topology, rules;
+  std::string precision = "fp32";          ///< or bf16, of verbs that read a net without a solver
+  std::string feed = "direct";             ///< or master
+  std::string allreduce, exchange, codec;  ///< empty: as the solver says
+  std::string topology, rules;
   int nodes_per_supernode = 0;
   double patience = 600;
   int core_groups = 0;       ///< 0: as many as the backend finds useful
@@ -53,7 +54,7 @@ struct Options {
     i64 iterations = 3;
   } tune;
   struct Bench {
-    std::string kind;               ///< conv, gemm, pool, relu, transform, net, io, arrays
+    std::string kind;               ///< conv, gemm, pool, relu, transform, net, codec, io, arrays, ...
     std::vector<std::string> sets;  ///< of nets; empty: the kind's own. Of io: data sets
     i64 batch = 0;                  ///< 0: as the sets say
     i64 samples = 0, rounds = 5;    ///< of io

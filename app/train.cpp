@@ -1,11 +1,11 @@
 #include <cstdio>
 
-#include "app/collective_rules.h"
+#include "app/exchange.h"
 #include "app/progress_bar.h"
 #include "app/session.h"
 #include "app/signal_actions.h"
 #include "app/tuning.h"
-#include "comm/exchange/packed_allreduce.h"
+#include "comm/job_team.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/formats/caffe.pb.h"
@@ -39,9 +39,7 @@ int train(Session& session, const Options& options) {
        parse_effect("sigterm_effect", options.sigterm_effect), parse_effect("sigusr1_effect", options.sigusr1_effect)});
   JobTeam team(session.job.replicas().communicator(), session.group, {options.topology, options.nodes_per_supernode},
                options.patience);
-  CORTADO_LOG(info) << team.topology().describe() << "; gradients by allreduce '" << options.allreduce << "'";
-  if (!options.rules.empty()) team.set_rules(read_rules(options.rules));
-  PackedAllreduce exchange(team, session.group, options.allreduce);
+  const auto exchange = make_exchange(session, options, parameter, team);
   ProgressBar bar("training");
   SolverOptions with;
   with.group = &session.group;  // of core group 0
@@ -49,7 +47,7 @@ int train(Session& session, const Options& options) {
   with.sources = &session.sources;
   with.feed = options.feed == "master" ? Feed::master : Feed::direct;
   with.replicas = &session.job.replicas();
-  with.exchange = &exchange;
+  with.exchange = exchange.get();
   const TuningTable tuning = read_tuning(session.group.spec(), options.tuning);
   with.tuning = &tuning;
   with.choose_plans = options.choose_plans;

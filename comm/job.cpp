@@ -44,7 +44,7 @@ MpiJob::Library::Library(int* argc, char*** argv) {
   MPI_Initialized(&running);
   if (running != 0) return;
   int provided = 0;
-  MPI_Init_thread(argc, argv, MPI_THREAD_SERIALIZED, &provided);
+  MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &provided);  // for exchanges beside backward; asked for there
   ours = true;
 }
 

@@ -29,10 +29,16 @@ void add_on_host(const Span& x, const Span& y) {
 }
 }  // namespace
 
+void HostSum::add(const Span& x, const Span& y) {
+  if (y.element == Precision::bf16)
+    add_on_host<bf16>(x, y);
+  else
+    add_on_host<float>(x, y);
+}
+
 void ClusterSum::add(const Span& x, const Span& y) {
   if (y.count == 0) return;
-  if (y.element == Precision::bf16) return add_on_host<bf16>(x, y);
-  if (!reaches_host_) return add_on_host<float>(x, y);
+  if (y.element == Precision::bf16 || !reaches_host_) return HostSum().add(x, y);
   add_on_cluster(static_cast<const float*>(x.data), static_cast<float*>(y.data), y.count);
 }
 
@@ -53,14 +59,14 @@ bool ClusterSum::reaches_host() {
   return y[0] == 3 && y[31] == 3;
 }
 
-JobTeam::JobTeam(MPI_Comm communicator, CoreGroup& group, const TopologyOptions& options, double patience)
-    : sum_(group) {
+JobTeam::JobTeam(MPI_Comm communicator, std::unique_ptr<LocalSum> sum, const TopologyOptions& options, double patience)
+    : sum_(std::move(sum)) {
   team_.communicator = communicator;
   const int size = team_.size();
   topology_ = options.file.empty() ? Topology::of_job(communicator, options.nodes_per_supernode)
                                    : Topology::from_file(options.file, size, options.nodes_per_supernode);
   team_.topology = &topology_;
-  team_.sum = &sum_;
+  team_.sum = sum_.get();
   team_.patience = patience;
   if (size > 1 && shares_memory(topology_, Topology::of_job(communicator, 0))) {
     const int node = topology_.node[static_cast<std::size_t>(team_.rank())];

@@ -23,6 +23,12 @@ class ClusterSum : public LocalSum {
   const bool reaches_host_;
 };
 
+/// Sums on the thread that asks.
+class HostSum : public LocalSum {
+ public:
+  void add(const Span& x, const Span& y) override;
+};
+
 /// Where ranks are, from the command line.
 struct TopologyOptions {
   std::string file;             ///< a line per rank, "NODE [SUPERNODE]"; empty: nodes are found out
@@ -49,7 +55,9 @@ struct CollectiveChoice {
 /// The ranks of a job as a team for collectives. Made and used collectively.
 class JobTeam {
  public:
-  JobTeam(MPI_Comm communicator, CoreGroup& group, const TopologyOptions& options = {}, double patience = 600);
+  JobTeam(MPI_Comm communicator, CoreGroup& group, const TopologyOptions& options = {}, double patience = 600)
+      : JobTeam(communicator, std::make_unique<ClusterSum>(group), options, patience) {}
+  JobTeam(MPI_Comm communicator, std::unique_ptr<LocalSum> sum, const TopologyOptions& options, double patience);
   const Team& team() const { return team_; }
   Team& team() { return team_; }
   const Topology& topology() const { return topology_; }
@@ -71,7 +79,7 @@ class JobTeam {
   const Algorithm& by_model(const std::vector<Algorithm>& all, i64 bytes) const;
 
   Topology topology_;
-  ClusterSum sum_;
+  std::unique_ptr<LocalSum> sum_;
   std::unique_ptr<NodeMemory> node_;
   Team team_;
   std::vector<CollectiveRule> rules_;

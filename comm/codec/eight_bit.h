@@ -21,13 +21,31 @@ CORTADO_FN auto leaf_at(T value, L leaves) {
   return math::min(math::max(at, zero), decltype(at)(leaves - 0.5f));
 }
 
-/// Calls f(e) for e = 2 ... last - 1 with constants, so that what depends on e is computed by the compiler.
-template <int last, int e = 2, class F>
-CORTADO_FN void for_decades(F f) {
-  if constexpr (e < last) {
-    f(std::integral_constant<int, e>());
-    for_decades<last, e + 1>(f);
+/// All ones where a < limit, else zero, for words below 2^31 and so for the bits of floats >= 0. Chains of comparisons
+/// become branches in compilers' hands, these stay vectors.
+template <class W>
+CORTADO_FN auto below(W a, std::uint32_t limit) {
+  return 0u - ((a - limit) >> 31);
+}
+
+/// The float that `choose(0)` gives, or that of the largest e <= last for which `mask(e)` is all ones; masks are
+/// nested. Both take a constant: what depends on it alone is computed by the compiler.
+template <int last, int e = 1, class W, class Mask, class Choose>
+CORTADO_FN auto pick(W bits, Mask mask, Choose choose) {
+  if constexpr (e > last) {
+    return math::float_of(bits);
+  } else {
+    using E = std::integral_constant<int, e>;
+    using Before = std::integral_constant<int, e - 1>;
+    constexpr float here = choose(E()), before = choose(Before());
+    const auto next = bits + (mask(E()) & (math::bits_of(here) - math::bits_of(before)));
+    return pick<last, e + 1>(next, mask, choose);
   }
+}
+template <int last, class Mask, class Choose>
+CORTADO_FN auto pick(Mask mask, Choose choose) {
+  constexpr float first = choose(std::integral_constant<int, 0>());
+  return pick<last, 1>(math::bits_of(first), mask, choose);
 }
 
 /// What the four 8-bit types share (Dettmers 2016, section 3.1, figure 1): bit 7 is the sign, the others are `Type`'s
@@ -98,25 +116,18 @@ struct Mantissa : ByDecade, EightBit<Mantissa> {
   static constexpr const char* name = "mantissa8";
   template <class T>
   CORTADO_FN static auto code(T a) {
-    auto scale = math::select(a < 0.175f, 100.0f, T(10.0f));
-    auto exponent = math::select(a < 0.175f, 16.0f, T(0.0f));
-    for_decades<8>([&](auto at) {
-      constexpr int e = decltype(at)::value;
-      constexpr float edge = 1.75f * decade(e), factor = 10.0f / decade(e);
-      const bool below = a < edge;
-      scale = math::select(below, factor, scale);
-      exponent = math::select(below, 16.0f * e, exponent);
-    });
+    const auto bits = math::bits_of(a);
+    const auto mask = [&](auto e) {
+      constexpr float limit = 1.75f * decade(decltype(e)::value);
+      return below(bits, math::bits_of(limit));
+    };
+    const auto scale = pick<7>(mask, [](auto e) { return 10.0f / decade(e); });
+    const auto exponent = pick<7>(mask, [](auto e) { return 16.0f * e; });
     return math::truncate(exponent + math::min(a * scale + 0.5f, decltype(a * scale)(15.5f)));
   }
   template <class W>
   CORTADO_FN static auto value(W code) {
-    auto scale = math::select(code < 16u, 0.1f, 0.01f);
-    for_decades<8>([&](auto at) {
-      constexpr int e = decltype(at)::value;
-      constexpr float factor = decade(e + 1);
-      scale = math::select(code < 16u * e, scale, factor);
-    });
+    const auto scale = pick<7>([&](auto e) { return ~below(code, 16 * e); }, [](auto e) { return decade(e + 1); });
     return math::as_float(code & 15u) * scale;
   }
 };
@@ -133,29 +144,24 @@ struct StaticTree : ByDecade, EightBit<StaticTree> {
   }
   template <class T>
   CORTADO_FN static auto code(T a) {
-    constexpr float first = edge(1), half = 0.5f * decade(7) * leaf(1, leaves);
-    auto scale = math::select(a < first, 10.0f, T(1.0f));
-    auto exponent = math::select(a < first, 16.0f, T(0.0f));
-    for_decades<8>([&](auto at) {
-      constexpr int e = decltype(at)::value;
-      constexpr float begin = edge(e), factor = 1 / decade(e);
-      const bool below = a < begin;
-      scale = math::select(below, factor, scale);
-      exponent = math::select(below, 16.0f * e, exponent);
-    });
+    constexpr float half = 0.5f * decade(7) * leaf(1, leaves);
+    const auto bits = math::bits_of(a);
+    const auto mask = [&](auto e) {
+      constexpr float limit = edge(decltype(e)::value);
+      return below(bits, math::bits_of(limit));
+    };
+    const auto scale = pick<7>(mask, [](auto e) { return 1 / decade(e); });
+    const auto exponent = pick<7>(mask, [](auto e) { return 16.0f * e; });
     const auto made = math::truncate(exponent + leaf_at(a * scale, float{leaves}));
-    return math::select(a < half, zero, math::select(made == zero, zero + 1u, made));
+    const auto is_zero = ~below(made, zero) & below(made, zero + 1), tiny = below(bits, math::bits_of(half));
+    return ((made - is_zero) & ~tiny) | (tiny & zero);
   }
   template <class W>
   CORTADO_FN static auto value(W code) {
-    auto scale = math::select(code < 16u, 1.0f, 0.1f);
-    for_decades<8>([&](auto at) {
-      constexpr int e = decltype(at)::value;
-      constexpr float factor = decade(e);
-      scale = math::select(code < 16u * e, scale, factor);
-    });
+    const auto scale = pick<7>([&](auto e) { return ~below(code, 16 * e); }, [](auto e) { return decade(e); });
     const auto size = (0.1f + (math::as_float(code & 15u) + 0.5f) * (0.9f / leaves)) * scale;
-    return math::select(code == zero, 0.0f, size);
+    const auto is_zero = ~below(code, zero) & below(code, zero + 1);
+    return math::float_of(math::bits_of(size) & ~is_zero);
   }
 };
 
@@ -169,18 +175,16 @@ struct DynamicTree : ByMaximum, EightBit<DynamicTree> {
   }
   template <class T>
   CORTADO_FN static auto code(T a) {
-    constexpr float first = edge(1), half = 0.5f * decade(6) * leaf(0, 1);
-    auto scale = math::select(a < first, 10.0f, T(1.0f));
-    auto leaves = math::select(a < first, 32.0f, T(64.0f));
-    for_decades<7>([&](auto at) {
-      constexpr int n = decltype(at)::value;
-      constexpr float begin = edge(n), factor = 1 / decade(n), count = 1 << (6 - n);
-      const bool below = a < begin;
-      scale = math::select(below, factor, scale);
-      leaves = math::select(below, count, leaves);
-    });
+    constexpr float half = 0.5f * decade(6) * leaf(0, 1);
+    const auto bits = math::bits_of(a);
+    const auto mask = [&](auto n) {
+      constexpr float limit = edge(decltype(n)::value);
+      return below(bits, math::bits_of(limit));
+    };
+    const auto scale = pick<6>(mask, [](auto n) { return 1 / decade(n); });
+    const auto leaves = pick<6>(mask, [](auto n) { return static_cast<float>(64 >> n); });
     const auto made = math::truncate(leaves + leaf_at(a * scale, leaves));
-    return math::select(a < half, 0u, made);
+    return made & ~below(bits, math::bits_of(half));
   }
   template <class W>
   CORTADO_FN static auto value(W code) {
@@ -188,13 +192,8 @@ struct DynamicTree : ByMaximum, EightBit<DynamicTree> {
     const auto bits = math::bits_of(math::as_float(code));
     const auto part = math::float_of((bits & 0x7FFFFFu) | 0x3F800000u) - 1.0f;
     const auto half_leaf = math::float_of(0x7E800000u - (bits & 0x7F800000u));  // 0.5 / leaves
-    auto scale = math::select(code < 64u, 0.1f, 1.0f);
-    for_decades<7>([&](auto at) {
-      constexpr int n = decltype(at)::value;
-      constexpr float factor = decade(n);
-      scale = math::select(code < (128u >> n), factor, scale);
-    });
-    return math::select(code == 0u, 0.0f, (0.1f + (part + half_leaf) * 0.9f) * scale);
+    const auto scale = pick<6>([&](auto n) { return below(code, 128 >> n); }, [](auto n) { return decade(n); });
+    return math::float_of(math::bits_of((0.1f + (part + half_leaf) * 0.9f) * scale) & ~below(code, 1));
   }
 };
 

@@ -20,10 +20,11 @@ struct Scales {
   T first, second;
 };
 
-/// The sum of what is packed in fields of 32 / per_word bits each: code(value).
+/// The codes of value(0) .. value(per_word - 1) in fields of 32 / per_word bits each.
 template <int per_word, class Value, class Code>
 CORTADO_FN auto pack_fields(Value value, Code code) {
   auto word = code(value(0));
+  CORTADO_UNROLL
   for (int r = 1; r < per_word; ++r) word = word | (code(value(r)) << (r * (32 / per_word)));
   return word;
 }

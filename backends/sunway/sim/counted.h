@@ -126,6 +126,10 @@ CountedOf<A, B> operator&(A a, B b) {
   return CountedOf<A, B>::did(plain(a) & plain(b));
 }
 template <class T>
+Counted<T> operator~(Counted<T> a) {
+  return Counted<T>::did(~plain(a));
+}
+template <class T>
 Counted<T> operator<<(Counted<T> a, int by) {
   return Counted<T>::did(plain(a) << by);
 }

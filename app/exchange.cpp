@@ -1,0 +1,47 @@
+#include "app/exchange.h"
+
+#include "app/collective_rules.h"
+#include "comm/exchange/bucket_allreduce.h"
+#include "comm/exchange/coded_allreduce.h"
+#include "comm/exchange/packed_allreduce.h"
+#include "core/base/error.h"
+#include "core/base/log.h"
+#include "core/formats/caffe.pb.h"
+
+namespace cortado {
+namespace {
+const std::string& first_of(const std::string& flag, const std::string& solvers) {
+  return flag.empty() ? solvers : flag;
+}
+}  // namespace
+
+std::unique_ptr<GradientExchange> make_exchange(const Session& session, const Options& options,
+                                                const caffe::SolverParameter& solver, JobTeam& team) {
+  const std::string& name = first_of(options.exchange, solver.exchange());
+  const std::string& allreduce = first_of(options.allreduce, solver.allreduce());
+  const std::string what = "exchange '" + name + "'";
+  const bool coded = name == "coded" || name == "coded_ring";
+  if (!coded && (!options.codec.empty() || solver.has_codec()))
+    throw ConfigError(what, "sends no codes, but a codec is given", "use exchange coded or coded_ring, or no codec");
+  if (coded && (!options.allreduce.empty() || solver.has_allreduce()))
+    throw ConfigError(what, "sums codes in its own way, but an allreduce is given", "leave allreduce out");
+  const std::string with = coded ? first_of(options.codec, solver.codec()) : "allreduce '" + allreduce + "'";
+  CORTADO_LOG(info) << team.topology().describe() << "; gradients by " << what << ", " << with;
+  auto rules = options.rules.empty() ? std::vector<CollectiveRule>() : read_rules(options.rules);
+  if (coded)
+    return std::make_unique<CodedAllreduce>(team, session.group, find_codec(with),
+                                            name == "coded" ? CodedAllreduce::Way::once : CodedAllreduce::Way::ring);
+  if (name == "buckets") {
+    if (session.processor->core_groups() > 1)
+      throw ConfigError(what, "cannot run with several core groups in a process: they meet after backward only",
+                        "start a rank for each core group");
+    return std::make_unique<BucketAllreduce>(team.team().communicator, session.group,
+                                             TopologyOptions{options.topology, options.nodes_per_supernode},
+                                             options.patience, std::move(rules), allreduce);
+  }
+  if (name != "packed") throw ConfigError(what, "is not known", "there are: packed, buckets, coded, coded_ring");
+  team.set_rules(std::move(rules));
+  return std::make_unique<PackedAllreduce>(team, session.group, allreduce);
+}
+
+}  // namespace cortado

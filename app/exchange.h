@@ -1,0 +1,19 @@
+#pragma once
+#include <memory>
+
+#include "app/session.h"
+#include "comm/job_team.h"
+#include "core/solver/gradient_exchange.h"
+
+namespace caffe {
+class SolverParameter;
+}
+
+namespace cortado {
+
+/// How the job's ranks agree on gradients: as the command line says, or else the solver. `team` is borrowed. Logs what
+/// it made. Collective. Throws ConfigError for names that are not known and for what does not go together.
+std::unique_ptr<GradientExchange> make_exchange(const Session& session, const Options& options,
+                                                const caffe::SolverParameter& solver, JobTeam& team);
+
+}  // namespace cortado

@@ -1,0 +1,199 @@
+// Strategies of gradient exchange, at every rank count of the suite: means, agreement in every bit, and training.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+
+#include "comm/exchange/bucket_allreduce.h"
+#include "comm/exchange/coded_allreduce.h"
+#include "comm/exchange/packed_allreduce.h"
+#include "core/base/error.h"
+#include "layers/all_layers.h"
+#include "tests/support/layer_rig.h"
+#include "tests/support/mpi_main.h"
+#include "tests/support/toy_solver.h"
+
+namespace cortado::test {
+namespace {
+
+void expect_agreement(const std::vector<float>& values, const std::string& what) {
+  auto roots = values;
+  job().replicas().from_root(roots.data(), static_cast<i64>(roots.size()));
+  EXPECT_EQ(values, roots) << what;
+}
+
+class ExchangeTest : public ::testing::TestWithParam<std::string> {
+ protected:
+  static int ranks() { return job().size(); }
+  std::unique_ptr<CodedAllreduce> coded(const std::string& codec, CodedAllreduce::Way way) {
+    return std::make_unique<CodedAllreduce>(team_, group_, find_codec(codec), way);
+  }
+  std::unique_ptr<BucketAllreduce> buckets(const std::string& algorithm = "auto") {
+    return std::make_unique<BucketAllreduce>(job().replicas().communicator(), group_, TopologyOptions(), 30,
+                                             std::vector<CollectiveRule>(), algorithm);
+  }
+  /// Sets this rank's gradients, exchanges, and gives the mean that came out.
+  std::vector<float> exchanged(GradientExchange& exchange, Net& net, std::uint64_t round = 0) {
+    const Storage& arena = *net.gradient_arena();
+    const auto own = gradients(job().rank(), arena.count, round);
+    group_.copy(arena.data, own.data(), own.size() * 4);
+    group_.wait();
+    for (std::size_t i = net.layers().size(); i-- > 0;) exchange.layer_finished(net, i);
+    const float factor = exchange.finish(net);
+    std::vector<float> mean(own.size());
+    group_.copy(mean.data(), arena.data, mean.size() * 4);
+    group_.wait();
+    for (float& value : mean) value *= factor;
+    return mean;
+  }
+  std::unique_ptr<Net> net(const std::string& text) {
+    NetOptions options;
+    options.group = &group_;
+    options.layers = &table_;
+    return std::make_unique<Net>(net_of(text), options);
+  }
+  static std::vector<float> gradients(int rank, i64 count, std::uint64_t round) {
+    return noise_vector(100 * round + static_cast<std::uint64_t>(rank), count);
+  }
+  std::vector<float> due_mean(i64 count, std::uint64_t round = 0) const {
+    std::vector<float> mean(static_cast<std::size_t>(count));
+    for (int r = 0; r < ranks(); ++r) {
+      const auto part = gradients(r, count, round);
+      for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += part[i] / static_cast<float>(ranks());
+    }
+    return mean;
+  }
+  std::unique_ptr<Solver> solver(GradientExchange* exchange, int batch) {
+    auto options = toy_options(GetParam());
+    if (exchange != nullptr) {
+      options.replicas = &job().replicas();
+      options.exchange = exchange;
+    }
+    return std::make_unique<Solver>(solver_of("base_lr: 0.1 lr_policy: 'fixed' momentum: 0.9 ", toy_net(67, batch)),
+                                    options);
+  }
+
+  CoreGroup& group_ = group_of(GetParam());
+  const LayerTable table_ = all_layers();
+  JobTeam team_{job().replicas().communicator(), group_};
+};
+
+/// Nets with few and with many parameters: some parts of the arena are empty, some hold several blocks.
+std::vector<std::string> nets() {
+  const auto net = [](int outputs) {
+    return "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 2 dim: 9 } } }"
+           "layer { name: 'a' type: 'InnerProduct' bottom: 'x' top: 'a' inner_product_param { num_output: " +
+           std::to_string(outputs) +
+           " weight_filler { type: 'xavier' } } }"
+           "layer { name: 'b' type: 'InnerProduct' bottom: 'a' top: 'b' inner_product_param { num_output: 31 "
+           "weight_filler { type: 'xavier' } } } force_backward: true";
+  };
+  return {net(2), net(123), net(501)};
+}
+
+TEST_P(ExchangeTest, MeansAreRightAndTheSameEverywhere) {
+  PackedAllreduce packed(team_, group_);
+  const auto by_model = buckets(), by_ring = buckets("ring");
+  const auto once = coded("fp32", CodedAllreduce::Way::once), around = coded("fp32", CodedAllreduce::Way::ring);
+  std::vector<std::unique_ptr<Net>> made;
+  for (const auto& text : nets()) made.push_back(net(text));
+  for (const auto& of : made)
+    for (GradientExchange* const exchange :
+         {static_cast<GradientExchange*>(&packed), static_cast<GradientExchange*>(by_model.get()),
+          static_cast<GradientExchange*>(by_ring.get()), static_cast<GradientExchange*>(once.get()),
+          static_cast<GradientExchange*>(around.get())}) {
+      const auto mean = exchanged(*exchange, *of);
+      expect_near(mean, due_mean(of->gradient_arena()->count), 1e-6f, 1e-5f);
+      expect_agreement(mean, "mean");
+    }
+}
+
+TEST_P(ExchangeTest, CodesErrAsTheirTypesDo) {
+  const auto made = net(nets()[1]);
+  const auto due = due_mean(made->gradient_arena()->count);
+  const struct {
+    const char* codec;
+    float error;  // of one coding, where values are below one
+  } types[] = {{"bf16", 0.004f},    {"fp16", 0.0005f},       {"dynamic_tree8", 0.008f},
+               {"linear8", 0.004f}, {"static_tree8", 0.03f}, {"mantissa8", 0.06f}};
+  for (const auto& type : types)
+    for (const auto way : {CodedAllreduce::Way::once, CodedAllreduce::Way::ring}) {
+      const auto exchange = coded(type.codec, way);
+      for (std::uint64_t round = 0; round < 2; ++round) {
+        const auto mean = exchanged(*exchange, *made);
+        expect_agreement(mean, type.codec);
+        // Every coding errs by its share of the largest value, which grows with the sum.
+        const float codings = ranks() == 1 ? 0 : way == CodedAllreduce::Way::once ? 2 : static_cast<float>(ranks());
+        const float grows =
+            std::string(type.codec) == "static_tree8" || std::string(type.codec) == "mantissa8" ? 10 : 1;
+        expect_near(mean, due, 1e-6f + codings * grows * type.error, 1e-5f);
+      }
+    }
+}
+
+/// What takes many exchanges, on one backend.
+class LongExchangeTest : public ExchangeTest {};
+
+TEST_P(LongExchangeTest, WhatCodesLeaveOutComesLater) {
+  const auto made = net(nets()[1]);
+  const i64 count = made->gradient_arena()->count;
+  const auto due = due_mean(count);
+  for (const char* codec : {"one_bit", "threshold"})
+    for (const auto way : {CodedAllreduce::Way::once, CodedAllreduce::Way::ring}) {
+      const auto exchange = coded(codec, way);
+      std::vector<float> sum(static_cast<std::size_t>(count));
+      constexpr int rounds = 20;
+      for (int round = 0; round < rounds; ++round) {
+        const auto mean = exchanged(*exchange, *made);
+        expect_agreement(mean, codec);
+        for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += mean[i] / rounds;
+      }
+      double error = 0;
+      for (std::size_t i = 0; i < sum.size(); ++i) error += std::abs(sum[i] - due[i]);
+      EXPECT_LT(error / static_cast<double>(count), 0.12) << codec;  // 0.3 where what is left out is lost
+    }
+}
+
+TEST_P(ExchangeTest, TrainsAsOneRankWithTheWholeBatch) {
+  const auto alone = solver(nullptr, 60);
+  const auto bucketed = buckets(), late = buckets("circulant");
+  const auto exact = coded("fp32", CodedAllreduce::Way::once);
+  for (GradientExchange* exchange :
+       {static_cast<GradientExchange*>(bucketed.get()), static_cast<GradientExchange*>(late.get()),
+        static_cast<GradientExchange*>(exact.get())}) {
+    const auto expected = solver(nullptr, 60), together = solver(exchange, 60 / ranks());
+    for (int i = 0; i < 5; ++i) {
+      expected->step(1);
+      together->step(1);
+      EXPECT_NEAR(together->last_loss(), expected->last_loss(), 1e-5);
+    }
+    auto weights = parameters_of(together->net());
+    weights.pop_back();  // the running statistic, which ranks average before tests only
+    expect_agreement(weights, "weights");
+  }
+  EXPECT_GE(bucketed->statistics().buckets, ranks() > 1 ? 5 : 0);
+}
+
+TEST_P(LongExchangeTest, ALossFallsWithEveryCodec) {
+  for (const Codec* const codec : codecs()) {
+    if (!codec->takes_any_size()) continue;
+    const auto exchange = coded(codec->name(), CodedAllreduce::Way::once);
+    const auto exact = solver(exchange.get(), 60 / ranks()), packed = solver(nullptr, 60);
+    for (int i = 0; i < 10; ++i) {
+      exact->step(1);
+      packed->step(1);
+    }
+    EXPECT_NEAR(exact->last_loss(), packed->last_loss(), 0.2 * packed->last_loss() + 0.05) << codec->name();
+  }
+}
+
+TEST_P(ExchangeTest, WhatCannotRunSaysSo) {
+  EXPECT_THROW(buckets("rings"), ConfigError);
+  EXPECT_THROW(coded("three_in_one", CodedAllreduce::Way::once), ConfigError);
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, ExchangeTest, all_backends(), backend_name);
+INSTANTIATE_TEST_SUITE_P(Backends, LongExchangeTest, ::testing::Values(backend_names().back()), backend_name);
+
+}  // namespace
+}  // namespace cortado::test
