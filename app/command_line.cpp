@@ -100,10 +100,13 @@ void add_train(CLI::App& app, Options& o) {
       ->capture_default_str()
       ->check(CLI::IsMember({"direct", "master"}));
   add_tuning(verb, o);
+  verb->add_option("--exchange", o.exchange,
+                   "How ranks agree on gradients: packed, host_sums and buckets (while backward goes on), coded, "
+                   "coded_ring; default is "
+                   "the solver's, packed");
   verb->add_option(
-      "--exchange", o.exchange,
-      "How ranks agree on gradients: packed, buckets (while backward goes on), coded, coded_ring; default is "
-      "the solver's, packed");
+      "--timeline", o.timeline,
+      "Write what every iteration spends its time with, for Perfetto or chrome://tracing, and print shares");
   verb->add_option("--codec", o.codec, "What coded exchanges send; default is the solver's, dynamic_tree8");
   verb->add_option("--allreduce", o.allreduce,
                    "The algorithm of packed and buckets; auto: what the cost model chooses");

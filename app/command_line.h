@@ -16,7 +16,7 @@ struct Options {
   std::string precision = "fp32";          ///< or bf16, of verbs that read a net without a solver
   std::string feed = "direct";             ///< or master
   std::string allreduce, exchange, codec;  ///< empty: as the solver says
-  std::string topology, rules;
+  std::string topology, rules, timeline;
   int nodes_per_supernode = 0;
   double patience = 600;
   int core_groups = 0;       ///< 0: as many as the backend finds useful

@@ -15,8 +15,13 @@ const std::string& first_of(const std::string& flag, const std::string& solvers)
 }
 }  // namespace
 
+bool uses_host_sums(const Options& options, const caffe::SolverParameter& solver) {
+  return first_of(options.exchange, solver.exchange()) == "host_sums";
+}
+
 std::unique_ptr<GradientExchange> make_exchange(const Session& session, const Options& options,
-                                                const caffe::SolverParameter& solver, JobTeam& team) {
+                                                const caffe::SolverParameter& solver, JobTeam& team,
+                                                Timeline* timeline) {
   const std::string& name = first_of(options.exchange, solver.exchange());
   const std::string& allreduce = first_of(options.allreduce, solver.allreduce());
   const std::string what = "exchange '" + name + "'";
@@ -34,12 +39,15 @@ std::unique_ptr<GradientExchange> make_exchange(const Session& session, const Op
   if (name == "buckets") {
     if (session.processor->core_groups() > 1)
       throw ConfigError(what, "cannot run with several core groups in a process: they meet after backward only",
-                        "start a rank for each core group");
+                        "start a rank for each core group, or use host_sums");
     return std::make_unique<BucketAllreduce>(team.team().communicator, session.group,
                                              TopologyOptions{options.topology, options.nodes_per_supernode},
-                                             options.patience, std::move(rules), allreduce);
+                                             options.patience, std::move(rules), allreduce, timeline);
   }
-  if (name != "packed") throw ConfigError(what, "is not known", "there are: packed, buckets, coded, coded_ring");
+  if (name == "host_sums" && session.processor->core_groups() == 1)
+    throw ConfigError(what, "cannot run with one core group in a process", "give --core-groups, or use packed");
+  if (name != "packed" && name != "host_sums")
+    throw ConfigError(what, "is not known", "there are: packed, host_sums, buckets, coded, coded_ring");
   team.set_rules(std::move(rules));
   return std::make_unique<PackedAllreduce>(team, session.group, allreduce);
 }

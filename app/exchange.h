@@ -3,6 +3,7 @@
 
 #include "app/session.h"
 #include "comm/job_team.h"
+#include "core/base/timeline.h"
 #include "core/solver/gradient_exchange.h"
 
 namespace caffe {
@@ -11,9 +12,14 @@ class SolverParameter;
 
 namespace cortado {
 
+/// Whether core groups meet in host memory (SolverOptions::host_sums).
+bool uses_host_sums(const Options& options, const caffe::SolverParameter& solver);
+
 /// How the job's ranks agree on gradients: as the command line says, or else the solver. `team` is borrowed. Logs what
-/// it made. Collective. Throws ConfigError for names that are not known and for what does not go together.
+/// it made. `timeline` may be null. Collective. Throws ConfigError for names that are not known and for what does not
+/// go together.
 std::unique_ptr<GradientExchange> make_exchange(const Session& session, const Options& options,
-                                                const caffe::SolverParameter& solver, JobTeam& team);
+                                                const caffe::SolverParameter& solver, JobTeam& team,
+                                                Timeline* timeline);
 
 }  // namespace cortado

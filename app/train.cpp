@@ -4,6 +4,7 @@
 #include "app/progress_bar.h"
 #include "app/session.h"
 #include "app/signal_actions.h"
+#include "app/timeline_file.h"
 #include "app/tuning.h"
 #include "comm/job_team.h"
 #include "core/base/error.h"
@@ -39,7 +40,12 @@ int train(Session& session, const Options& options) {
        parse_effect("sigterm_effect", options.sigterm_effect), parse_effect("sigusr1_effect", options.sigusr1_effect)});
   JobTeam team(session.job.replicas().communicator(), session.group, {options.topology, options.nodes_per_supernode},
                options.patience);
-  const auto exchange = make_exchange(session, options, parameter, team);
+  std::unique_ptr<Timeline> timeline;
+  if (!options.timeline.empty()) {
+    session.job.replicas().from_root("");  // all begin at once
+    timeline = std::make_unique<Timeline>();
+  }
+  const auto exchange = make_exchange(session, options, parameter, team, timeline.get());
   ProgressBar bar("training");
   SolverOptions with;
   with.group = &session.group;  // of core group 0
@@ -48,6 +54,8 @@ int train(Session& session, const Options& options) {
   with.feed = options.feed == "master" ? Feed::master : Feed::direct;
   with.replicas = &session.job.replicas();
   with.exchange = exchange.get();
+  with.host_sums = uses_host_sums(options, parameter);
+  with.timeline = timeline.get();
   const TuningTable tuning = read_tuning(session.group.spec(), options.tuning);
   with.tuning = &tuning;
   with.choose_plans = options.choose_plans;
@@ -65,6 +73,7 @@ int train(Session& session, const Options& options) {
     solver.solve();
   });
   CORTADO_LOG(info) << "Optimization Done.";
+  if (timeline) write_timeline(*timeline, session.job, options.timeline);
   return 0;
 }
 

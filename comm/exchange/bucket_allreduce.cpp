@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <map>
 
 #include "comm/collective/measure_network.h"
 #include "core/base/error.h"
@@ -10,8 +9,9 @@
 namespace cortado {
 
 BucketAllreduce::BucketAllreduce(MPI_Comm communicator, CoreGroup& group, const TopologyOptions& options,
-                                 double patience, std::vector<CollectiveRule> rules, std::string algorithm)
-    : group_(group), algorithm_(std::move(algorithm)) {
+                                 double patience, std::vector<CollectiveRule> rules, std::string algorithm,
+                                 Timeline* timeline)
+    : group_(group), algorithm_(std::move(algorithm)), timeline_(timeline) {
   int threads = MPI_THREAD_SINGLE;
   MPI_Query_thread(&threads);
   if (threads < MPI_THREAD_MULTIPLE)
@@ -36,28 +36,6 @@ BucketAllreduce::~BucketAllreduce() {
   if (std::uncaught_exceptions() == 0) MPI_Comm_free(&communicator_);  // collective
 }
 
-/// A parameter's gradient is final when the first layer that uses it, or that does such a layer's work, has run
-/// backward.
-void BucketAllreduce::plan(Net& net) {
-  planned_ = &net;
-  const auto& layers = net.layers();
-  std::map<const float*, std::size_t> first_user;  // by gradient
-  std::vector<std::size_t> runs_in(layers.size());
-  for (std::size_t i = 0; i < layers.size(); ++i) {
-    if (!layers[i].is_absorbed) runs_in[i] = i;
-    for (const std::size_t other : layers[i].absorbed) runs_in[other] = i;
-  }
-  for (std::size_t i = 0; i < layers.size(); ++i)
-    for (const auto& blob : layers[i].layer->blobs()) {
-      const auto at = first_user.emplace(blob->diff(), runs_in[i]).first;
-      at->second = std::min(at->second, runs_in[i]);
-    }
-  final_.assign(layers.size(), net.gradient_arena()->count);
-  for (const auto& p : net.learnable())
-    for (std::size_t i = first_user.at(p.blob->diff()) + 1; i < layers.size(); ++i)
-      final_[i] = std::min(final_[i], p.arena_offset);
-}
-
 bool BucketAllreduce::is_worth_sending(i64 values) const {
   const i64 bytes = values * 4;
   const auto cost = [&](i64 n) {
@@ -68,7 +46,10 @@ bool BucketAllreduce::is_worth_sending(i64 values) const {
 
 void BucketAllreduce::layer_finished(Net& net, std::size_t index) {
   if (job_->topology().ranks() == 1) return;
-  if (planned_ != &net) plan(net);
+  if (planned_ != &net) {
+    final_ = net.final_gradients();
+    planned_ = &net;
+  }
   if (is_worth_sending(final_[index] - sent_)) send(net, final_[index]);
 }
 
@@ -100,6 +81,7 @@ void BucketAllreduce::work() {
     const Span bucket = queue_.front();
     lock.unlock();
     try {
+      const TimelineSpan span(timeline_, "exchange", std::to_string(bucket.bytes() / 1024) + " KiB", "bucket");
       if (!failure_) job_->run(job_->allreduce(algorithm_, bucket.bytes()), bucket);
     } catch (...) { failure_ = std::current_exception(); }
     lock.lock();

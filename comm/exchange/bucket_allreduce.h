@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "comm/job_team.h"
+#include "core/base/timeline.h"
 #include "core/solver/gradient_exchange.h"
 
 namespace cortado {
@@ -18,10 +19,10 @@ namespace cortado {
 /// of sums.
 class BucketAllreduce : public GradientExchange {
  public:
-  /// Duplicates the communicator. `algorithm` as in JobTeam. Throws ConfigError for that, and where MPI does not let
-  /// several threads call it.
+  /// Duplicates the communicator. `algorithm` as in JobTeam. `timeline` gets the buckets. Throws ConfigError for that,
+  /// and where MPI does not let several threads call it.
   BucketAllreduce(MPI_Comm communicator, CoreGroup& group, const TopologyOptions& options, double patience,
-                  std::vector<CollectiveRule> rules, std::string algorithm);
+                  std::vector<CollectiveRule> rules, std::string algorithm, Timeline* timeline = nullptr);
   ~BucketAllreduce() override;
   BucketAllreduce(const BucketAllreduce&) = delete;
   BucketAllreduce& operator=(const BucketAllreduce&) = delete;
@@ -38,7 +39,6 @@ class BucketAllreduce : public GradientExchange {
   const Statistics& statistics() const { return statistics_; }
 
  private:
-  void plan(Net& net);
   bool is_worth_sending(i64 values) const;
   void send(Net& net, i64 end);
   void work();
@@ -47,9 +47,10 @@ class BucketAllreduce : public GradientExchange {
   MPI_Comm communicator_ = MPI_COMM_NULL;
   std::unique_ptr<JobTeam> job_;
   const std::string algorithm_;
+  Timeline* const timeline_;
   Network network_;
   const Net* planned_ = nullptr;
-  std::vector<i64> final_;  // by layer: the arena is final up to here once its backward has run
+  std::vector<i64> final_;  // its Net::final_gradients
   i64 sent_ = 0;            // of this iteration
   std::vector<float> staging_;
   Statistics statistics_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -37,6 +38,25 @@ void Net::backward(std::size_t from, std::size_t to, const std::function<void(st
     for (auto other = entry.absorbed.rbegin(); other != entry.absorbed.rend(); ++other) finished(*other);
     finished(i);
   }
+}
+
+std::vector<i64> Net::final_gradients() {
+  std::vector<std::size_t> runs_in(layers_.size());
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    if (!layers_[i].is_absorbed) runs_in[i] = i;
+    for (const std::size_t other : layers_[i].absorbed) runs_in[other] = i;
+  }
+  std::vector<i64> ends(layers_.size(), gradient_arena()->count);
+  std::map<const float*, std::size_t> first_user;  // by gradient
+  for (std::size_t i = 0; i < layers_.size(); ++i)
+    for (const auto& blob : layers_[i].layer->blobs()) {
+      const auto at = first_user.emplace(blob->diff(), runs_in[i]).first;
+      at->second = std::min(at->second, runs_in[i]);
+    }
+  for (const Learnable& p : learnable_)
+    for (std::size_t i = first_user.at(p.blob->diff()) + 1; i < ends.size(); ++i)
+      ends[i] = std::min(ends[i], p.arena_offset);
+  return ends;
 }
 
 void Net::place_shared_gradients() {

@@ -61,6 +61,9 @@ class Net {
   void backward() { backward(0, layers_.size()); }
   void backward(std::size_t from, std::size_t to, const std::function<void(std::size_t)>& finished = {});
   void clear_gradients();
+  /// By layer: once its backward has run (`finished`), the gradient arena is final up to here. A parameter's gradient
+  /// is final when the first layer that uses it, or that does such a layer's work, has run backward.
+  std::vector<i64> final_gradients();
   /// After input blobs changed shape. Sets the diffs of loss tops again.
   void reshape();
   /// Sum over loss tops of weight * value of the last forward, on this rank. Waits.

@@ -1,6 +1,9 @@
 #include "core/solver/core_groups.h"
 
 #include <algorithm>
+#include <atomic>
+#include <memory>
+#include <mutex>
 #include <vector>
 
 #include "core/base/error.h"
@@ -117,6 +120,133 @@ class GroupExchange : public GradientExchange {
   GroupBarrier& barrier_;
 };
 
+/// The process's sums in host memory, in pieces: what becomes final with one layer.
+class HostSums {
+ public:
+  explicit HostSums(int groups) : groups_(groups) {}
+
+  /// By the first core group that comes; the others find it made.
+  void prepare(Net& net) {
+    const std::lock_guard<std::mutex> lock(making_);
+    if (!ends_.empty()) return;
+    ends_ = net.final_gradients();
+    ends_.push_back(net.gradient_arena()->count);
+    std::sort(ends_.begin(), ends_.end());
+    ends_.erase(std::unique(ends_.begin(), ends_.end()), ends_.end());
+    pieces_ = std::vector<Piece>(ends_.size());
+    values_.resize(static_cast<std::size_t>(ends_.back()));
+  }
+  std::size_t pieces() const { return ends_.size(); }
+  i64 begin(std::size_t piece) const { return piece == 0 ? 0 : ends_[piece - 1]; }
+  i64 end(std::size_t piece) const { return ends_[piece]; }
+  float* values(std::size_t piece) { return values_.data() + begin(piece); }
+
+  /// Adds a core group's gradients, as its turn comes.
+  void add(std::size_t piece, const float* gradients) {
+    Piece& to = pieces_[piece];
+    const i64 count = end(piece) - begin(piece);
+    float* const sum = values(piece);
+    const std::lock_guard<std::mutex> lock(to.queue);
+    const i64 before = to.arrived.load(std::memory_order_relaxed);
+    if (before % groups_ == 0)
+      std::copy_n(gradients, count, sum);
+    else
+      for (i64 i = 0; i < count; ++i) sum[i] += gradients[i];
+    to.arrived.store(before + 1, std::memory_order_release);
+  }
+  /// Whether all core groups' gradients of that many iterations have come.
+  bool is_complete(std::size_t piece, i64 iterations) const {
+    return pieces_[piece].arrived.load(std::memory_order_acquire) >= iterations * groups_;
+  }
+
+ private:
+  struct Piece {
+    std::mutex queue;
+    std::atomic<i64> arrived{0};
+  };
+  const int groups_;
+  std::mutex making_;
+  std::vector<i64> ends_;
+  std::vector<Piece> pieces_;
+  std::vector<float> values_;
+};
+
+/// TRL's exchange of one core group.
+class HostSumExchange : public GradientExchange {
+ public:
+  HostSumExchange(Table& table, HostSums& sums, CoreGroup& group, GroupBarrier& barrier)
+      : table_(table), sums_(sums), group_(group), barrier_(barrier), back_(group.make_stream()) {}
+
+  void layer_finished(Net& net, std::size_t index) override {
+    if (final_.empty()) {
+      final_ = net.final_gradients();
+      sums_.prepare(net);
+      ++iteration_;
+    }
+    bring(net, final_[index]);
+    if (table_.processes.size() == 1) take_back(net);
+  }
+
+  float finish(Net& net) override {
+    bring(net, net.gradient_arena()->count);
+    barrier_.arrive_and_wait();  // all have brought everything
+    if (table_.processes.size() > 1)
+      across_processes(net);
+    else
+      take_back(net);
+    group_.wait();
+    barrier_.arrive_and_wait();  // all have taken everything
+    brought_ = taken_ = 0;
+    ++iteration_;
+    return table_.processes.size() > 1 ? table_.factor : 1.0f / static_cast<float>(table_.groups());
+  }
+
+ private:
+  void bring(Net& net, i64 end) {
+    const Storage& own = *net.gradient_arena();
+    for (; brought_ < sums_.pieces() && sums_.end(brought_) <= end; ++brought_) {
+      const float* from = own.data + sums_.begin(brought_);
+      if (!group_.spec().host_memory) {
+        staging_.resize(static_cast<std::size_t>(own.count));
+        const i64 count = sums_.end(brought_) - sums_.begin(brought_);
+        group_.copy(staging_.data(), from, static_cast<std::size_t>(count) * sizeof(float));
+        from = staging_.data();
+      }
+      group_.wait();
+      sums_.add(brought_, from);
+    }
+  }
+  void take_back(Net& net) {
+    for (; taken_ < brought_ && sums_.is_complete(taken_, iteration_); ++taken_)
+      group_.copy(net.gradient_arena()->data + sums_.begin(taken_), sums_.values(taken_),
+                  static_cast<std::size_t>(sums_.end(taken_) - sums_.begin(taken_)) * sizeof(float), back_);
+  }
+  /// The sums of the process enter the exchange with others as core group 0's gradients.
+  void across_processes(Net& net) {
+    const Storage& own = *net.gradient_arena();
+    const auto bytes = static_cast<std::size_t>(own.count) * sizeof(float);
+    if (group_.index() == 0) {
+      group_.copy(own.data, sums_.values(0), bytes);
+      group_.wait();
+      table_.factor = table_.exchange.finish(net) / static_cast<float>(table_.groups());
+      group_.copy(sums_.values(0), own.data, bytes);
+      group_.wait();
+    }
+    barrier_.arrive_and_wait();
+    if (group_.index() != 0) group_.copy(own.data, sums_.values(0), bytes);
+  }
+
+  Table& table_;
+  HostSums& sums_;
+  CoreGroup& group_;
+  GroupBarrier& barrier_;
+  const Stream back_;
+  std::vector<i64> final_;
+  std::size_t brought_ = 0, taken_ = 0;
+  i64 iteration_ = 0;  // counts from 1
+  std::vector<float> staging_;
+};
+
 template <class Batch>
 i64 divided(const caffe::LayerParameter& layer, Batch batch, i64 parts) {
   if (batch % parts != 0)
@@ -142,14 +272,19 @@ void train_on_core_groups(Processor& processor, const SolverOptions& options,
   NoExchange no_exchange;
   Table table(options.replicas != nullptr ? *options.replicas : alone,
               options.exchange != nullptr ? *options.exchange : no_exchange, processor.core_groups());
+  HostSums sums(processor.core_groups());
   processor.run([&](CoreGroup& group, GroupBarrier& barrier) {
     const QuietLog quiet(group.index() != 0);
     const GroupReplicas replicas(table, barrier, group.index());
-    GroupExchange exchange(table, group, barrier);
+    std::unique_ptr<GradientExchange> exchange;
+    if (options.host_sums)
+      exchange = std::make_unique<HostSumExchange>(table, sums, group, barrier);
+    else
+      exchange = std::make_unique<GroupExchange>(table, group, barrier);
     SolverOptions own = options;
     own.group = &group;
     own.replicas = &replicas;
-    own.exchange = &exchange;
+    own.exchange = exchange.get();
     train(own);
   });
 }

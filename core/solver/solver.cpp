@@ -80,12 +80,16 @@ struct Solver::State {
 
   void step(i64 iterations);
   void try_plans(const std::function<void()>& work);
+  std::string lane() const { return "core group " + std::to_string(options.group->index()); }
+  void forward();
+  void backward(const std::function<void(std::size_t)>& finished);
   double forward_backward(std::string& bad_layer);
   struct Merged {
     double loss;  ///< mean
     bool not_finite, snapshot, stop;
   };
   Merged merge(double loss, bool not_finite);
+  float exchange_gradients();
   [[noreturn]] void throw_not_finite(const std::string& bad_layer);
   void log_training(Clock::time_point shown, i64 shown_at);
   void tell_progress(double seconds);
@@ -191,7 +195,12 @@ void Solver::State::step(i64 iterations) {
       shown = Clock::now();
       shown_at = iteration;
     }
-    sgd->update(iteration, exchange.finish(*net) / parameter.loss_scale());
+    const float factor = exchange_gradients();
+    {
+      const TimelineSpan span(options.timeline, lane(), "update", "update");
+      sgd->update(iteration, factor / parameter.loss_scale());
+      if (options.timeline != nullptr) options.group->wait();
+    }
     ++iteration;
     tell_progress(seconds_since(start));
     if (merged.snapshot || due(iteration, parameter.snapshot())) snapshot();
@@ -220,15 +229,41 @@ void Solver::State::try_plans(const std::function<void()>& work) {
 
 /// Accumulates the gradients of iter_size passes; returns this rank's mean loss. `bad_layer` becomes the first layer
 /// that is not finite, if a loss is not.
+/// With a timeline every layer is waited for, so that its time is its own.
+void Solver::State::forward() {
+  if (options.timeline == nullptr) return net->forward();
+  for (std::size_t i = 0; i < net->layers().size(); ++i) {
+    const Net::Entry& entry = net->layers()[i];
+    const bool reads = entry.bottom.empty();
+    const TimelineSpan span(options.timeline, lane(), entry.layer->name(), reads ? "data" : "forward");
+    net->forward(i, i + 1);
+    options.group->wait();
+  }
+}
+
+void Solver::State::backward(const std::function<void(std::size_t)>& finished) {
+  if (options.timeline == nullptr) return net->backward(0, net->layers().size(), finished);
+  for (std::size_t i = net->layers().size(); i-- > 0;) {
+    std::vector<std::size_t> done;
+    {
+      const TimelineSpan span(options.timeline, lane(), net->layers()[i].layer->name(), "backward");
+      net->backward(i, i + 1, [&](std::size_t layer) { done.push_back(layer); });
+      options.group->wait();
+    }
+    const TimelineSpan span(options.timeline, lane(), "gradients of a layer", "exchange");
+    for (const std::size_t layer : done) finished(layer);
+  }
+}
+
 double Solver::State::forward_backward(std::string& bad_layer) {
   net->clear_gradients();
   double sum = 0;
   const int micro_batches = parameter.iter_size();
   for (int micro = 0; micro < micro_batches; ++micro) {
     net->run().pass = iteration * micro_batches + micro;
-    net->forward();
+    forward();
     const bool last = micro + 1 == micro_batches;
-    net->backward(0, net->layers().size(), [&](std::size_t i) {
+    backward([&](std::size_t i) {
       if (last) exchange.layer_finished(*net, i);
     });
     const double loss = net->loss();
@@ -236,6 +271,11 @@ double Solver::State::forward_backward(std::string& bad_layer) {
     sum += loss;
   }
   return sum / micro_batches;
+}
+
+float Solver::State::exchange_gradients() {
+  const TimelineSpan span(options.timeline, lane(), "exchange", "exchange");
+  return exchange.finish(*net);
 }
 
 /// The one small collective per iteration: everybody's loss and what everybody's signals asked for.

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/timeline.h"
 #include "core/net/net.h"
 #include "core/solver/gradient_exchange.h"
 #include "core/tuner/tuning_table.h"
@@ -28,6 +29,8 @@ struct SolverOptions {
   GradientExchange* exchange = nullptr;  ///< may be null where there is one replica
   const TuningTable* tuning = nullptr;   ///< plans found out before; null: layers' own order
   bool choose_plans = false;             ///< try candidates in iterations 1 and 2 of a run, and keep the fastest
+  bool host_sums = false;                ///< of core groups: see train_on_core_groups
+  Timeline* timeline = nullptr;          ///< gets what every iteration spends its time with, layer by layer
   std::function<SolverAction()> action;  ///< asked once per iteration on every rank; the ranks' answers are merged
   struct Progress {
     i64 iteration, max_iterations;

@@ -47,30 +47,32 @@ std::vector<float> weights_of(const Net& net) {
 TEST_P(CoreGroupsTest, ShareABatch) {
   Solver alone(solver_of(rates, toy_net(67, batch)), toy_options());
   alone.step(5);
-  for (const int groups : {1, 2, 3, 4, 6}) {
-    if (groups > most_groups()) break;
-    SCOPED_TRACE(groups);
-    const auto processor = processor_of(GetParam(), groups);
-    SolverOptions options = toy_options();
-    options.group = &processor->group(0);
-    const auto parameter = solver_of(rates, toy_net(67, batch / groups));  // a toy's batch is not of a data layer
-    std::vector<std::vector<float>> weights(static_cast<std::size_t>(groups));
-    std::vector<double> losses(static_cast<std::size_t>(groups));
-    train_on_core_groups(*processor, options, [&](const SolverOptions& own) {
-      Solver solver(parameter, own);
-      solver.step(5);
-      const auto index = static_cast<std::size_t>(own.group->index());
-      weights[index] = weights_of(solver.net());
-      losses[index] = solver.last_loss();
-      if (groups > 1) {
-        EXPECT_EQ(own.replicas->size(), groups);
-        EXPECT_EQ(own.replicas->rank(), own.group->index());
-      }
-    });
-    expect_near(weights[0], weights_of(alone.net()), 1e-6f, 1e-5f);
-    for (const auto& others : weights) EXPECT_EQ(others, weights[0]) << "same bits on every core group";
-    for (const double loss : losses) EXPECT_NEAR(loss, alone.last_loss(), 1e-5);
-  }
+  for (const bool host_sums : {false, true})
+    for (const int groups : {1, 2, 3, 4, 6}) {
+      if (groups > most_groups()) break;
+      SCOPED_TRACE(std::to_string(groups) + (host_sums ? " by host sums" : ""));
+      const auto processor = processor_of(GetParam(), groups);
+      SolverOptions options = toy_options();
+      options.group = &processor->group(0);
+      options.host_sums = host_sums;
+      const auto parameter = solver_of(rates, toy_net(67, batch / groups));  // a toy's batch is not of a data layer
+      std::vector<std::vector<float>> weights(static_cast<std::size_t>(groups));
+      std::vector<double> losses(static_cast<std::size_t>(groups));
+      train_on_core_groups(*processor, options, [&](const SolverOptions& own) {
+        Solver solver(parameter, own);
+        solver.step(5);
+        const auto index = static_cast<std::size_t>(own.group->index());
+        weights[index] = weights_of(solver.net());
+        losses[index] = solver.last_loss();
+        if (groups > 1) {
+          EXPECT_EQ(own.replicas->size(), groups);
+          EXPECT_EQ(own.replicas->rank(), own.group->index());
+        }
+      });
+      expect_near(weights[0], weights_of(alone.net()), 1e-6f, 1e-5f);
+      for (const auto& others : weights) EXPECT_EQ(others, weights[0]) << "same bits on every core group";
+      for (const double loss : losses) EXPECT_NEAR(loss, alone.last_loss(), 1e-5);
+    }
 }
 
 TEST_P(CoreGroupsTest, AgreeOnSumsAndTexts) {
