@@ -10,8 +10,10 @@
 
 namespace cortado {
 namespace {
-constexpr i64 in_cache = i64{1} << 15;   // values: with code and state they fit a core's second-level cache
-constexpr i64 in_memory = i64{1} << 25;  // far more than any cache
+constexpr i64 in_cache = i64{1} << 15;  // values: with code and state they fit a core's second-level cache
+
+/// Values that are far more than any cache holds; without caches a few are as good as many.
+i64 in_memory(const MachineSpec& spec) { return i64{1} << (spec.lines_in_scratch ? 18 : 25); }
 
 /// What one codec does with n values.
 class Work {
@@ -35,7 +37,7 @@ class Work {
 
   /// Billions of values a second, each run repeated so that it takes about as long as one from memory.
   double rate(void (Work::*what)()) {
-    const i64 repeats = group_.spec().timing_only ? 1 : std::max<i64>(1, in_memory / 8 / n_);
+    const i64 repeats = group_.spec().timing_only ? 1 : std::max<i64>(1, in_memory(group_.spec()) / 8 / n_);
     const double seconds = seconds_of(group_, [&] {
       for (i64 i = 0; i < repeats; ++i) (this->*what)();
     });
@@ -50,16 +52,17 @@ class Work {
 };
 
 nlohmann::json speeds(CoreGroup& group, const Codec& codec) {
+  const i64 many = in_memory(group.spec());
   Work near(group, codec, in_cache);
   nlohmann::json row = {{"codec", codec.name()},
-                        {"ratio", 4.0 * in_memory / static_cast<double>(codec.encoded_bytes(in_memory))},
+                        {"ratio", 4.0 * static_cast<double>(many) / static_cast<double>(codec.encoded_bytes(many))},
                         {"encode", near.rate(&Work::encode)},
                         {"decode", near.rate(&Work::decode)},
                         {"decode_add", near.rate(&Work::decode_add)}};
-  Work far(group, codec, in_memory);
+  Work far(group, codec, many);
   const double copied = far.rate(&Work::copy), encoded = far.rate(&Work::encode), decoded = far.rate(&Work::decode);
   // Bytes that pass between memory and cores; a copy reads and writes 4 a value.
-  const double code = static_cast<double>(codec.encoded_bytes(in_memory)) / in_memory;
+  const double code = static_cast<double>(codec.encoded_bytes(many)) / static_cast<double>(many);
   const double state = codec.needs_state() ? 8 : 0;
   row["memory_encode"] = encoded;
   row["memory_decode"] = decoded;
@@ -153,7 +156,8 @@ void bench_codec(Session& session, const Options& options) {
                 {"encode_of_copy", "of memcpy"},
                 {"memory_decode", "decode"},
                 {"decode_of_copy", "of memcpy"}},
-               group.spec(), {{"bench", "codec"}, {"values_in_cache", in_cache}, {"values_in_memory", in_memory}});
+               group.spec(),
+               {{"bench", "codec"}, {"values_in_cache", in_cache}, {"values_in_memory", in_memory(group.spec())}});
   ProgressBar bar("codecs");
   const i64 steps = static_cast<i64>(codecs().size() + std::size(distributions));
   i64 done = 0;
@@ -161,7 +165,9 @@ void bench_codec(Session& session, const Options& options) {
     speed.add(speeds(group, *codec));
     bar.show(++done, steps, codec->name());
   }
-  const i64 samples = options.bench.samples > 0 ? options.bench.samples : 25'000'000;
+  const i64 samples = options.bench.samples > 0       ? options.bench.samples
+                      : group.spec().lines_in_scratch ? 100'000
+                                                      : 25'000'000;
   Report errors({{"distribution", "distribution"},
                  {"type", "type"},
                  {"absolute", "mean absolute", 6},

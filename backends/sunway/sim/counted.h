@@ -67,6 +67,12 @@ PlainType<T> plain(T value) {
   return static_cast<PlainType<T>>(value);
 }
 
+/// `a` as the type that it and a B have in common.
+template <class A, class B>
+std::common_type_t<PlainType<A>, PlainType<B>> common(A a) {
+  return static_cast<std::common_type_t<PlainType<A>, PlainType<B>>>(plain(a));
+}
+
 template <class A, class B>
 CountedOf<A, B> operator+(A a, B b) {
   return CountedOf<A, B>::did(plain(a) + plain(b));
@@ -87,7 +93,7 @@ CountedOf<A, B> operator/(A a, B b) {
 template <class A, class B, class = CountedOf<A, B>>
 bool operator<(A a, B b) {
   ++tally.arithmetic;
-  return plain(a) < plain(b);
+  return common<A, B>(a) < common<B, A>(b);
 }
 template <class A, class B, class = CountedOf<A, B>>
 bool operator>(A a, B b) {
@@ -96,7 +102,7 @@ bool operator>(A a, B b) {
 template <class A, class B, class = CountedOf<A, B>>
 bool operator<=(A a, B b) {
   ++tally.arithmetic;
-  return plain(a) <= plain(b);
+  return common<A, B>(a) <= common<B, A>(b);
 }
 template <class A, class B, class = CountedOf<A, B>>
 bool operator>=(A a, B b) {
@@ -105,7 +111,7 @@ bool operator>=(A a, B b) {
 template <class A, class B, class = CountedOf<A, B>>
 bool operator==(A a, B b) {
   ++tally.arithmetic;
-  return plain(a) == plain(b);
+  return common<A, B>(a) == common<B, A>(b);
 }
 template <class A, class B, class = CountedOf<A, B>>
 bool operator!=(A a, B b) {
@@ -129,12 +135,12 @@ template <class T>
 Counted<T> operator~(Counted<T> a) {
   return Counted<T>::did(~plain(a));
 }
-template <class T>
-Counted<T> operator<<(Counted<T> a, int by) {
+template <class T, class B, class = std::enable_if_t<std::is_integral<B>::value>>
+Counted<T> operator<<(Counted<T> a, B by) {
   return Counted<T>::did(plain(a) << by);
 }
-template <class T>
-Counted<T> operator>>(Counted<T> a, int by) {
+template <class T, class B, class = std::enable_if_t<std::is_integral<B>::value>>
+Counted<T> operator>>(Counted<T> a, B by) {
   return Counted<T>::did(plain(a) >> by);
 }
 
