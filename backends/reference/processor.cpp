@@ -46,8 +46,13 @@ class Group : public CoreGroup {
   // Everything happens at once, so streams are in order as they are.
   Stream make_stream() override { return Stream{++streams_}; }
   void order(Stream, Stream) override {}
-  void copy(void* to, const void* from, std::size_t bytes, Stream) override { std::memmove(to, from, bytes); }
-  void zero(void* memory, std::size_t bytes, Stream) override { std::memset(memory, 0, bytes); }
+  // Pointers to nothing may be null, which the standard library does not take.
+  void copy(void* to, const void* from, std::size_t bytes, Stream) override {
+    if (bytes > 0) std::memmove(to, from, bytes);
+  }
+  void zero(void* memory, std::size_t bytes, Stream) override {
+    if (bytes > 0) std::memset(memory, 0, bytes);
+  }
 
   void wait() override {
     if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
