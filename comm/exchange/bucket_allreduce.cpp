@@ -1,7 +1,6 @@
 #include "comm/exchange/bucket_allreduce.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "comm/collective/measure_network.h"
 #include "core/base/error.h"
@@ -46,9 +45,9 @@ bool BucketAllreduce::is_worth_sending(i64 values) const {
 
 void BucketAllreduce::layer_finished(Net& net, std::size_t index) {
   if (job_->topology().ranks() == 1) return;
-  if (planned_ != &net) {
+  if (arena_ != net.gradient_arena()) {
+    arena_ = net.gradient_arena();
     final_ = net.final_gradients();
-    planned_ = &net;
   }
   if (is_worth_sending(final_[index] - sent_)) send(net, final_[index]);
 }
@@ -70,7 +69,7 @@ void BucketAllreduce::send(Net& net, i64 end) {
   }
   changed_.notify_all();
   sent_ = end;
-  ++statistics_.buckets;
+  ++buckets_;
 }
 
 void BucketAllreduce::work() {
@@ -96,12 +95,9 @@ float BucketAllreduce::finish(Net& net) {
   const Storage& gradients = *net.gradient_arena();
   send(net, gradients.count);
   sent_ = 0;
-  const auto begin = std::chrono::steady_clock::now();
   std::unique_lock<std::mutex> lock(mutex_);
   changed_.wait(lock, [&] { return queue_.empty(); });
   if (failure_) std::rethrow_exception(failure_);
-  ++statistics_.iterations;
-  statistics_.exposed += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (!group_.spec().host_memory) {
     group_.copy(gradients.data, staging_.data(), staging_.size() * 4);
     group_.wait();

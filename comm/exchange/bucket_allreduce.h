@@ -31,12 +31,7 @@ class BucketAllreduce : public GradientExchange {
   /// Sends what is left and waits for all. Throws what the thread threw.
   float finish(Net& net) override;
 
-  /// Of all iterations: buckets, and the seconds for which finish waited.
-  struct Statistics {
-    i64 iterations = 0, buckets = 0;
-    double exposed = 0;
-  };
-  const Statistics& statistics() const { return statistics_; }
+  i64 buckets() const { return buckets_; }  ///< sent so far
 
  private:
   bool is_worth_sending(i64 values) const;
@@ -49,11 +44,11 @@ class BucketAllreduce : public GradientExchange {
   const std::string algorithm_;
   Timeline* const timeline_;
   Network network_;
-  const Net* planned_ = nullptr;
-  std::vector<i64> final_;  // its Net::final_gradients
-  i64 sent_ = 0;            // of this iteration
+  std::shared_ptr<Storage> arena_;  // the net's: it stays until the thread has ended, whatever happens to the net
+  std::vector<i64> final_;          // Net::final_gradients
+  i64 sent_ = 0;                    // of this iteration
   std::vector<float> staging_;
-  Statistics statistics_;
+  i64 buckets_ = 0;
 
   std::mutex mutex_;
   std::condition_variable changed_;

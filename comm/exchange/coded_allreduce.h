@@ -55,7 +55,7 @@ class CodedAllreduce : public GradientExchange {
   const Way way_;
   i64 values_ = 0;
   std::vector<Code> codes_;           // of each rank's part
-  std::vector<Code> arrived_;         // of the own part, from each rank; ring: two that alternate
+  std::vector<Code> arrived_;         // of the own part, from each rank; ring: one, as long as the longest part
   ClusterMemory state_, sums_state_;  // what codes left out of gradients, and of the own part's sum
 };
 

@@ -51,13 +51,6 @@ std::vector<float> weights_of(const Net& net) {
   return all;
 }
 
-/// Fails unless all ranks hold the same bits.
-void expect_agreement(const std::vector<float>& values) {
-  auto roots = values;
-  job().replicas().from_root(roots.data(), static_cast<i64>(roots.size()));
-  EXPECT_EQ(values, roots);
-}
-
 TEST_P(DataParallelTest, EqualsOneRankWithTheWholeBatch) {
   for (const std::string more : {"", "iter_size: 2 clip_gradients: 0.1"}) {
     Solver alone(solver_of(rates + more, toy_net(67, global_batch)), toy_options(GetParam()));

@@ -16,12 +16,6 @@
 namespace cortado::test {
 namespace {
 
-void expect_agreement(const std::vector<float>& values, const std::string& what) {
-  auto roots = values;
-  job().replicas().from_root(roots.data(), static_cast<i64>(roots.size()));
-  EXPECT_EQ(values, roots) << what;
-}
-
 class ExchangeTest : public ::testing::TestWithParam<std::string> {
  protected:
   static int ranks() { return job().size(); }
@@ -171,7 +165,7 @@ TEST_P(ExchangeTest, TrainsAsOneRankWithTheWholeBatch) {
     weights.pop_back();  // the running statistic, which ranks average before tests only
     expect_agreement(weights, "weights");
   }
-  EXPECT_GE(bucketed->statistics().buckets, ranks() > 1 ? 5 : 0);
+  EXPECT_GE(bucketed->buckets(), ranks() > 1 ? 5 : 0);
 }
 
 TEST_P(LongExchangeTest, ALossFallsWithEveryCodec) {

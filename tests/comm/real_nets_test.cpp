@@ -101,10 +101,7 @@ TEST_P(RealNetsTest, OwnBatchStatisticsAgreeAfterTests) {
   Solver solver(solver_of(rates + std::string("test_iter: 2 test_interval: 100"), net), together());
   solver.step(3);
   solver.test();
-  const auto values = parameters_of(solver.net());
-  auto roots = values;
-  job().replicas().from_root(roots.data(), static_cast<i64>(roots.size()));
-  EXPECT_EQ(values, roots) << "weights and running statistics are the same bits on every rank";
+  expect_agreement(parameters_of(solver.net()), "weights and running statistics");
 }
 
 /// Each layer's programs have had their lanes checked; here that would only
