@@ -58,11 +58,7 @@ struct EightBit {
   /// Of the block, unless one is `given` for all of them.
   template <class C, class Value>
   CORTADO_FN static auto scale(C& c, i64 n, Value value, float given) {
-    const auto larger = [](auto a, auto b) { return math::max(a, b); };
-    const auto most = c.fold(n, 0.0f, larger, [&](i64 i) { return math::abs(value(i)); });
-    const auto own = Type::scale_for(most);
-    using S = std::decay_t<decltype(own)>;
-    return Scales<S>{given > 0 ? S(given) : own, S(0.0f)};
+    return one_scale(Type::scale_for(largest(c, n, value)), given);
   }
   template <class Value, class S>
   CORTADO_FN static auto pack(Value value, const S& s) {

@@ -4,8 +4,8 @@
 namespace cortado::codec {
 
 /// Only values beyond a threshold t are sent, as t or -t (Strom 2015); the rest is kept and added to the next values.
-/// Two bits a value, whatever is sent, so that sizes do not depend on data. t is `given`,
-/// or half of the block's largest size: then what is left out cannot grow without bound.
+/// Two bits a value, whatever is sent, so that sizes do not depend on data. t is half
+/// of the block's largest size, so that what is left out cannot grow without bound, or `given`.
 struct Threshold {
   static constexpr const char* name = "threshold";
   static constexpr int words = 64, per_word = 16, scales = 1;
@@ -13,10 +13,7 @@ struct Threshold {
 
   template <class C, class Value>
   CORTADO_FN static auto scale(C& c, i64 n, Value value, float given) {
-    const auto larger = [](auto a, auto b) { return math::max(a, b); };
-    const auto own = 0.5f * c.fold(n, 0.0f, larger, [&](i64 i) { return math::abs(value(i)); });
-    using S = std::decay_t<decltype(own)>;
-    return Scales<S>{given > 0 ? S(given) : own, S(0.0f)};
+    return one_scale(0.5f * largest(c, n, value), given);
   }
   /// 1: t, 2: -t, 0: nothing.
   template <class Value, class S>
