@@ -35,7 +35,7 @@ class Work {
   void decode_add() { codec_.decode_add(group_, code_.get(), n_, y_.as<float>()); }
   void copy() { group_.copy(y_.get(), x_.get(), static_cast<std::size_t>(n_) * 4); }
 
-  /// Billions of values a second, each run repeated so that it takes about as long as one from memory.
+  /// Billions of values a second, a run of few values being repeated.
   double rate(void (Work::*what)()) {
     const i64 repeats = group_.spec().timing_only ? 1 : std::max<i64>(1, in_memory(group_.spec()) / 8 / n_);
     const double seconds = seconds_of(group_, [&] {
