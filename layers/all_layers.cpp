@@ -1,50 +1,115 @@
 #include "layers/all_layers.h"
 
 #include "layers/accuracy/accuracy.h"
+#include "layers/arg_max/arg_max.h"
 #include "layers/batch_norm/batch_norm.h"
+#include "layers/batch_reindex/batch_reindex.h"
+#include "layers/bias/bias.h"
 #include "layers/cast/cast.h"
 #include "layers/concat/concat.h"
+#include "layers/contrastive_loss/contrastive_loss.h"
 #include "layers/convolution/convolution.h"
+#include "layers/convolution/im2col.h"
+#include "layers/crop/crop.h"
 #include "layers/data/data.h"
 #include "layers/dropout/dropout.h"
 #include "layers/dummy_data/dummy_data.h"
+#include "layers/elementwise/elementwise.h"
 #include "layers/eltwise/eltwise.h"
+#include "layers/embed/embed.h"
+#include "layers/euclidean_loss/euclidean_loss.h"
+#include "layers/filter/filter.h"
 #include "layers/hdf5_data/hdf5_data.h"
+#include "layers/hinge_loss/hinge_loss.h"
 #include "layers/image_data/image_data.h"
+#include "layers/infogain_loss/infogain_loss.h"
 #include "layers/inner_product/inner_product.h"
 #include "layers/input/input.h"
 #include "layers/lrn/lrn.h"
+#include "layers/lstm_unit/lstm_unit.h"
+#include "layers/memory_data/memory_data.h"
+#include "layers/multinomial_logistic_loss/multinomial_logistic_loss.h"
+#include "layers/mvn/mvn.h"
+#include "layers/parameter/parameter.h"
 #include "layers/pooling/pooling.h"
+#include "layers/prelu/prelu.h"
+#include "layers/recurrent/recurrent.h"
+#include "layers/reduction/reduction.h"
 #include "layers/relu/relu.h"
+#include "layers/reshape/reshape.h"
 #include "layers/scale/scale.h"
+#include "layers/sigmoid_cross_entropy_loss/sigmoid_cross_entropy_loss.h"
+#include "layers/silence/silence.h"
+#include "layers/slice/slice.h"
 #include "layers/softmax/softmax.h"
 #include "layers/softmax_loss/softmax_loss.h"
 #include "layers/split/split.h"
+#include "layers/spp/spp.h"
+#include "layers/tile/tile.h"
 
 namespace cortado {
 
 LayerTable all_layers() {
   LayerTable table;
+  table.add<ElementwiseLayer<AbsValFunctions>>("AbsVal");
   table.add<AccuracyLayer>("Accuracy");
+  table.add<ArgMaxLayer>("ArgMax");
   table.add<BatchNormLayer>("BatchNorm");
+  table.add<BatchReindexLayer>("BatchReindex");
+  table.add<BiasLayer>("Bias");
+  table.add<ElementwiseLayer<BnllFunctions>>("BNLL");
   table.add<CastLayer>("Cast");
+  table.add<ElementwiseLayer<ClipFunctions>>("Clip");
   table.add<ConcatLayer>("Concat");
+  table.add<ContrastiveLossLayer>("ContrastiveLoss");
   table.add<ConvolutionLayer>("Convolution");
+  table.add<CropLayer>("Crop");
   table.add<DataLayer>("Data");
+  table.add<DeconvolutionLayer>("Deconvolution");
   table.add<DropoutLayer>("Dropout");
   table.add<DummyDataLayer>("DummyData");
   table.add<EltwiseLayer>("Eltwise");
+  table.add<ElementwiseLayer<EluFunctions>>("ELU");
+  table.add<EmbedLayer>("Embed");
+  table.add<EuclideanLossLayer>("EuclideanLoss");
+  table.add<ElementwiseLayer<ExpFunctions>>("Exp");
+  table.add<FilterLayer>("Filter");
+  table.add<FlattenLayer>("Flatten");
   table.add<Hdf5DataLayer>("HDF5Data");
+  table.add<HingeLossLayer>("HingeLoss");
+  table.add<Im2colLayer>("Im2col");
   table.add<ImageDataLayer>("ImageData");
+  table.add<InfogainLossLayer>("InfogainLoss");
   table.add<InnerProductLayer>("InnerProduct");
   table.add<InputLayer>("Input");
+  table.add<ElementwiseLayer<LogFunctions>>("Log");
   table.add<LrnLayer>("LRN");
+  table.add<LstmLayer>("LSTM");
+  table.add<LstmUnitLayer>("LSTMUnit");
+  table.add<MemoryDataLayer>("MemoryData");
+  table.add<MultinomialLogisticLossLayer>("MultinomialLogisticLoss");
+  table.add<MvnLayer>("MVN");
+  table.add<ParameterLayer>("Parameter");
   table.add<PoolingLayer>("Pooling");
+  table.add<ElementwiseLayer<PowerFunctions>>("Power");
+  table.add<PReluLayer>("PReLU");
+  table.add<ReductionLayer>("Reduction");
   table.add<ReluLayer>("ReLU");
+  table.add<ReshapeLayer>("Reshape");
+  table.add<RnnLayer>("RNN");
   table.add<ScaleLayer>("Scale");
+  table.add<ElementwiseLayer<SigmoidFunctions>>("Sigmoid");
+  table.add<SigmoidCrossEntropyLossLayer>("SigmoidCrossEntropyLoss");
+  table.add<SilenceLayer>("Silence");
+  table.add<SliceLayer>("Slice");
   table.add<SoftmaxLayer>("Softmax");
   table.add<SoftmaxLossLayer>("SoftmaxWithLoss");
   table.add<SplitLayer>("Split");
+  table.add<SppLayer>("SPP");
+  table.add<ElementwiseLayer<SwishFunctions>>("Swish");
+  table.add<ElementwiseLayer<TanhFunctions>>("TanH");
+  table.add<ElementwiseLayer<ThresholdFunctions>>("Threshold");
+  table.add<TileLayer>("Tile");
   return table;
 }
 

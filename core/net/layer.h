@@ -90,6 +90,10 @@ class Layer {
   /// parameters' diffs where param_propagate_down says so.
   virtual void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) = 0;
 
+  /// Whether `forward` gives tops a shape that depends on values; the net then reshapes the layers behind in every
+  /// pass.
+  virtual bool shapes_tops_in_forward() const { return false; }
+
   /// Asked by the net, once all layers are shaped, for the layer that next works in place on this one's only top: true
   /// if from now on this layer does both layers' work. The other one's forward and backward are then not called.
   virtual bool absorb(Layer& /*next*/) { return false; }

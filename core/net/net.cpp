@@ -23,8 +23,13 @@ bool all_finite(const Blob& blob) {
 }  // namespace
 
 void Net::forward(std::size_t from, std::size_t to) {
-  for (std::size_t i = from; i < to; ++i)
-    if (!layers_[i].is_absorbed) layers_[i].layer->forward(layers_[i].bottom, layers_[i].top);
+  bool shapes_changed = false;
+  for (std::size_t i = from; i < to; ++i) {
+    auto& entry = layers_[i];
+    if (shapes_changed) entry.layer->reshape(entry.bottom, entry.top);
+    if (!entry.is_absorbed) entry.layer->forward(entry.bottom, entry.top);
+    shapes_changed = shapes_changed || entry.layer->shapes_tops_in_forward();
+  }
 }
 
 void Net::backward(std::size_t from, std::size_t to, const std::function<void(std::size_t)>& finished) {

@@ -10,7 +10,7 @@ struct Channels {
   i64 outer = 1, channels = 1, inner = 1;
   i64 count() const { return outer * channels * inner; }
 
-  /// y = (x - shift) scale + bias; shift and bias may be null, y may be x.
+  /// y = (x - shift) scale + bias; any of the three may be null, not all; y may be x.
   template <class T>
   void affine(CoreGroup& group, const T* x, const float* shift, const float* scale, const float* bias, T* y) const;
   /// plain = sum dy, product = sum dy x of each channel; `adds` to what is there.

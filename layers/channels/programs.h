@@ -17,7 +17,7 @@ struct ChannelRows {
   CORTADO_FN i64 line_of(i64 c, i64 i) const { return (i / blocks() * channels + c) * blocks() + i % blocks(); }
 };
 
-/// y = (x - shift[c]) scale[c] + bias[c]; shift and bias may be null; y may be x.
+/// y = (x - shift[c]) scale[c] + bias[c]; any of the three may be null, not all; y may be x.
 template <class T>
 struct ChannelAffine {
   static constexpr const char* label = "channel_affine";
@@ -30,18 +30,21 @@ struct ChannelAffine {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const ChannelAffine p = *this;
+    const float* const any = p.scale  ? p.scale
+                             : p.bias ? p.bias
+                                      : p.shift;  // to be fetched in place of what is not there
     c.lines(
         p.s.lines(), Depth::two,
         [&](i64 i) {
           const i64 k = p.s.channel(i);
-          return both(
-              c.get(p.x_buf, p.x + p.s.offset(i), p.s.width(i)),
-              both(c.get(p.scale_buf, p.scale + k, 1), both(c.get(p.shift_buf, (p.shift ? p.shift : p.scale) + k, 1),
-                                                            c.get(p.bias_buf, (p.bias ? p.bias : p.scale) + k, 1))));
+          return both(c.get(p.x_buf, p.x + p.s.offset(i), p.s.width(i)),
+                      both(c.get(p.scale_buf, (p.scale ? p.scale : any) + k, 1),
+                           both(c.get(p.shift_buf, (p.shift ? p.shift : any) + k, 1),
+                                c.get(p.bias_buf, (p.bias ? p.bias : any) + k, 1))));
         },
         [&](i64 i, auto& in) {
           const auto x = in.first;
-          const float scale = in.second.first[0];
+          const float scale = p.scale ? in.second.first[0] : 1.0f;
           const float shift = p.shift ? in.second.second.first[0] : 0.0f,
                       bias = p.bias ? in.second.second.second[0] : 0.0f;
           auto y = c.out(p.y_buf, p.y + p.s.offset(i), x.n);

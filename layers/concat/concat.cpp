@@ -1,19 +1,9 @@
 #include "layers/concat/concat.h"
 
 #include "core/formats/caffe.pb.h"
-#include "layers/concat/programs.h"
+#include "layers/concat/copy_rows.h"
 
 namespace cortado {
-namespace {
-template <class T>
-void copy_rows(CoreGroup& group, const T* from, i64 from_pitch, T* to, i64 to_pitch, i64 rows, i64 width) {
-  CopyRows<T> p{from, to, rows, width, from_pitch, to_pitch, line_elements(group.spec(), width, 3), {}, {}};
-  PlanBuilder book(group.spec());
-  p.from_buf = book.line("from", p.block * 4, Depth::two);
-  p.to_buf = book.line("to", p.block * 4, 1);
-  group.launch(p, book.plan(rows * ((width + p.block - 1) / p.block)));
-}
-}  // namespace
 
 void ConcatLayer::reshape(const Blobs& bottom, const Blobs& top) {
   const auto& p = parameter().concat_param();

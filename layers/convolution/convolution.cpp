@@ -9,86 +9,74 @@
 
 namespace cortado {
 namespace {
-struct Pair {
-  i64 h, w;
-};
-
-/// A spatial field of Caffe's: `repeated` once or once per axis, or as two fields `_h` and `_w`.
-template <class Repeated>
-Pair spatial(const Repeated& values, bool has_h, i64 h, bool has_w, i64 w, i64 otherwise, const Layer& layer,
-             const char* name) {
-  const std::string where = "layer '" + layer.name() + "'";
-  if (has_h || has_w) {
-    if (!values.empty() || has_h != has_w)
-      throw ConfigError(where, std::string("give ") + name + " or both " + name + "_h and _w", "not a mixture");
-    return {h, w};
-  }
-  if (values.empty()) {
-    if (otherwise < 0) throw ConfigError(where, std::string(name) + " is missing");
-    return {otherwise, otherwise};
-  }
-  if (values.size() > 2)
-    throw ConfigError(where, std::string(name) + " is given " + std::to_string(values.size()) + " times for 2 axes");
-  return {values.Get(0), values.Get(values.size() - 1)};
-}
-
 std::size_t index_of(ConvolutionDirection direction) { return static_cast<std::size_t>(direction); }
 }  // namespace
 
-void ConvolutionLayer::setup(const Blobs& bottom, const Blobs& top) {
+bool WindowedLayer::keeps_bf16(const caffe::LayerParameter& parameter) {
+  return parameter.convolution_param().kernel_size_size() <= 2;
+}
+
+void WindowedLayer::read_parameter(const Blobs& bottom, const Blobs& top) {
   const auto& p = parameter().convolution_param();
+  const int axes = bottom[0]->axes();
   if (bottom.size() != top.size()) bad_config("every bottom needs a top of its own");
-  if (p.axis() != 1 && p.axis() != -3)
-    bad_config("axis must be 1: channels stand second", "two spatial axes are supported");
-  if (bottom[0]->axes() != 4) bad_shape("expects N x C x H x W, the bottom has shape " + to_string(bottom[0]->shape()));
-  const Pair kernel = spatial(p.kernel_size(), p.has_kernel_h(), p.kernel_h(), p.has_kernel_w(), p.kernel_w(), -1,
-                              *this, "kernel_size");
-  const Pair stride =
-      spatial(p.stride(), p.has_stride_h(), p.stride_h(), p.has_stride_w(), p.stride_w(), 1, *this, "stride");
-  const Pair pad = spatial(p.pad(), p.has_pad_h(), p.pad_h(), p.has_pad_w(), p.pad_w(), 0, *this, "pad");
-  const Pair dilation = spatial(p.dilation(), false, 0, false, 0, 1, *this, "dilation");
-  if (std::min({kernel.h, kernel.w, stride.h, stride.w, dilation.h, dilation.w}) < 1)
-    bad_config("kernel_size, stride and dilation must be at least 1");
-  shape_.kh = kernel.h, shape_.kw = kernel.w, shape_.sh = stride.h, shape_.sw = stride.w;
-  shape_.ph = pad.h, shape_.pw = pad.w, shape_.dh = dilation.h, shape_.dw = dilation.w;
-  shape_.oc = p.num_output();
+  if (axes < 3) bad_shape("expects N x C x spatial axes, the bottom has shape " + to_string(bottom[0]->shape()));
+  if (p.axis() != 1 && p.axis() != 1 - axes) bad_config("axis must be 1: channels stand second");
+  window_ = read_window(*this, p, axes - 2);
   shape_.g = p.group();
-  shape_.ic = bottom[0]->dim(1);
-  if (shape_.oc < 1) bad_config("num_output must be at least 1");
-  if (shape_.g < 1 || shape_.oc % shape_.g != 0 || shape_.ic % shape_.g != 0)
-    bad_config("group " + std::to_string(shape_.g) + " does not divide " + std::to_string(shape_.ic) + " input and " +
-               std::to_string(shape_.oc) + " output channels");
+  if (p.num_output() < 1) bad_config("num_output must be at least 1");
   bias_ = p.bias_term();
-  add_parameter({shape_.oc, shape_.group_ic(), shape_.kh, shape_.kw}, p.weight_filler());
-  if (bias_) add_parameter({shape_.oc}, p.bias_filler());
+  const i64 in = bottom[0]->dim(1), out = p.num_output();
+  if (shape_.g < 1 || in % shape_.g != 0 || out % shape_.g != 0)
+    bad_config("group " + std::to_string(shape_.g) + " does not divide " + std::to_string(in) + " input and " +
+               std::to_string(out) + " output channels");
+  if (axes <= 4) return;
+  volume_ = std::make_unique<Volume>(group());
+  stacked_ = std::make_unique<Blob>(group());
+  images_ = std::make_unique<Blob>(group());
 }
 
-ConvolutionShape ConvolutionLayer::shape_of(const Blob& bottom) const {
-  if (bottom.axes() != 4 || bottom.dim(1) != shape_.ic)
-    bad_shape("expects " + std::to_string(shape_.ic) + " channels, a bottom has shape " + to_string(bottom.shape()));
-  ConvolutionShape s = shape_;
-  s.precision = bottom.precision();
-  s.mb = bottom.dim(0), s.ih = bottom.dim(2), s.iw = bottom.dim(3);
-  const i64 room_h = s.ih + 2 * s.ph - (s.dh * (s.kh - 1) + 1), room_w = s.iw + 2 * s.pw - (s.dw * (s.kw - 1) + 1);
-  if (room_h < 0 || room_w < 0)
-    bad_shape("a kernel of " + std::to_string(s.kh) + " x " + std::to_string(s.kw) + " does not fit the bottom's " +
-              std::to_string(s.ih) + " x " + std::to_string(s.iw));
-  s.oh = room_h / s.sh + 1, s.ow = room_w / s.sw + 1;
-  return s;
+Shape WindowedLayer::weights(i64 in, i64 out) const {
+  Shape shape = {out, in / shape_.g};
+  shape.insert(shape.end(), window_.kernel.begin(), window_.kernel.end());
+  return shape;
 }
 
-void ConvolutionLayer::reshape(const Blobs& bottom, const Blobs& top) {
-  shape_ = shape_of(*bottom[0]);
-  for (std::size_t i = 0; i < bottom.size(); ++i) {
-    if (bottom[i]->shape() != bottom[0]->shape()) bad_shape("bottoms must have equal shapes");
-    top[i]->reshape({shape_.mb, shape_.oc, shape_.oh, shape_.ow}, shape_.precision);
+void WindowedLayer::check_bottoms(const Blobs& bottom, i64 channels) const {
+  for (const Blob* b : bottom) {
+    if (b->axes() != static_cast<int>(window_.axes()) + 2 || b->dim(1) != channels)
+      bad_shape("expects " + std::to_string(channels) + " channels, a bottom has shape " + to_string(b->shape()));
+    if (b->shape() != bottom[0]->shape()) bad_shape("bottoms must have equal shapes");
+  }
+}
+
+void WindowedLayer::plan(i64 samples, i64 in_channels, i64 out_channels, const std::vector<i64>& in,
+                         const std::vector<i64>& out, Precision precision) {
+  ConvolutionShape& s = shape_;
+  s.precision = precision;
+  s.mb = samples, s.ic = in_channels, s.oc = out_channels;
+  const std::size_t w = window_.axes() - 1, h = w - 1;
+  s.iw = in[w], s.ow = out[w];
+  s.kw = window_.kernel[w], s.sw = window_.stride[w], s.pw = window_.pad[w], s.dw = window_.dilation[w];
+  if (window_.axes() > 1) {
+    s.ih = in[h], s.oh = out[h];
+    s.kh = window_.kernel[h], s.sh = window_.stride[h], s.ph = window_.pad[h], s.dh = window_.dilation[h];
+  }
+  if (volume_) {
+    if (precision != Precision::fp32)
+      bad_config("more than two spatial axes need single precision", "say precision: FP32 in the layer");
+    volume_->reshape(samples, in_channels, out_channels, in, out, window_);
+    s.mb = volume_->images();
+    s.ic = in_channels * volume_->channels_per_channel();
+    stacked_->reshape({s.mb, s.ic, s.ih, s.iw});
+    images_->reshape({s.mb, s.oc, s.oh, s.ow});
   }
   refusals_.clear();
   for (const auto direction : convolution_directions) chosen_[index_of(direction)] = choose(direction);
 }
 
 /// The wanted candidate, or the first that accepts; remembers why others were passed over.
-const ConvolutionCandidate* ConvolutionLayer::choose(ConvolutionDirection direction) {
+const ConvolutionCandidate* WindowedLayer::choose(ConvolutionDirection direction) {
   const auto wanted = wanted_.find(to_string(direction));
   std::string reasons;
   const ConvolutionCandidate* chosen = nullptr;
@@ -115,17 +103,41 @@ const ConvolutionCandidate* ConvolutionLayer::choose(ConvolutionDirection direct
   return chosen;
 }
 
-void ConvolutionLayer::run(ConvolutionDirection direction, const ConvolutionArguments& arguments) {
+void WindowedLayer::run(ConvolutionDirection direction, const ConvolutionArguments& arguments) {
   const auto* candidate = chosen_[index_of(direction)];
   run_plan(to_string(direction), [&] {
     candidate->run(group(), shape_, direction, arguments, workspace(candidate->workspace(group(), shape_, direction)));
   });
 }
 
+void ConvolutionLayer::setup(const Blobs& bottom, const Blobs& top) {
+  const auto& p = parameter().convolution_param();
+  read_parameter(bottom, top);
+  add_parameter(weights(bottom[0]->dim(1), p.num_output()), p.weight_filler());
+  if (bias_) add_parameter({p.num_output()}, p.bias_filler());
+}
+
+void ConvolutionLayer::reshape(const Blobs& bottom, const Blobs& top) {
+  const i64 in_channels = blobs()[0]->dim(1) * shape_.g, out_channels = blobs()[0]->dim(0);
+  check_bottoms(bottom, in_channels);
+  const std::vector<i64> in(bottom[0]->shape().begin() + 2, bottom[0]->shape().end());
+  std::vector<i64> out;
+  for (std::size_t d = 0; d < in.size(); ++d) {
+    out.push_back(window_.outputs(d, in[d]));
+    if (out[d] < 1)
+      bad_shape("a kernel of " + std::to_string(window_.kernel[d]) + " does not fit axis " + std::to_string(d + 2) +
+                " of the bottom's " + to_string(bottom[0]->shape()));
+  }
+  Shape shape = {bottom[0]->dim(0), out_channels};
+  shape.insert(shape.end(), out.begin(), out.end());
+  for (Blob* t : top) t->reshape(shape, bottom[0]->precision());
+  plan(bottom[0]->dim(0), in_channels, out_channels, in, out, bottom[0]->precision());
+}
+
 /// A ReLU behind a bias that is learned.
 bool ConvolutionLayer::absorb(Layer& next) {
   const auto* const relu = dynamic_cast<const ReluLayer*>(&next);
-  if (relu == nullptr || relu->slope() < 0 || rectifies_ || !bias_ || !param_propagate_down(1)) return false;
+  if (relu == nullptr || relu->slope() < 0 || rectifies_ || volume_ || !bias_ || !param_propagate_down(1)) return false;
   slope_ = relu->slope();
   return rectifies_ = true;
 }
@@ -134,9 +146,12 @@ void ConvolutionLayer::forward(const Blobs& bottom, const Blobs& top) {
   with_element(shape_.precision, [&](auto element) {
     using T = decltype(element);
     for (std::size_t i = 0; i < bottom.size(); ++i) {
-      T* const y = top[i]->mutable_data<T>();
-      run(ConvolutionDirection::forward, {bottom[i]->data<T>(), blobs()[0]->data(), nullptr, y});
+      if (volume_) volume_->stack(bottom[i]->data(), stacked_->mutable_data());
+      const Blob& x = volume_ ? *stacked_ : *bottom[i];
+      T* const y = (volume_ ? *images_ : *top[i]).template mutable_data<T>();
+      run(ConvolutionDirection::forward, {x.data<T>(), blobs()[0]->data(), nullptr, y});
       if (bias_) add_to_rows(group(), blobs()[1]->data(), shape_.oc, y, shape_.mb * shape_.oc, shape_.pixels(), slope_);
+      if (volume_) volume_->order(images_->data(), top[i]->mutable_data());
     }
   });
 }
@@ -145,21 +160,28 @@ void ConvolutionLayer::backward(const Blobs& top, const std::vector<bool>& propa
   with_element(shape_.precision, [&](auto element) {
     using T = decltype(element);
     for (std::size_t i = 0; i < bottom.size(); ++i) {
-      T* const dy = top[i]->mutable_diff<T>();
+      if (volume_) volume_->unorder(top[i]->diff(), images_->mutable_diff());
+      T* const dy = (volume_ ? *images_ : *top[i]).template mutable_diff<T>();
       if (rectifies_)
         rectify_and_sum(group(), top[i]->data<T>(), dy, shape_.mb, shape_.oc, shape_.pixels(), slope_,
                         blobs()[1]->mutable_diff());
       else if (bias_ && param_propagate_down(1))
         sum_to_bias(group(), dy, shape_.mb, shape_.oc, shape_.pixels(), blobs()[1]->mutable_diff());
-      if (param_propagate_down(0))
-        run(ConvolutionDirection::weight_gradient, {bottom[i]->data<T>(), nullptr, dy, blobs()[0]->mutable_diff()});
-      if (propagate_down[i])
-        run(ConvolutionDirection::input_gradient, {nullptr, blobs()[0]->data(), dy, bottom[i]->mutable_diff<T>()});
+      if (param_propagate_down(0)) {
+        if (volume_) volume_->stack(bottom[i]->data(), stacked_->mutable_data());
+        const Blob& x = volume_ ? *stacked_ : *bottom[i];
+        run(ConvolutionDirection::weight_gradient, {x.data<T>(), nullptr, dy, blobs()[0]->mutable_diff()});
+      }
+      if (propagate_down[i]) {
+        Blob& x = volume_ ? *stacked_ : *bottom[i];
+        run(ConvolutionDirection::input_gradient, {nullptr, blobs()[0]->data(), dy, x.mutable_diff<T>()});
+        if (volume_) volume_->unstack(stacked_->diff(), bottom[i]->mutable_diff(), bottom[i]->count());
+      }
     }
   });
 }
 
-std::vector<PlanOption> ConvolutionLayer::plan_options() const {
+std::vector<PlanOption> WindowedLayer::plan_options() const {
   std::vector<PlanOption> options;
   for (const auto direction : convolution_directions)
     for (const auto& candidate : convolution_candidates()) {
@@ -171,14 +193,14 @@ std::vector<PlanOption> ConvolutionLayer::plan_options() const {
   return options;
 }
 
-PlanBook ConvolutionLayer::plans() const {
+PlanBook WindowedLayer::plans() const {
   PlanBook book;
   for (const auto direction : convolution_directions)
     if (const auto* candidate = chosen_[index_of(direction)]) book[to_string(direction)] = candidate->name();
   return book;
 }
 
-Layer::Cost ConvolutionLayer::cost(const Blobs& bottom, const Blobs&) const {
+Layer::Cost WindowedLayer::cost(const Blobs& bottom, const Blobs&) const {
   const double n = static_cast<double>(bottom.size()), flops = n * shape_.flops();
   const double activations = n * static_cast<double>(shape_.mb * (shape_.src_image() + shape_.dst_image())),
                weights = static_cast<double>(shape_.oc * shape_.terms()),

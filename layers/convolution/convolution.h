@@ -1,43 +1,80 @@
 #pragma once
 #include "core/net/layer.h"
 #include "layers/convolution/candidates.h"
+#include "layers/convolution/volume.h"
 
 namespace cortado {
 
-/// Caffe's Convolution over two spatial axes: every bottom (N x C x H x W) gives a top (N x num_output x OH x OW)
-/// through the same weights (num_output x C / group x KH x KW) and bias. OH = (H + 2 pad - (dilation (KH - 1) + 1)) /
-/// stride + 1, rounded down. With a bias it takes over a ReLU that follows in place.
-class ConvolutionLayer : public Layer {
+/// What Convolution and Deconvolution share: a window that slides over any number of spatial axes, and the choice of
+/// candidates. All work on two axes; of one axis the other has extent 1, and of more the leading ones become images and
+/// channels (Volume).
+class WindowedLayer : public Layer {
  public:
   using Layer::Layer;
-  static bool keeps_bf16(const caffe::LayerParameter& /*parameter*/) { return true; }
+  static bool keeps_bf16(const caffe::LayerParameter& parameter);
   Arity bottoms() const override { return {1, -1}; }
   Arity tops() const override { return {1, -1}; }
-  void setup(const Blobs& bottom, const Blobs& top) override;
-  void reshape(const Blobs& bottom, const Blobs& top) override;
-  void forward(const Blobs& bottom, const Blobs& top) override;
-  void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) override;
-  bool absorb(Layer& next) override;
   PlanBook plans() const override;
   std::vector<PlanOption> plan_options() const override;
   void choose_plans(const PlanBook& wanted) override { wanted_ = wanted; }
   std::vector<std::string> refusals() const override { return refusals_; }
   Cost cost(const Blobs& bottom, const Blobs& top) const override;
-  /// Of each bottom, since the last reshape.
+  /// Of each bottom, since the last reshape, as candidates see it.
   const ConvolutionShape& shape() const { return shape_; }
 
- private:
-  ConvolutionShape shape_of(const Blob& bottom) const;
-  const ConvolutionCandidate* choose(ConvolutionDirection direction);
+ protected:
+  /// Reads window_ and the groups of convolution_param and checks them. Throws ConfigError, ShapeError.
+  void read_parameter(const Blobs& bottom, const Blobs& top);
+  /// The shape of the weights of a convolution from `in` to `out` channels.
+  Shape weights(i64 in, i64 out) const;
+  /// Makes shape_ that of a convolution between these spatial extents, and chooses candidates.
+  void plan(i64 samples, i64 in_channels, i64 out_channels, const std::vector<i64>& in, const std::vector<i64>& out,
+            Precision precision);
+  /// All bottoms must have the first one's shape, and these channels. Throws ShapeError.
+  void check_bottoms(const Blobs& bottom, i64 channels) const;
   void run(ConvolutionDirection direction, const ConvolutionArguments& arguments);
 
-  ConvolutionShape shape_;  // as the parameter says; sizes of the bottoms since the last reshape
+  SlidingWindow window_;
+  ConvolutionShape shape_;
   bool bias_ = true;
-  bool rectifies_ = false;  // as an absorbed ReLU does
-  float slope_ = 1;
+  std::unique_ptr<Volume> volume_;          // where there are more than two spatial axes
+  std::unique_ptr<Blob> stacked_, images_;  // its input and output, and their gradients, as candidates see them
+
+ private:
+  const ConvolutionCandidate* choose(ConvolutionDirection direction);
+
   PlanBook wanted_;
   const ConvolutionCandidate* chosen_[3] = {};
   std::vector<std::string> refusals_;
+};
+
+/// Caffe's Convolution: every bottom (N x C x H x W, or another number of spatial axes) gives a top (N x num_output x
+/// OH x OW) through the same weights (num_output x C / group x KH x KW) and bias. OH = (H + 2 pad - (dilation (KH - 1)
+/// + 1)) / stride + 1, rounded down. With a bias it takes over a ReLU that follows in place.
+class ConvolutionLayer : public WindowedLayer {
+ public:
+  using WindowedLayer::WindowedLayer;
+  void setup(const Blobs& bottom, const Blobs& top) override;
+  void reshape(const Blobs& bottom, const Blobs& top) override;
+  void forward(const Blobs& bottom, const Blobs& top) override;
+  void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) override;
+  bool absorb(Layer& next) override;
+
+ private:
+  bool rectifies_ = false;  // as an absorbed ReLU does
+  float slope_ = 1;
+};
+
+/// Caffe's Deconvolution: a convolution turned round. The bottom (N x C x H x W) is what a convolution with these
+/// weights (C x num_output / group x KH x KW) would make from the top (N x num_output x OH x OW): forward is that
+/// convolution's input gradient. OH = stride (H - 1) + dilation (KH - 1) + 1 - 2 pad.
+class DeconvolutionLayer : public WindowedLayer {
+ public:
+  using WindowedLayer::WindowedLayer;
+  void setup(const Blobs& bottom, const Blobs& top) override;
+  void reshape(const Blobs& bottom, const Blobs& top) override;
+  void forward(const Blobs& bottom, const Blobs& top) override;
+  void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) override;
 };
 
 }  // namespace cortado

@@ -10,12 +10,7 @@ void ScaleLayer::setup(const Blobs& bottom, const Blobs&) {
   const auto& p = parameter().scale_param();
   Shape shape = bottom.size() > 1 ? bottom[1]->shape() : Shape{};
   if (bottom.size() == 1) {
-    const int axis = bottom[0]->canonical_axis(p.axis());
-    const int axes = p.num_axes() == -1 ? bottom[0]->axes() - axis : p.num_axes();
-    if (axes < 0 || axis + axes > bottom[0]->axes())
-      bad_config("num_axes " + std::to_string(p.num_axes()) + " from axis " + std::to_string(axis) +
-                 " exceeds the bottom's shape " + to_string(bottom[0]->shape()));
-    shape.assign(bottom[0]->shape().begin() + axis, bottom[0]->shape().begin() + axis + axes);
+    shape = learned_shape(*bottom[0], p.axis(), p.num_axes());
     caffe::FillerParameter one;
     one.set_value(1);
     add_parameter(shape, p.has_filler() ? p.filler() : one);
@@ -27,13 +22,7 @@ void ScaleLayer::setup(const Blobs& bottom, const Blobs&) {
 
 void ScaleLayer::reshape(const Blobs& bottom, const Blobs& top) {
   const Blob& scale = bottom.size() > 1 ? *bottom[1] : *blobs()[0];
-  const int axis = scale.axes() == 0 ? 0 : bottom[0]->canonical_axis(parameter().scale_param().axis());
-  bool fits = axis + scale.axes() <= bottom[0]->axes();
-  for (int d = 0; fits && d < scale.axes(); ++d) fits = scale.dim(d) == bottom[0]->dim(axis + d);
-  if (!fits)
-    bad_shape("a scale of shape " + to_string(scale.shape()) + " does not lie in the bottom's " +
-              to_string(bottom[0]->shape()) + " from axis " + std::to_string(axis));
-  shape_ = {bottom[0]->count(0, axis), scale.count(), bottom[0]->count(axis + scale.axes())};
+  shape_ = place(scale, *bottom[0], parameter().scale_param().axis());
   if (bottom[0] == top[0]) input_->reshape_like(*bottom[0]);
   unused_->reshape(scale.shape());
   top[0]->reshape_like(*bottom[0]);

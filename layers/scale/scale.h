@@ -1,18 +1,15 @@
 #pragma once
-#include "core/net/layer.h"
-#include "layers/channels/channels.h"
+#include "layers/channels/factor_layer.h"
 
 namespace cortado {
 
 /// Caffe's Scale: y = x times a scale whose shape is num_axes of the bottom's axes from `axis` on, repeated over the
 /// others, plus a bias of that shape with bias_term. The scale is learned, or is the second bottom. May run in place.
-class ScaleLayer : public Layer {
+class ScaleLayer : public FactorLayer {
  public:
-  using Layer::Layer;
+  using FactorLayer::FactorLayer;
   /// A scale that is learned, not a second bottom.
   static bool keeps_bf16(const caffe::LayerParameter& parameter);
-  Arity bottoms() const override { return {1, 2}; }
-  bool can_run_in_place() const override { return true; }
   void setup(const Blobs& bottom, const Blobs& top) override;
   void reshape(const Blobs& bottom, const Blobs& top) override;
   void forward(const Blobs& bottom, const Blobs& top) override;

@@ -7,13 +7,6 @@
 
 namespace cortado {
 namespace {
-/// How the mean is taken; `normalize` is the older way to say it.
-caffe::LossParameter::NormalizationMode mode_of(const caffe::LossParameter& p) {
-  if (!p.has_normalization() && p.has_normalize())
-    return p.normalize() ? caffe::LossParameter::VALID : caffe::LossParameter::BATCH_SIZE;
-  return p.normalization();
-}
-
 /// Positions per line, so that `planes` blocks of all classes fit beside a line of labels.
 LabelledPlanes planes_of(const MachineSpec& spec, const SoftmaxKernel& k, const caffe::LossParameter& p, int planes) {
   const i64 fit = spec.scratch_bytes / ((planes * k.classes + 4) * 4) / 32 * 32;
@@ -36,20 +29,6 @@ void SoftmaxLossLayer::reshape(const Blobs& bottom, const Blobs& top) {
     top[1]->reshape(bottom[0]->shape());
     top[1]->share_data(*probability_);
   }
-}
-
-float SoftmaxLossLayer::normaliser(double counted) const {
-  switch (mode_of(parameter().loss_param())) {
-    case caffe::LossParameter::FULL: return static_cast<float>(std::max<i64>(1, kernel_.positions()));
-    case caffe::LossParameter::BATCH_SIZE: return static_cast<float>(std::max<i64>(1, kernel_.outer));
-    case caffe::LossParameter::NONE: return 1.0f / static_cast<float>(run().ranks);
-    case caffe::LossParameter::VALID: break;
-  }
-  if (parameter().loss_param().has_ignore_label() && run().ranks > 1) {
-    run().replicas->sum(&counted, 1);
-    return static_cast<float>(std::max(counted, 1.0) / run().ranks);
-  }
-  return static_cast<float>(std::max(counted, 1.0));
 }
 
 void SoftmaxLossLayer::forward(const Blobs& bottom, const Blobs& top) {
@@ -77,14 +56,13 @@ void SoftmaxLossLayer::forward(const Blobs& bottom, const Blobs& top) {
     bad_config(std::to_string(static_cast<i64>(host[2])) + " labels of this batch are not in 0.." +
                    std::to_string(kernel_.classes - 1),
                "check the data set's labels, or the number of outputs below");
-  normaliser_ = normaliser(host[1]);
+  normaliser_ = divisor(normalisation(caffe::LossParameter::VALID), kernel_.outer, kernel_.positions(), host[1]);
   const float loss = host[0] / normaliser_;
   top[0]->write_data(&loss);
 }
 
 void SoftmaxLossLayer::backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
-  if (propagate_down.size() > 1 && propagate_down[1])
-    bad_config("labels have no gradient", "set propagate_down to false for the labels");
+  check_labels_get_no_gradient(propagate_down);
   if (!propagate_down[0]) return;
   const LabelledPlanes s = planes_of(group().spec(), kernel_, parameter().loss_param(), 3);
   PlanBuilder book(group().spec());

@@ -1,5 +1,5 @@
 #pragma once
-#include "core/net/layer.h"
+#include "layers/loss/loss.h"
 #include "layers/softmax/kernel.h"
 
 namespace cortado {
@@ -9,13 +9,10 @@ namespace cortado {
 /// is ignored and what the mean divides by (VALID labels, FULL positions, BATCH_SIZE, NONE); with several ranks VALID
 /// means the labels of all ranks, and NONE multiplies by their number, so that the mean over ranks of losses and
 /// gradients is that of one rank with all samples.
-class SoftmaxLossLayer : public Layer {
+class SoftmaxLossLayer : public LossLayer {
  public:
-  using Layer::Layer;
-  Arity bottoms() const override { return {2, 2}; }
+  using LossLayer::LossLayer;
   Arity tops() const override { return {1, 2}; }
-  bool is_loss() const override { return true; }
-  bool allows_backward_to(std::size_t i) const override { return i == 0; }
   void setup(const Blobs& bottom, const Blobs& top) override;
   void reshape(const Blobs& bottom, const Blobs& top) override;
   void forward(const Blobs& bottom, const Blobs& top) override;
@@ -23,8 +20,6 @@ class SoftmaxLossLayer : public Layer {
   Cost cost(const Blobs& bottom, const Blobs& top) const override;
 
  private:
-  float normaliser(double counted) const;
-
   SoftmaxKernel kernel_;
   std::unique_ptr<Blob> probability_;
   float normaliser_ = 1;  // of the last forward

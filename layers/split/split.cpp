@@ -1,7 +1,6 @@
 #include "layers/split/split.h"
 
-#include "core/machine/parts.h"
-#include "layers/split/programs.h"
+#include "layers/split/add_pairs.h"
 
 namespace cortado {
 
@@ -23,13 +22,8 @@ template <class T>
 void SplitLayer::add(const Blobs& top, Blob& bottom) {
   T* const sum = bottom.mutable_diff<T>();
   if (top.size() == 1) return group().copy(sum, top[0]->diff<T>(), static_cast<std::size_t>(bottom.bytes()));
-  const i64 n = bottom.count(), block = line_elements(group().spec(), n, 5);
-  PlanBuilder book(group().spec());
-  const Buf a = book.line("a", block * 4, Depth::two), b = book.line("b", block * 4, Depth::two),
-            out = book.line("sum", block * 4, 1);
-  const Plan plan = book.plan(ceil_div(n, block));
   for (std::size_t i = 1; i < top.size(); ++i)
-    group().launch(AddPairs<T>{i == 1 ? top[0]->diff<T>() : sum, top[i]->diff<T>(), sum, n, block, a, b, out}, plan);
+    add_pairs(group(), i == 1 ? top[0]->diff<T>() : sum, top[i]->diff<T>(), sum, bottom.count());
 }
 
 Layer::Cost SplitLayer::cost(const Blobs& bottom, const Blobs& top) const {

@@ -1,0 +1,22 @@
+#pragma once
+#include "core/net/layer.h"
+
+namespace cortado {
+
+/// Caffe's ArgMax: the top_k largest values' places along `axis`, largest first (of equal values the later place, as
+/// Caffe sorts); with out_max_val, along an axis, the values instead. Without an axis each sample is one row and the
+/// top is N x 1 x top_k, or with out_max_val N x 2 x top_k: places, then values. Has no gradient. Works on the
+/// management side.
+class ArgMaxLayer : public Layer {
+ public:
+  using Layer::Layer;
+  bool allows_backward_to(std::size_t /*i*/) const override { return false; }
+  void reshape(const Blobs& bottom, const Blobs& top) override;
+  void forward(const Blobs& bottom, const Blobs& top) override;
+  void backward(const Blobs&, const std::vector<bool>&, const Blobs&) override {}
+
+ private:
+  i64 outer_ = 1, classes_ = 1, inner_ = 1;
+};
+
+}  // namespace cortado

@@ -1,0 +1,22 @@
+#pragma once
+#include "core/net/layer.h"
+#include "layers/channels/channels.h"
+
+namespace cortado {
+
+/// What Scale and Bias share: a factor (learned, or the second bottom) whose shape is some axes of the first bottom's,
+/// repeated over the others.
+class FactorLayer : public Layer {
+ public:
+  using Layer::Layer;
+  Arity bottoms() const override { return {1, 2}; }
+  bool can_run_in_place() const override { return true; }
+
+ protected:
+  /// The shape of a learned factor: `axes` of the bottom's axes from `axis` on; -1: all. Throws ConfigError.
+  Shape learned_shape(const Blob& bottom, int axis, int axes) const;
+  /// How a factor lies in the bottom from `axis` on. Throws ShapeError where it does not.
+  Channels place(const Blob& factor, const Blob& bottom, int axis) const;
+};
+
+}  // namespace cortado

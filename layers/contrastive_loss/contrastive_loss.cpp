@@ -1,0 +1,79 @@
+#include "layers/contrastive_loss/contrastive_loss.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/machine/parts.h"
+#include "layers/contrastive_loss/programs.h"
+
+namespace cortado {
+
+void ContrastiveLossLayer::setup(const Blobs&, const Blobs&) { factors_ = std::make_unique<Blob>(group()); }
+
+void ContrastiveLossLayer::reshape(const Blobs& bottom, const Blobs& top) {
+  if (bottom[0]->shape() != bottom[1]->shape() || bottom[0]->axes() < 1 || bottom[0]->count() == 0)
+    bad_shape("expects features of equal shapes, the bottoms have " + to_string(bottom[0]->shape()) + " and " +
+              to_string(bottom[1]->shape()));
+  pairs_ = bottom[0]->dim(0);
+  width_ = bottom[0]->count(1);
+  if (bottom[2]->count() != pairs_)
+    bad_shape(std::to_string(pairs_) + " pairs need as many labels, the third bottom has shape " +
+              to_string(bottom[2]->shape()));
+  factors_->reshape({pairs_});
+  top[0]->reshape({});
+}
+
+ContrastiveLossLayer::Term ContrastiveLossLayer::term(double squared_distance, bool similar) const {
+  const auto& p = parameter().contrastive_loss_param();
+  const double margin = double{p.margin()};
+  if (similar) return {squared_distance, 1};
+  if (p.legacy_version()) {
+    const double room = margin - squared_distance;
+    return {std::max(room, 0.0), room > 0 ? -1.0 : 0.0};
+  }
+  const double distance = std::sqrt(squared_distance), room = margin - distance;
+  constexpr double least_distance = 1e-4;  // Caffe's, which keeps the gradient of equal features finite
+  return {room > 0 ? room * room : 0, room > 0 ? -room / (distance + least_distance) : 0};
+}
+
+void ContrastiveLossLayer::forward(const Blobs& bottom, const Blobs& top) {
+  const i64 block = line_elements(group().spec(), width_, 4);
+  PlanBuilder book(group().spec());
+  const Buf a = book.line("a", block * 4, Depth::two), b = book.line("b", block * 4, Depth::two);
+  const Buf square = book.line("sum", 4, 1);
+  group().launch(SquaredDistances{bottom[0]->data(), bottom[1]->data(), factors_->mutable_data(), pairs_, width_, block,
+                                  a, b, square},
+                 book.plan(pairs_));
+  auto factors = factors_->data_vector();
+  const auto similar = bottom[2]->data_vector();
+  double sum = 0;
+  for (std::size_t i = 0; i < factors.size(); ++i) {
+    const Term t = term(double{factors[i]}, static_cast<int>(similar[i]) != 0);
+    sum += t.loss;
+    factors[i] = static_cast<float>(t.factor / static_cast<double>(pairs_));
+  }
+  factors_->write_data(factors.data());
+  const auto loss = static_cast<float>(sum / static_cast<double>(2 * pairs_));
+  top[0]->write_data(&loss);
+}
+
+void ContrastiveLossLayer::backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
+  const i64 block = line_elements(group().spec(), width_, 5);
+  PlanBuilder book(group().spec());
+  const Buf a = book.line("a", block * 4, Depth::two), b = book.line("b", block * 4, Depth::two);
+  const Buf factor = book.line("factor", 4, Depth::two), weight = book.line("weight", 4, 1);
+  const Buf to = book.line("gradient", block * 4, 1);
+  for (std::size_t i = 0; i < 2; ++i)
+    if (propagate_down[i])
+      group().launch(ScaledDifferences{bottom[0]->data(), bottom[1]->data(), factors_->data(), top[0]->diff(),
+                                       bottom[i]->mutable_diff(), i == 0 ? 1.0f : -1.0f, pairs_, width_, block, a, b,
+                                       factor, weight, to},
+                     book.plan(pairs_ * ceil_div(width_, block)));
+}
+
+Layer::Cost ContrastiveLossLayer::cost(const Blobs& bottom, const Blobs&) const {
+  const auto n = static_cast<double>(bottom[0]->count());
+  return {3 * n, 4 * n, 8 * n, 24 * n};
+}
+
+}  // namespace cortado

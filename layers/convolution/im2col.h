@@ -1,0 +1,20 @@
+#pragma once
+#include "core/net/layer.h"
+#include "layers/convolution/shape.h"
+
+namespace cortado {
+
+/// Caffe's Im2col: the values under a convolution's window, as N x (C KH KW) x OH x OW; over one or two spatial axes.
+class Im2colLayer : public Layer {
+ public:
+  using Layer::Layer;
+  void reshape(const Blobs& bottom, const Blobs& top) override;
+  void forward(const Blobs& bottom, const Blobs& top) override;
+  void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) override;
+  Cost cost(const Blobs& bottom, const Blobs& top) const override;
+
+ private:
+  ConvolutionShape shape_;
+};
+
+}  // namespace cortado

@@ -1,0 +1,24 @@
+#pragma once
+#include "core/net/layer.h"
+#include "layers/crop/programs.h"
+
+namespace cortado {
+
+/// Caffe's Crop: the first bottom's axes from `axis` on are cut to the second bottom's sizes, beginning at the offsets
+/// (none: 0; one for all axes, or one each).
+class CropLayer : public Layer {
+ public:
+  using Layer::Layer;
+  Arity bottoms() const override { return {2, 2}; }
+  bool allows_backward_to(std::size_t i) const override { return i == 0; }
+  void reshape(const Blobs& bottom, const Blobs& top) override;
+  void forward(const Blobs& bottom, const Blobs& top) override;
+  void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) override;
+  Cost cost(const Blobs& bottom, const Blobs& top) const override;
+
+ private:
+  void copy(const float* from, float* to, bool back);
+  Window window_{};
+};
+
+}  // namespace cortado

@@ -1,0 +1,52 @@
+#include "layers/embed/embed.h"
+
+#include "core/formats/caffe.pb.h"
+#include "layers/gemm/gemm.h"
+
+namespace cortado {
+
+i64 EmbedLayer::width() const { return parameter().embed_param().num_output(); }
+
+void EmbedLayer::setup(const Blobs&, const Blobs&) {
+  const auto& p = parameter().embed_param();
+  if (p.num_output() < 1) bad_config("num_output must be at least 1");
+  if (p.input_dim() < 1) bad_config("input_dim must be at least 1");
+  add_parameter({p.input_dim(), width()}, p.weight_filler());
+  if (p.bias_term()) add_parameter({width()}, p.bias_filler());
+  picker_ = std::make_unique<RowPicker>(group());
+}
+
+void EmbedLayer::reshape(const Blobs& bottom, const Blobs& top) {
+  Shape shape = bottom[0]->shape();
+  shape.push_back(width());
+  top[0]->reshape(shape);
+}
+
+void EmbedLayer::forward(const Blobs& bottom, const Blobs& top) {
+  const auto words = static_cast<int>(parameter().embed_param().input_dim());
+  std::vector<int> index;
+  for (const float value : bottom[0]->data_vector()) {
+    if (!(value >= 0 && value < static_cast<float>(words)) || value != static_cast<float>(static_cast<int>(value)))
+      bad_config(
+          "the bottom holds " + std::to_string(value) + ", which is no whole number in 0.." + std::to_string(words - 1),
+          "check the data, or input_dim");
+    index.push_back(static_cast<int>(value));
+  }
+  picker_->pick(index);
+  picker_->gather(blobs()[0]->data(), blobs().size() > 1 ? blobs()[1]->data() : nullptr, width(),
+                  top[0]->mutable_data());
+}
+
+void EmbedLayer::backward(const Blobs& top, const std::vector<bool>&, const Blobs&) {
+  const float* const dy = top[0]->diff();
+  if (param_propagate_down(0)) picker_->sum(dy, width(), blobs()[0]->mutable_diff());
+  if (blobs().size() > 1 && param_propagate_down(1))
+    sum_to_bias(group(), dy, picker_->picked(), width(), 1, blobs()[1]->mutable_diff());
+}
+
+Layer::Cost EmbedLayer::cost(const Blobs&, const Blobs& top) const {
+  const auto n = static_cast<double>(top[0]->count());
+  return {n, 2 * n, 8 * n, 12 * n};
+}
+
+}  // namespace cortado

@@ -1,0 +1,43 @@
+#include "layers/mvn/mvn.h"
+
+#include "core/formats/caffe.pb.h"
+
+namespace cortado {
+
+void MvnLayer::setup(const Blobs&, const Blobs&) { deviation_ = std::make_unique<Blob>(group()); }
+
+void MvnLayer::reshape(const Blobs& bottom, const Blobs& top) {
+  const int axis = parameter().mvn_param().across_channels() ? 1 : 2;
+  if (bottom[0]->axes() < axis) bad_shape("expects N x C x ..., the bottom has shape " + to_string(bottom[0]->shape()));
+  const i64 width = bottom[0]->count(axis);
+  rows_ = {bottom[0]->count(0, axis), width, line_elements(group().spec(), width, 5)};
+  deviation_->reshape({rows_.rows});
+  top[0]->reshape_like(*bottom[0]);
+}
+
+void MvnLayer::forward(const Blobs& bottom, const Blobs& top) {
+  const auto& p = parameter().mvn_param();
+  PlanBuilder book(group().spec());
+  const Buf x = book.line("x", rows_.block * 4, Depth::two), y = book.line("y", rows_.block * 4, 1);
+  const Buf deviation = book.line("deviation", 4, 1);
+  group().launch(MvnForward{rows_, bottom[0]->data(), top[0]->mutable_data(), deviation_->mutable_data(), p.eps(),
+                            p.normalize_variance(), x, y, deviation},
+                 book.plan(rows_.rows));
+}
+
+void MvnLayer::backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
+  if (!propagate_down[0]) return;
+  PlanBuilder book(group().spec());
+  const Buf y = book.line("y", rows_.block * 4, Depth::two), dy = book.line("dy", rows_.block * 4, Depth::two);
+  const Buf dx = book.line("dx", rows_.block * 4, 1), deviation = book.line("deviation", 4, Depth::two);
+  group().launch(MvnBackward{rows_, top[0]->data(), top[0]->diff(), deviation_->data(), bottom[0]->mutable_diff(),
+                             parameter().mvn_param().normalize_variance(), y, dy, dx, deviation},
+                 book.plan(rows_.rows));
+}
+
+Layer::Cost MvnLayer::cost(const Blobs& bottom, const Blobs&) const {
+  const auto n = static_cast<double>(bottom[0]->count());
+  return {6 * n, 8 * n, 16 * n, 20 * n};
+}
+
+}  // namespace cortado

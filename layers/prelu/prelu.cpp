@@ -1,0 +1,61 @@
+#include "layers/prelu/prelu.h"
+
+#include "core/formats/caffe.pb.h"
+#include "layers/prelu/programs.h"
+
+namespace cortado {
+
+void PReluLayer::setup(const Blobs& bottom, const Blobs&) {
+  if (bottom[0]->axes() < 2) bad_shape("expects N x C x ..., the bottom has shape " + to_string(bottom[0]->shape()));
+  const auto& p = parameter().prelu_param();
+  caffe::FillerParameter quarter;
+  quarter.set_value(0.25f);
+  add_parameter(p.channel_shared() ? Shape{} : Shape{bottom[0]->dim(1)}, p.has_filler() ? p.filler() : quarter);
+  input_ = std::make_unique<Blob>(group());
+}
+
+void PReluLayer::reshape(const Blobs& bottom, const Blobs& top) {
+  const Blob& slope = *blobs()[0];
+  if (slope.axes() == 0)
+    shape_ = {1, 1, bottom[0]->count()};
+  else if (bottom[0]->axes() < 2 || bottom[0]->dim(1) != slope.count())
+    bad_shape("expects " + std::to_string(slope.count()) + " channels, the bottom has shape " +
+              to_string(bottom[0]->shape()));
+  else
+    shape_ = {bottom[0]->dim(0), slope.count(), bottom[0]->count(2)};
+  if (bottom[0] == top[0]) input_->reshape_like(*bottom[0]);
+  top[0]->reshape_like(*bottom[0]);
+}
+
+void PReluLayer::forward(const Blobs& bottom, const Blobs& top) {
+  const float* const x = bottom[0]->data();
+  if (bottom[0] == top[0]) group().copy(input_->mutable_data(), x, static_cast<std::size_t>(bottom[0]->bytes()));
+  const ChannelRows s = shape_.rows(group().spec());
+  PlanBuilder book(group().spec());
+  const Buf x_buf = book.line("x", s.block * 4, Depth::two), slope = book.line("slope", 4, Depth::two);
+  const Buf y = book.line("y", s.block * 4, 1);
+  group().launch(PReluForward{s, x, blobs()[0]->data(), top[0]->mutable_data(), x_buf, slope, y}, book.plan(s.lines()));
+}
+
+void PReluLayer::backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
+  const ChannelRows s = shape_.rows(group().spec());
+  const float *const x = bottom[0] == top[0] ? input_->data() : bottom[0]->data(), *const dy = top[0]->diff();
+  PlanBuilder book(group().spec());
+  const Buf x_buf = book.line("x", s.block * 4, Depth::two), dy_buf = book.line("dy", s.block * 4, Depth::two);
+  if (param_propagate_down(0)) {
+    PlanBuilder sums = book;
+    const Buf to = sums.line("gradient of the slope", 4, 1);
+    group().launch(PReluSlopes{s, x, dy, blobs()[0]->mutable_diff(), x_buf, dy_buf, to}, sums.plan(s.channels));
+  }
+  if (!propagate_down[0]) return;
+  const Buf slope = book.line("slope", 4, Depth::two), dx = book.line("dx", s.block * 4, 1);
+  group().launch(PReluBackward{s, x, blobs()[0]->data(), dy, bottom[0]->mutable_diff(), x_buf, slope, dy_buf, dx},
+                 book.plan(s.lines()));
+}
+
+Layer::Cost PReluLayer::cost(const Blobs& bottom, const Blobs&) const {
+  const auto n = static_cast<double>(bottom[0]->count());
+  return {2 * n, 4 * n, 8 * n, 20 * n};
+}
+
+}  // namespace cortado

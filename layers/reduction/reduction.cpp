@@ -1,0 +1,57 @@
+#include "layers/reduction/reduction.h"
+
+#include "core/formats/caffe.pb.h"
+#include "core/machine/parts.h"
+#include "layers/reduction/programs.h"
+
+namespace cortado {
+namespace {
+Reduce what(const caffe::ReductionParameter& p) {
+  switch (p.operation()) {
+    case caffe::ReductionParameter::ASUM: return Reduce::absolutes;
+    case caffe::ReductionParameter::SUMSQ: return Reduce::squares;
+    default: return Reduce::sum;
+  }
+}
+}  // namespace
+
+float ReductionLayer::factor() const {
+  const auto& p = parameter().reduction_param();
+  const bool mean = p.operation() == caffe::ReductionParameter::MEAN;
+  return mean && width_ > 0 ? p.coeff() / static_cast<float>(width_) : p.coeff();
+}
+
+void ReductionLayer::reshape(const Blobs& bottom, const Blobs& top) {
+  const int wanted = parameter().reduction_param().axis();
+  const int axis = bottom[0]->axes() == 0 && wanted == 0 ? 0 : bottom[0]->canonical_axis(wanted);
+  rows_ = bottom[0]->count(0, axis);
+  width_ = bottom[0]->count(axis);
+  top[0]->reshape({bottom[0]->shape().begin(), bottom[0]->shape().begin() + axis});
+}
+
+void ReductionLayer::forward(const Blobs& bottom, const Blobs& top) {
+  const i64 block = line_elements(group().spec(), width_, 3);
+  PlanBuilder book(group().spec());
+  const Buf x = book.line("x", block * 4, Depth::two), y = book.line("sum", 4, 1);
+  group().launch(ReduceRows{what(parameter().reduction_param()), bottom[0]->data(), top[0]->mutable_data(), factor(),
+                            rows_, width_, block, x, y},
+                 book.plan(rows_));
+}
+
+void ReductionLayer::backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
+  if (!propagate_down[0]) return;
+  const i64 block = line_elements(group().spec(), width_, 4);
+  PlanBuilder book(group().spec());
+  const Buf x = book.line("x", block * 4, Depth::two), dy = book.line("dy", 4, Depth::two);
+  const Buf dx = book.line("dx", block * 4, 1);
+  group().launch(ReduceRowsGradient{what(parameter().reduction_param()), bottom[0]->data(), top[0]->diff(),
+                                    bottom[0]->mutable_diff(), factor(), rows_, width_, block, x, dy, dx},
+                 book.plan(rows_ * ceil_div(width_, block)));
+}
+
+Layer::Cost ReductionLayer::cost(const Blobs& bottom, const Blobs&) const {
+  const auto n = static_cast<double>(bottom[0]->count());
+  return {n, n, 4 * n, 8 * n};
+}
+
+}  // namespace cortado

@@ -1,0 +1,62 @@
+#include "layers/rows/rows.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/machine/parts.h"
+#include "layers/rows/programs.h"
+
+namespace cortado {
+
+void RowPicker::pick(const std::vector<int>& index) {
+  index_ = index;
+  const std::size_t n = index.size();
+  std::vector<int> rows(n), owners, starts;
+  std::iota(rows.begin(), rows.end(), 0);
+  std::stable_sort(rows.begin(), rows.end(), [&](int a, int b) {
+    return index[static_cast<std::size_t>(a)] < index[static_cast<std::size_t>(b)];
+  });
+  for (std::size_t i = 0; i < n; ++i) {
+    const int owner = index[static_cast<std::size_t>(rows[i])];
+    if (owner < 0 || (!owners.empty() && owners.back() == owner)) continue;
+    owners.push_back(owner);
+    starts.push_back(static_cast<int>(i));
+  }
+  starts.push_back(static_cast<int>(n));
+  owners_ = static_cast<i64>(owners.size());
+
+  std::vector<int> all = index;
+  all.insert(all.end(), owners.begin(), owners.end());
+  all.insert(all.end(), starts.begin(), starts.end());
+  all.insert(all.end(), rows.begin(), rows.end());
+  const std::size_t bytes = all.size() * sizeof(int);
+  group_.wait();  // earlier launches may still read the numbers
+  if (bytes > numbers_.bytes()) numbers_ = ClusterMemory(group_, bytes);
+  group_.copy(numbers_.get(), all.data(), bytes);
+  group_.wait();
+}
+
+void RowPicker::gather(const float* from, const float* bias, i64 width, float* to) {
+  const i64 block = line_elements(group_.spec(), width, 4);
+  PlanBuilder book(group_.spec());
+  const Buf from_buf = book.line("from", block * 4, 1), bias_buf = book.line("bias", block * 4, 1);
+  const Buf index_buf = book.line("index", 4, Depth::two), to_buf = book.line("to", block * 4, 1);
+  group_.launch(
+      GatherRows{from, bias, numbers_.as<int>(), to, picked(), width, block, from_buf, bias_buf, index_buf, to_buf},
+      book.plan(picked() * ceil_div(width, block)));
+}
+
+void RowPicker::sum(const float* from, i64 width, float* to) {
+  const i64 block = line_elements(group_.spec(), width, 4);
+  const int *const owner = numbers_.as<int>() + picked(), *const start = owner + owners_,
+                   *const row = start + owners_ + 1;
+  PlanBuilder book(group_.spec());
+  const Buf owner_buf = book.line("owner", 4, Depth::two), start_buf = book.line("start", 8, Depth::two);
+  const Buf row_buf = book.line("row", 4, 1), from_buf = book.line("from", block * 4, 1);
+  const Buf to_buf = book.line("to", block * 4, 1);
+  group_.launch(
+      SumRows{from, owner, start, row, to, owners_, width, block, owner_buf, start_buf, row_buf, from_buf, to_buf},
+      book.plan(owners_ * ceil_div(width, block)));
+}
+
+}  // namespace cortado

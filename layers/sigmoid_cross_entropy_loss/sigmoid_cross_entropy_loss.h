@@ -1,0 +1,21 @@
+#pragma once
+#include "layers/loss/loss.h"
+
+namespace cortado {
+
+/// Caffe's SigmoidCrossEntropyLoss: -t log s - (1 - t) log(1 - s) summed over all elements of scores x, for s =
+/// sigmoid(x) and targets t, divided by the batch unless loss_param says otherwise. Targets that are the ignore_label
+/// do not count.
+class SigmoidCrossEntropyLossLayer : public LossLayer {
+ public:
+  using LossLayer::LossLayer;
+  void reshape(const Blobs& bottom, const Blobs& top) override;
+  void forward(const Blobs& bottom, const Blobs& top) override;
+  void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) override;
+  Cost cost(const Blobs& bottom, const Blobs& top) const override;
+
+ private:
+  float divisor_ = 1;  // of the last forward
+};
+
+}  // namespace cortado
