@@ -37,7 +37,7 @@ ContrastiveLossLayer::Term ContrastiveLossLayer::term(double squared_distance, b
 }
 
 void ContrastiveLossLayer::forward(const Blobs& bottom, const Blobs& top) {
-  const i64 block = line_elements(group().spec(), width_, 4);
+  const i64 block = line_elements(group().spec(), width_, 5);
   PlanBuilder book(group().spec());
   const Buf a = book.line("a", block * 4, Depth::two), b = book.line("b", block * 4, Depth::two);
   const Buf square = book.line("sum", 4, 1);
@@ -58,7 +58,7 @@ void ContrastiveLossLayer::forward(const Blobs& bottom, const Blobs& top) {
 }
 
 void ContrastiveLossLayer::backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
-  const i64 block = line_elements(group().spec(), width_, 5);
+  const i64 block = line_elements(group().spec(), width_, 6);
   PlanBuilder book(group().spec());
   const Buf a = book.line("a", block * 4, Depth::two), b = book.line("b", block * 4, Depth::two);
   const Buf factor = book.line("factor", 4, Depth::two), weight = book.line("weight", 4, 1);

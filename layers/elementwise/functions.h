@@ -21,6 +21,13 @@ CORTADO_FN V tanh(V x) {
   return math::select(math::abs(x) < 0.25f, near, math::select(x < 0.0f, -size, size));
 }
 
+/// log(1 + e^x), without overflow, and without losing what is small beside 1.
+template <class V>
+CORTADO_FN V softplus(V x) {
+  const V e = math::exp(-math::abs(x));
+  return math::max(x, V(0.0f)) + math::select(e < 1e-3f, e - 0.5f * e * e, math::log(1.0f + e));
+}
+
 struct AbsVal {
   static constexpr const char *label = "absval", *gradient_label = "absval_gradient";
   static constexpr bool from_output = false;
@@ -40,7 +47,7 @@ struct Bnll {
   static constexpr bool from_output = false;
   template <class V>
   CORTADO_FN V value(V x) const {
-    return math::max(x, V(0.0f)) + math::log(1.0f + math::exp(-math::abs(x)));
+    return softplus(x);
   }
   template <class V>
   CORTADO_FN V slope(V x) const {

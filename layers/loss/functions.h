@@ -34,7 +34,7 @@ struct SigmoidCrossEntropy {
   }
   template <class V>
   CORTADO_FN V value(V x, V t) const {
-    return math::max(x, V(0.0f)) - x * t + math::log(1.0f + math::exp(-math::abs(x)));
+    return elementwise::softplus(x) - x * t;
   }
   template <class V>
   CORTADO_FN V slope(V x, V t) const {

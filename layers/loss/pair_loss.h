@@ -8,7 +8,7 @@ namespace cortado {
 /// Sum of f over pairs of elements of a and b, and how many of them count. Waits.
 template <class F>
 std::vector<double> pair_loss(CoreGroup& group, F f, const Blob& a, const Blob& b, Workspace& workspace) {
-  const i64 n = a.count(), block = line_elements(group.spec(), n, 4), lines = ceil_div(n, block);
+  const i64 n = a.count(), block = line_elements(group.spec(), n, 5), lines = ceil_div(n, block);
   float* const partial = workspace.floats(2 * lines);
   PlanBuilder book(group.spec());
   const Buf a_buf = book.line("a", block * 4, Depth::two), b_buf = book.line("b", block * 4, Depth::two);
@@ -21,7 +21,7 @@ std::vector<double> pair_loss(CoreGroup& group, F f, const Blob& a, const Blob& 
 template <class F>
 void pair_loss_gradient(CoreGroup& group, F f, const Blob& a, const Blob& b, const Blob& loss, float factor,
                         float* to) {
-  const i64 n = a.count(), block = line_elements(group.spec(), n, 5);
+  const i64 n = a.count(), block = line_elements(group.spec(), n, 6);
   PlanBuilder book(group.spec());
   const Buf a_buf = book.line("a", block * 4, Depth::two), b_buf = book.line("b", block * 4, Depth::two);
   const Buf weight = book.line("weight", 4, 1), to_buf = book.line("gradient", block * 4, 1);
@@ -34,7 +34,7 @@ void pair_loss_gradient(CoreGroup& group, F f, const Blob& a, const Blob& b, con
 template <class F>
 double label_loss(CoreGroup& group, F f, i64 rows, const Blob& x, const Blob& labels, Workspace& workspace) {
   const i64 width = rows > 0 ? x.count() / rows : 0;
-  const LabelledRows s{rows, width, line_elements(group.spec(), width, 4)};
+  const LabelledRows s{rows, width, line_elements(group.spec(), width, 3)};
   float* const partial = workspace.floats(s.lines());
   PlanBuilder book(group.spec());
   const Buf x_buf = book.line("scores", s.block * 4, Depth::two), label = book.line("label", 4, Depth::two);
@@ -47,7 +47,7 @@ double label_loss(CoreGroup& group, F f, i64 rows, const Blob& x, const Blob& la
 template <class F>
 void label_loss_gradient(CoreGroup& group, F f, i64 rows, Blob& x, const Blob& labels, const Blob& loss, float factor) {
   const i64 width = rows > 0 ? x.count() / rows : 0;
-  const LabelledRows s{rows, width, line_elements(group.spec(), width, 5)};
+  const LabelledRows s{rows, width, line_elements(group.spec(), width, 4)};
   PlanBuilder book(group.spec());
   const Buf x_buf = book.line("scores", s.block * 4, Depth::two), label = book.line("label", 4, Depth::two);
   const Buf weight = book.line("weight", 4, 1), dx = book.line("gradient", s.block * 4, 1);

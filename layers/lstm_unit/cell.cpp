@@ -7,7 +7,7 @@ namespace cortado {
 
 void LstmCell::forward(CoreGroup& group, const float* gates, const float* c_prev, const float* cont, float* activations,
                        float* c, float* h) const {
-  const LstmRows s{sequences, width, line_elements(group.spec(), width, 16)};
+  const LstmRows s{sequences, width, line_elements(group.spec(), width, 17)};
   LstmForward p{s, gates, c_prev, cont, activations, c, h, {}, {}, {}, {}, {}, {}};
   PlanBuilder book(group.spec());
   p.gate_buf = book.line("gates", 4 * s.block * 4, Depth::two);
@@ -36,7 +36,7 @@ void LstmCell::backward(CoreGroup& group, const float* activations, const float*
 
 void scale_rows(CoreGroup& group, i64 rows, i64 width, const float* scale, const float* x, const float* base,
                 float* y) {
-  ScaleRows p{x, scale, base, y, rows, width, line_elements(group.spec(), width, 5), {}, {}, {}, {}};
+  ScaleRows p{x, scale, base, y, rows, width, line_elements(group.spec(), width, 6), {}, {}, {}, {}};
   PlanBuilder book(group.spec());
   p.x_buf = book.line("x", p.block * 4, Depth::two);
   p.scale_buf = book.line("scale", 4, Depth::two);

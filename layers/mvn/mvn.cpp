@@ -10,7 +10,7 @@ void MvnLayer::reshape(const Blobs& bottom, const Blobs& top) {
   const int axis = parameter().mvn_param().across_channels() ? 1 : 2;
   if (bottom[0]->axes() < axis) bad_shape("expects N x C x ..., the bottom has shape " + to_string(bottom[0]->shape()));
   const i64 width = bottom[0]->count(axis);
-  rows_ = {bottom[0]->count(0, axis), width, line_elements(group().spec(), width, 5)};
+  rows_ = {bottom[0]->count(0, axis), width, line_elements(group().spec(), width, 6)};
   deviation_->reshape({rows_.rows});
   top[0]->reshape_like(*bottom[0]);
 }
