@@ -34,7 +34,8 @@ struct Update {
                   both(c.get(weights, w + first, count), c.get2d(histories, h + first, Rule::histories, count, pitch)));
             },
             [&](i64 i, auto& in) {
-              auto &g = in.first, &w = in.second.first, &h = in.second.second;
+              auto &g = in.first, &w = in.second.first;
+              auto& h = in.second.second;
               auto to_weight = c.out(new_weights, weight + i * block, g.n);
               auto to_history = c.out2d(new_histories, history + i * block, Rule::histories, g.n, pitch);
               c.each(g.n, [&](i64 j) {

@@ -21,7 +21,8 @@ struct BlobUpdate {
   i64 iteration = 0;     ///< from 0
 };
 
-/// A solver type: the rule by which gradients become new weights. What all types share is Optimizer's.
+/// A solver type: the rule by which gradients become new weights. What all types share is Optimizer's. A new type is a
+/// rule (rules.h), its program in core/CMakeLists.txt, and a line of the table in solver_type.cpp.
 struct SolverType {
   const char* name;      ///< Caffe's
   int histories;         ///< values kept per weight
