@@ -30,6 +30,9 @@ void read_net(const std::string& file, caffe::NetParameter& net);
 /// missing or a folder completed from the file's name, as Caffe does. Throws ConfigError, FileError.
 void read_solver(const std::string& file, caffe::SolverParameter& solver);
 
+/// The solver's `type`, or the one that the deprecated `solver_type` stands for.
+std::string solver_type_name(const caffe::SolverParameter& solver);
+
 /// Turns what older versions of Caffe wrote into today's messages: `layers` (V1) into `layer`, `input` with
 /// `input_dim` or `input_shape` into an Input layer, learning rates of BatchNorm's statistics into 0. Throws
 /// ConfigError naming `origin` where that cannot be done (V0 nets).

@@ -208,11 +208,15 @@ void upgrade_net(caffe::NetParameter& net, const std::string& origin) {
   for (auto& layer : *net.mutable_layer()) upgrade_batch_norm(layer);
 }
 
+std::string solver_type_name(const caffe::SolverParameter& solver) {
+  return solver.has_solver_type() ? type_name(solver.solver_type()) : solver.type();
+}
+
 void read_solver(const std::string& file, caffe::SolverParameter& solver) {
   read_text(file, solver);
   if (solver.has_solver_type()) {
     if (solver.has_type()) throw ConfigError(file, "has both 'type' and the deprecated 'solver_type'", "keep 'type'");
-    solver.set_type(type_name(solver.solver_type()));
+    solver.set_type(solver_type_name(solver));
     solver.clear_solver_type();
   }
   complete_snapshot_prefix(solver, file);

@@ -1,42 +1,50 @@
 #pragma once
 #include "core/machine/math.h"
 #include "core/machine/program.h"
+#include "core/solver/rules.h"
 
 namespace cortado {
 
-/// One step of SGD with momentum on n consecutive weights, in Caffe's order of operations:
-///   g = scale g + l2 w + l1 sign(w),   h = rate g + momentum h,   w = w - h
-/// Reads three floats and writes two per weight; the gradient stays as it is.
-struct SgdUpdate {
-  static constexpr const char* label = "sgd_update";
+/// One update of n consecutive weights w:
+///   g = scale g + l2 w + l1 sign(w),   w = w - step of the rule (rules.h)
+/// The rule's histories lie `pitch` values apart. Reads 2 + histories floats and writes 1 + histories per weight; the
+/// gradient stays as it is.
+template <class Rule>
+struct Update {
+  static constexpr const char* label = Rule::label;
   const float* gradient = nullptr;
   float* weight = nullptr;
   float* history = nullptr;
-  i64 n = 0, block = 1;
-  float scale = 1, l2 = 0, l1 = 0, rate = 0, momentum = 0;
+  i64 pitch = 0, n = 0, block = 1;
+  float scale = 1, l2 = 0, l1 = 0;
+  Rule rule;
   Buf gradients, weights, histories, new_weights, new_histories;
   Depth depth = Depth::two;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
-    const float scale_ = scale, l2_ = l2, l1_ = l1, rate_ = rate, momentum_ = momentum;
+    const float scale_ = scale, l2_ = l2, l1_ = l1;
+    const Rule rule_ = rule;
     c.lines((n + block - 1) / block, depth,
             [&](i64 i) {
               const i64 first = i * block, count = block < n - first ? block : n - first;
               const float *w = weight, *h = history;
-              return both(c.get(gradients, gradient + first, count),
-                          both(c.get(weights, w + first, count), c.get(histories, h + first, count)));
+              return both(
+                  c.get(gradients, gradient + first, count),
+                  both(c.get(weights, w + first, count), c.get2d(histories, h + first, Rule::histories, count, pitch)));
             },
             [&](i64 i, auto& in) {
-              auto &g = in.first, &w = in.second.first, &h = in.second.second;
+              auto &g = in.first, &w = in.second.first;
+              auto& h = in.second.second;
               auto to_weight = c.out(new_weights, weight + i * block, g.n);
-              auto to_history = c.out(new_histories, history + i * block, g.n);
+              auto to_history = c.out2d(new_histories, history + i * block, Rule::histories, g.n, pitch);
               c.each(g.n, [&](i64 j) {
-                auto old = w[j];
-                auto sign = math::select(old > 0.0f, 1.0f, math::select(old < 0.0f, -1.0f, 0.0f));
-                auto step = rate_ * (scale_ * g[j] + l2_ * old + l1_ * sign) + momentum_ * h[j];
-                to_history.set(j, step);
-                to_weight.set(j, old - step);
+                auto at = w[j];
+                auto sign = math::select(at > 0.0f, 1.0f, math::select(at < 0.0f, -1.0f, 0.0f));
+                auto step = rule_(
+                    scale_ * g[j] + l2_ * at + l1_ * sign, [&](int k) { return h(k, j); },
+                    [&](int k, auto value) { to_history.set(k, j, value); });
+                to_weight.set(j, at - step);
               });
               c.put(to_weight);
               c.put(to_history);

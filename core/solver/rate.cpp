@@ -14,28 +14,9 @@ constexpr const char* policies = "fixed, step, exp, inv, multistep, poly, sigmoi
 void need(bool holds, const caffe::SolverParameter& parameter, const std::string& what) {
   if (!holds) throw ConfigError("solver", "lr_policy '" + parameter.lr_policy() + "' needs " + what);
 }
-}  // namespace
 
-void check_rate(const caffe::SolverParameter& parameter) {
-  const std::string& policy = parameter.lr_policy();
-  const bool steps = policy == "step" || policy == "sigmoid";
-  const bool decays = steps || policy == "exp" || policy == "inv" || policy == "multistep";
-  if (!decays && policy != "fixed" && policy != "poly")
-    throw ConfigError("solver", policy.empty() ? "has no lr_policy" : "unknown lr_policy '" + policy + "'", policies);
-  need(!steps || parameter.stepsize() > 0, parameter, "a stepsize above 0");
-  need(!decays || parameter.gamma() >= 0, parameter, "a gamma of at least 0");
-  need(policy != "poly" || parameter.max_iter() > 0, parameter, "a max_iter above 0");
-}
-
-int rate_step(const caffe::SolverParameter& parameter, i64 iteration) {
-  if (parameter.lr_policy() == "step") return static_cast<int>(iteration / parameter.stepsize());
-  if (parameter.lr_policy() != "multistep") return 0;
-  int steps = 0;
-  while (steps < parameter.stepvalue_size() && iteration >= parameter.stepvalue(steps)) ++steps;
-  return steps;
-}
-
-float learning_rate(const caffe::SolverParameter& parameter, i64 iteration) {
+/// Without warm-up.
+float policy_rate(const caffe::SolverParameter& parameter, i64 iteration) {
   const std::string& policy = parameter.lr_policy();
   const float base = parameter.base_lr(), gamma = parameter.gamma(), power = parameter.power();
   const auto at = static_cast<float>(iteration);
@@ -50,6 +31,35 @@ float learning_rate(const caffe::SolverParameter& parameter, i64 iteration) {
   if (policy == "sigmoid")
     return base * (1.0f / (1.0f + std::exp(-gamma * (at - static_cast<float>(parameter.stepsize())))));
   return base;
+}
+}  // namespace
+
+void check_rate(const caffe::SolverParameter& parameter) {
+  const std::string& policy = parameter.lr_policy();
+  const bool steps = policy == "step" || policy == "sigmoid";
+  const bool decays = steps || policy == "exp" || policy == "inv" || policy == "multistep";
+  if (!decays && policy != "fixed" && policy != "poly")
+    throw ConfigError("solver", policy.empty() ? "has no lr_policy" : "unknown lr_policy '" + policy + "'", policies);
+  need(!steps || parameter.stepsize() > 0, parameter, "a stepsize above 0");
+  need(!decays || parameter.gamma() >= 0, parameter, "a gamma of at least 0");
+  need(policy != "poly" || parameter.max_iter() > 0, parameter, "a max_iter above 0");
+  if (parameter.warmup_iter() < 0) throw ConfigError("solver", "warmup_iter is negative");
+  if (parameter.warmup_start_lr() < 0) throw ConfigError("solver", "warmup_start_lr is negative");
+}
+
+int rate_step(const caffe::SolverParameter& parameter, i64 iteration) {
+  if (parameter.lr_policy() == "step") return static_cast<int>(iteration / parameter.stepsize());
+  if (parameter.lr_policy() != "multistep") return 0;
+  int steps = 0;
+  while (steps < parameter.stepvalue_size() && iteration >= parameter.stepvalue(steps)) ++steps;
+  return steps;
+}
+
+float learning_rate(const caffe::SolverParameter& parameter, i64 iteration) {
+  const i64 warmup = parameter.warmup_iter();
+  if (iteration >= warmup) return policy_rate(parameter, iteration);
+  const float start = parameter.warmup_start_lr(), share = static_cast<float>(iteration) / static_cast<float>(warmup);
+  return start + (policy_rate(parameter, warmup) - start) * share;
 }
 
 }  // namespace cortado

@@ -12,8 +12,8 @@
 #include "core/formats/prototxt.h"
 #include "core/solver/agreement.h"
 #include "core/solver/core_groups.h"
+#include "core/solver/optimizer.h"
 #include "core/solver/rate.h"
-#include "core/solver/sgd_solver.h"
 #include "core/solver/smoothed_loss.h"
 #include "core/solver/solver_parameter.h"
 #include "core/solver/state_file.h"
@@ -113,7 +113,7 @@ struct Solver::State {
   GradientExchange& exchange;
   std::unique_ptr<Net> net;
   std::vector<std::unique_ptr<Net>> test_nets;
-  std::unique_ptr<SgdSolver> sgd;
+  std::unique_ptr<Optimizer> optimizer;
   std::unique_ptr<Tuner> tuner;
   SmoothedLoss smoothed;
   std::vector<std::vector<Score>> scores;
@@ -138,7 +138,7 @@ Solver::State::State(const caffe::SolverParameter& given, const SolverOptions& g
   CORTADO_LOG(info) << "Creating training net from " << training.source;
   net = make_net(training.net, &replicas);
   share_from_root(replicas, *options.group, *net->parameter_arena());
-  sgd = std::make_unique<SgdSolver>(parameter, *net, *options.group);
+  optimizer = std::make_unique<Optimizer>(parameter, *net, *options.group);
   make_test_nets();
   for (const std::string& files : parameter.weights()) load_weights(files);
   CORTADO_LOG(info) << "Solver scaffolding done.";
@@ -198,7 +198,7 @@ void Solver::State::step(i64 iterations) {
     const float factor = exchange_gradients();
     {
       const TimelineSpan span(options.timeline, lane(), "update", "update");
-      sgd->update(iteration, factor / parameter.loss_scale());
+      optimizer->update(iteration, factor / parameter.loss_scale());
       if (options.timeline != nullptr) options.group->wait();
     }
     ++iteration;
@@ -397,7 +397,7 @@ void Solver::State::write_snapshot(const std::string& model_file, const std::str
   state.set_iter(static_cast<int>(iteration));
   state.set_learned_net(model_file);
   state.set_current_step(rate_step(parameter, iteration));
-  sgd->write_history(state);
+  optimizer->write_history(state);
   auto& own = *state.mutable_cortado();
   store_plans(net->plans(), own);
   own.set_ranks(replicas.size());
@@ -422,10 +422,10 @@ void Solver::State::restore(const std::string& state_file) {
     read_net(weights, trained);
     check_complete(trained, *net, weights);
     net->copy_trained(trained);
-    sgd->read_history(state, state_file);
+    optimizer->read_history(state, state_file);
   });
   share_from_root(replicas, *options.group, *net->parameter_arena());
-  share_from_root(replicas, *options.group, *sgd->history());
+  share_from_root(replicas, *options.group, *optimizer->history());
   iteration = header.iter();
 }
 

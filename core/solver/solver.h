@@ -40,7 +40,8 @@ struct SolverOptions {
   std::function<void(const Progress&)> progress;  ///< told once per iteration on rank 0; may be empty
 };
 
-/// Trains a net (Caffe's Solver with its rate policies): SGD with momentum, L1/L2 decay, clipping, iter_size.
+/// Trains a net (Caffe's Solver with its rate policies): every solver type of Caffe's and LARS, warm-up, L1/L2 decay,
+/// clipping, iter_size.
 /// The log carries Caffe's lines; open_log silences all ranks but 0. With several replicas every member function is
 /// collective, and all ranks throw when one finds a mistake that they share.
 ///

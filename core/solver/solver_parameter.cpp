@@ -1,10 +1,9 @@
 #include "core/solver/solver_parameter.h"
 
-#include <algorithm>
-
 #include "core/base/error.h"
 #include "core/formats/prototxt.h"
 #include "core/solver/rate.h"
+#include "core/solver/solver_type.h"
 
 namespace cortado {
 namespace {
@@ -45,20 +44,8 @@ void check_test_counts(const caffe::SolverParameter& parameter) {
 }
 }  // namespace
 
-const std::vector<std::string>& solver_types() {
-  static const std::vector<std::string> types = {"SGD"};
-  return types;
-}
-
 void check_solver(const caffe::SolverParameter& parameter) {
-  using caffe::SolverParameter;
-  std::string type = parameter.type();
-  if (parameter.has_solver_type()) type = SolverParameter::SolverType_Name(parameter.solver_type());
-  const auto& types = solver_types();
-  std::string known;
-  for (const auto& name : types) known += (known.empty() ? "" : ", ") + name;
-  need(std::find(types.begin(), types.end(), type) != types.end(), "solver type '" + type + "' does not exist here",
-       "there is: " + known);
+  solver_type(parameter).check(parameter);
   check_rate(parameter);
   need(parameter.iter_size() >= 1, "iter_size is below 1");
   need(parameter.loss_scale() > 0, "loss_scale is not positive");
@@ -70,7 +57,7 @@ void check_solver(const caffe::SolverParameter& parameter) {
   need(parameter.regularization_type() == "L2" || parameter.regularization_type() == "L1",
        "unknown regularization_type '" + parameter.regularization_type() + "'", "L1 or L2");
   need(parameter.snapshot() == 0 || !parameter.snapshot_prefix().empty(), "has 'snapshot' but no 'snapshot_prefix'");
-  need(parameter.snapshot_format() == SolverParameter::BINARYPROTO, "snapshot_format HDF5 is not supported yet",
+  need(parameter.snapshot_format() == caffe::SolverParameter::BINARYPROTO, "snapshot_format HDF5 is not supported yet",
        "use BINARYPROTO");
   check_test_counts(parameter);
 }

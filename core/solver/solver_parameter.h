@@ -6,9 +6,6 @@
 
 namespace cortado {
 
-/// Solver types by Caffe's names.
-const std::vector<std::string>& solver_types();
-
 /// Throws ConfigError for a solver that cannot mean anything, or that asks for what Cortado does not have.
 void check_solver(const caffe::SolverParameter& parameter);
 

@@ -14,7 +14,12 @@
 
 namespace cortado::test {
 namespace {
-constexpr const char* rates = "base_lr: 0.1 lr_policy: 'inv' gamma: 0.1 power: 0.5 momentum: 0.9 weight_decay: 0.01 ";
+/// Solver types; LARS makes its rates of norms, which must be the same on all.
+constexpr const char* types[] = {
+    "base_lr: 0.1 lr_policy: 'inv' gamma: 0.1 power: 0.5 momentum: 0.9 weight_decay: 0.01 ",
+    "type: 'LARS' base_lr: 2 lr_policy: 'fixed' momentum: 0.9 weight_decay: 0.01 trust_coefficient: 0.01 warmup_iter: "
+    "3 ",
+};
 constexpr i64 batch = 60;
 
 /// The backend of this build, or the serial one, with that many core groups.
@@ -44,14 +49,14 @@ std::vector<float> weights_of(const Net& net) {
   return all;
 }
 
-TEST_P(CoreGroupsTest, ShareABatch) {
+void share_a_batch(const std::string& backend, const std::string& rates, int most_groups) {
   Solver alone(solver_of(rates, toy_net(67, batch)), toy_options());
   alone.step(5);
   for (const bool host_sums : {false, true})
     for (const int groups : {1, 2, 3, 4, 6}) {
-      if (groups > most_groups()) break;
-      SCOPED_TRACE(std::to_string(groups) + (host_sums ? " by host sums" : ""));
-      const auto processor = processor_of(GetParam(), groups);
+      if (groups > most_groups) break;
+      SCOPED_TRACE(rates + std::to_string(groups) + (host_sums ? " by host sums" : ""));
+      const auto processor = processor_of(backend, groups);
       SolverOptions options = toy_options();
       options.group = &processor->group(0);
       options.host_sums = host_sums;
@@ -73,6 +78,10 @@ TEST_P(CoreGroupsTest, ShareABatch) {
       for (const auto& others : weights) EXPECT_EQ(others, weights[0]) << "same bits on every core group";
       for (const double loss : losses) EXPECT_NEAR(loss, alone.last_loss(), 1e-5);
     }
+}
+
+TEST_P(CoreGroupsTest, ShareABatch) {
+  for (const char* rates : types) share_a_batch(GetParam(), rates, most_groups());
 }
 
 TEST_P(CoreGroupsTest, AgreeOnSumsAndTexts) {

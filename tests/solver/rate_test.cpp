@@ -58,6 +58,16 @@ TEST(Rate, CountsSteps) {
   EXPECT_EQ(rate_step(multistep, 100), 2);
 }
 
+TEST(Rate, WarmsUpToThePolicysRate) {
+  const auto parameter = parameter_of(
+      "base_lr: 0.4 lr_policy: 'multistep' gamma: 0.5 stepvalue: 3 stepvalue: 9 warmup_iter: 5 warmup_start_lr: 0.1");
+  check_rate(parameter);
+  for (const i64 i : {0, 1, 2, 3, 4, 5}) EXPECT_FLOAT_EQ(learning_rate(parameter, i), 0.1f + 0.02f * i) << i;
+  EXPECT_FLOAT_EQ(learning_rate(parameter, 8), 0.2f);
+  EXPECT_FLOAT_EQ(learning_rate(parameter, 9), 0.1f);
+  EXPECT_EQ(learning_rate(parameter_of("base_lr: 1 lr_policy: 'fixed' warmup_iter: 1"), 0), 0) << "from 0 by default";
+}
+
 TEST(Rate, RefusesWhatCannotBe) {
   const char* wrong[] = {"",
                          "lr_policy: 'stairs'",
@@ -65,7 +75,9 @@ TEST(Rate, RefusesWhatCannotBe) {
                          "lr_policy: 'step' stepsize: 3 gamma: -1",
                          "lr_policy: 'sigmoid' gamma: 1",
                          "lr_policy: 'exp' gamma: -0.1",
-                         "lr_policy: 'poly' power: 1"};
+                         "lr_policy: 'poly' power: 1",
+                         "lr_policy: 'fixed' warmup_iter: -1",
+                         "lr_policy: 'fixed' warmup_start_lr: -0.1"};
   for (const char* text : wrong) EXPECT_THROW(check_rate(parameter_of(text)), ConfigError) << text;
 }
 }  // namespace

@@ -9,14 +9,28 @@
 
 namespace cortado::test {
 namespace {
-constexpr const char* rates =
-    "base_lr: 0.05 lr_policy: 'inv' gamma: 0.1 power: 0.5 momentum: 0.9 weight_decay: 0.01 iter_size: 2 ";
+constexpr const char* policy =
+    "base_lr: 0.05 lr_policy: 'inv' gamma: 0.1 power: 0.5 weight_decay: 0.01 iter_size: 2 warmup_iter: 9 ";
+
+/// Every solver type, and how many histories it keeps per blob.
+const std::pair<const char*, int> types[] = {
+    {"type: 'SGD' momentum: 0.9 ", 1},
+    {"type: 'Nesterov' momentum: 0.9 ", 1},
+    {"type: 'AdaGrad' ", 1},
+    {"type: 'RMSProp' ", 1},
+    {"type: 'AdaDelta' momentum: 0.95 ", 2},
+    {"type: 'Adam' momentum: 0.9 ", 2},
+    {"type: 'LARS' momentum: 0.9 ", 1},
+};
 
 class SnapshotTest : public ::testing::Test {
  protected:
   std::string prefix() const { return folder_.file("toy"); }
   caffe::SolverParameter parameter(int n = 129, const std::string& more = "") const {
-    return solver_of(rates + ("snapshot_prefix: '" + prefix() + "' ") + more, toy_net(n, 4));
+    return typed("momentum: 0.9 ", n, policy + more);
+  }
+  caffe::SolverParameter typed(const std::string& type, int n = 129, const std::string& more = policy) const {
+    return solver_of(type + more + " snapshot_prefix: '" + prefix() + "' ", toy_net(n, 4));
   }
   void truncate(const std::string& file, double share) const {
     std::filesystem::resize_file(
@@ -30,20 +44,60 @@ class SnapshotTest : public ::testing::Test {
 };
 
 TEST_F(SnapshotTest, ResumesBitForBit) {
-  for (const std::string& backend : backend_names()) {
-    Solver straight(parameter(), toy_options(backend));
-    straight.step(7);
-    const std::string state = straight.snapshot();
-    EXPECT_EQ(state, prefix() + "_iter_7.solverstate");
-    straight.step(6);
+  for (const std::string& backend : backend_names())
+    for (const auto& [type, histories] : types) {
+      SCOPED_TRACE(backend + ", " + type);
+      Solver straight(typed(type), toy_options(backend));
+      straight.step(7);
+      const std::string state = straight.snapshot();
+      EXPECT_EQ(state, prefix() + "_iter_7.solverstate");
+      straight.step(6);
 
-    Solver resumed(parameter(), toy_options(backend));
-    resumed.restore(state);
-    EXPECT_EQ(resumed.iteration(), 7);
-    resumed.step(6);
-    EXPECT_EQ(parameters_of(resumed.net()), parameters_of(straight.net())) << backend;
-    EXPECT_EQ(resumed.last_loss(), straight.last_loss()) << backend;
-    EXPECT_EQ(resumed.learning_rate(), straight.learning_rate());
+      Solver resumed(typed(type), toy_options(backend));
+      resumed.restore(state);
+      EXPECT_EQ(resumed.iteration(), 7);
+      resumed.step(6);
+      EXPECT_EQ(parameters_of(resumed.net()), parameters_of(straight.net()));
+      EXPECT_EQ(resumed.last_loss(), straight.last_loss());
+      EXPECT_EQ(resumed.learning_rate(), straight.learning_rate());
+    }
+}
+
+TEST_F(SnapshotTest, StatesOfOtherTypesAreToldByTheirHistories) {
+  for (const auto& [type, histories] : types) {
+    Solver solver(typed(type, 5), toy_options());
+    solver.step(1);
+    const std::string file = solver.snapshot();
+    caffe::SolverState state;
+    read_binary(file, state);
+    EXPECT_EQ(state.history_size(), 3 * histories) << type;
+    for (const auto& [other, others_histories] : types) {
+      Solver reader(typed(other, 5), toy_options());
+      if (histories == others_histories)
+        EXPECT_NO_THROW(reader.restore(file)) << type << " to " << other;
+      else
+        EXPECT_THROW(reader.restore(file), FileError) << type << " to " << other;
+    }
+  }
+}
+
+/// Caffe: the first histories of all blobs, then the second ones.
+TEST_F(SnapshotTest, SecondHistoriesComeLast) {
+  Solver solver(typed("type: 'Adam' momentum: 0.9 momentum2: 0.8 ", 5, "base_lr: 0.1 lr_policy: 'fixed' "),
+                toy_options());
+  solver.step(1);
+  caffe::SolverState state;
+  read_binary(solver.snapshot(), state);
+  ASSERT_EQ(state.history_size(), 6);
+  for (int blob = 0; blob < 2; ++blob) {
+    const auto gradient = solver.net().learnable()[static_cast<std::size_t>(blob)].blob->diff_vector();
+    const auto &first = state.history(blob), &second = state.history(blob + 3);
+    ASSERT_EQ(second.data_size(), static_cast<int>(gradient.size()));
+    for (int i = 0; i < second.data_size(); ++i) {
+      const float g = gradient[static_cast<std::size_t>(i)];
+      EXPECT_FLOAT_EQ(first.data(i), (1 - 0.9f) * g);
+      EXPECT_FLOAT_EQ(second.data(i), (1 - 0.8f) * g * g);
+    }
   }
 }
 
@@ -144,7 +198,7 @@ TEST_F(SnapshotTest, RefusesWhatItCannotWrite) {
   EXPECT_EQ(solver.iteration(), 0) << "said before training, not after";
   EXPECT_THROW(solver.snapshot(), FileError);
 
-  Solver nameless(solver_of(std::string(rates) + "max_iter: 3", toy_net(5, 4)), toy_options());
+  Solver nameless(solver_of(std::string(policy) + "max_iter: 3", toy_net(5, 4)), toy_options());
   EXPECT_THROW(nameless.solve(), ConfigError);
 }
 

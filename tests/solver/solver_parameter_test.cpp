@@ -18,9 +18,7 @@ caffe::SolverParameter parameter_of(const std::string& text) {
 
 TEST(SolverParameter, RefusesWhatCannotBe) {
   const char* wrong[] = {
-      "type: 'Adam'",
       "type: 'Sgd'",
-      "solver_type: ADAM",
       "iter_size: 0",
       "average_loss: 0",
       "max_iter: -1",
@@ -39,11 +37,44 @@ TEST(SolverParameter, RefusesWhatCannotBe) {
   EXPECT_NO_THROW(check_solver(parameter_of(rates + std::string("solver_type: SGD net: 'a'"))));
 }
 
+TEST(SolverParameter, NamesWhatATypeCannotHave) {
+  const std::pair<const char*, const char*> wrong[] = {
+      {"type: 'AdaGrad' momentum: 0.9", "AdaGrad' takes no momentum"},
+      {"solver_type: ADAGRAD momentum: 0.9", "AdaGrad' takes no momentum"},
+      {"type: 'AdaGrad' delta: -1", "delta"},
+      {"type: 'RMSProp' momentum: 0.9", "RMSProp' takes no momentum"},
+      {"type: 'RMSProp' rms_decay: 1", "rms_decay"},
+      {"type: 'RMSProp' rms_decay: -0.1", "rms_decay"},
+      {"type: 'AdaDelta' momentum: 1", "momentum"},
+      {"type: 'AdaDelta' momentum: 0.9 delta: 0", "delta above 0"},
+      {"type: 'Adam' momentum: 1", "momentum"},
+      {"type: 'Adam' momentum: 0.9 momentum2: 1", "momentum2"},
+      {"type: 'Adam' momentum: 0.9 delta: -1e-8", "delta"},
+      {"type: 'LARS' trust_coefficient: 0", "trust_coefficient"},
+      {"type: 'LARS' regularization_type: 'L1'", "L2"},
+  };
+  for (const auto& [text, told] : wrong) try {
+      check_solver(parameter_of(rates + std::string(text)));
+      ADD_FAILURE() << text;
+    } catch (const ConfigError& error) {
+      EXPECT_NE(std::string(error.what()).find(told), std::string::npos) << text << ": " << error.what();
+    }
+}
+
+TEST(SolverParameter, TakesEveryType) {
+  for (const char* text : {"solver_type: NESTEROV momentum: 0.9", "type: 'AdaGrad'", "type: 'RMSProp' rms_decay: 0",
+                           "type: 'AdaDelta' momentum: 0.95 delta: 1e-6", "type: 'Adam' momentum: 0", "type: 'LARS'"})
+    EXPECT_NO_THROW(check_solver(parameter_of(rates + std::string(text)))) << text;
+}
+
 TEST(SolverParameter, SaysWhichTypesThereAre) {
   try {
-    check_solver(parameter_of(rates + std::string("type: 'AdaDelta'")));
+    check_solver(parameter_of(rates + std::string("type: 'Adadelta'")));
     FAIL();
-  } catch (const ConfigError& error) { EXPECT_NE(std::string(error.what()).find("there is: SGD"), std::string::npos); }
+  } catch (const ConfigError& error) {
+    EXPECT_NE(std::string(error.what()).find("there is: SGD, Nesterov, AdaGrad, RMSProp, AdaDelta, Adam, LARS"),
+              std::string::npos);
+  }
 }
 
 TEST(SolverParameter, FindsTheTrainingNet) {

@@ -1,0 +1,56 @@
+#include "core/solver/norms.h"
+
+#include "core/machine/parts.h"
+#include "core/solver/programs.h"
+#include "core/tensor/blob.h"
+
+namespace cortado {
+namespace {
+SumOfSquares program_for(CoreGroup& group, const Values& values) {
+  SumOfSquares program;
+  program.values = values.data;
+  program.n = values.count;
+  program.block = line_elements(group.spec(), values.count, 3, sizeof(float));
+  return program;
+}
+
+i64 lines_of(const SumOfSquares& program) { return ceil_div(program.n, program.block); }
+
+void launch(CoreGroup& group, SumOfSquares program) {
+  if (program.n == 0) return;
+  PlanBuilder book(group.spec());
+  program.in = book.line("values", program.block * i64{sizeof(float)}, program.depth);
+  program.out = book.line("sum", sizeof(float), 1);
+  group.launch(program, book.plan(lines_of(program)));
+}
+}  // namespace
+
+std::vector<double> sums_of_squares(CoreGroup& group, const std::vector<Values>& sets) {
+  std::vector<SumOfSquares> programs;
+  i64 lines = 0;
+  for (const Values& values : sets) {
+    programs.push_back(program_for(group, values));
+    lines += lines_of(programs.back());
+  }
+  const auto sums = Storage::make(group, lines);
+  float* next = sums->data;
+  for (SumOfSquares& program : programs) {
+    program.sums = next;
+    next += lines_of(program);
+    launch(group, program);
+  }
+  std::vector<float> on_host(static_cast<std::size_t>(lines));
+  group.copy(on_host.data(), sums->data, on_host.size() * sizeof(float));
+  group.wait();
+
+  std::vector<double> totals;
+  auto sum = on_host.begin();
+  for (const SumOfSquares& program : programs) {
+    double total = 0;
+    for (const auto end = sum + lines_of(program); sum != end; ++sum) total += double{*sum};
+    totals.push_back(total);
+  }
+  return totals;
+}
+
+}  // namespace cortado

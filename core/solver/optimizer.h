@@ -1,0 +1,58 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/net/net.h"
+#include "core/solver/solver_type.h"
+
+namespace caffe {
+class SolverParameter;
+class SolverState;
+}  // namespace caffe
+
+namespace cortado {
+
+/// Turns a net's gradients into new weights on the cluster, by the rule of the parameter's solver type, and keeps that
+/// type's histories (momentum and the like): one or two values per learnable value.
+class Optimizer {
+ public:
+  /// Borrows all three. Histories begin with zeros. Throws ConfigError for a solver type that does not exist.
+  Optimizer(const caffe::SolverParameter& parameter, Net& net, CoreGroup& group);
+
+  /// One update. `scale` makes the gradient arena the mean over replicas; clipping, division by iter_size (in this
+  /// order in Caffe), decay and the rule happen here. Running statistics are left alone.
+  void update(i64 iteration, float scale);
+
+  /// All histories, each laid out as the net's arenas.
+  const std::shared_ptr<Storage>& history() const { return history_; }
+
+  /// As Caffe stores it: the first history of every learnable blob, in the net's order, then every blob's second.
+  /// Waits.
+  void write_history(caffe::SolverState& state) const;
+  /// Throws FileError naming `file` when the number of blobs or a shape is not that of the net and solver type.
+  void read_history(const caffe::SolverState& state, const std::string& file);
+
+ private:
+  void log_rate(i64 iteration, float rate) const;
+  /// Factor that brings the L2 norm of `scale` times the gradients down to clip_gradients, 1 if it is below.
+  float clip(float scale) const;
+  /// What LARS multiplies each learnable blob's rate with (You et al. 2017, equation 6):
+  ///   trust_coefficient |w| / (|g| + decay |w|), with g the gradients times `scale`
+  /// 1 for a blob of zeros, which could never leave them, for statistics, and for other solver types.
+  std::vector<float> local_rates(float scale) const;
+  float decay_of(const Net::Learnable& learnable) const;
+  BlobUpdate update_of(const Net::Learnable& learnable) const;
+  /// Calls visit(learnable, where its history begins among `history()`) in Caffe's order.
+  template <class Visit>
+  void for_each_history(Visit visit) const;
+
+  const caffe::SolverParameter& parameter_;
+  const SolverType& type_;
+  Net& net_;
+  CoreGroup& group_;
+  i64 pitch_;  ///< from one history of a value to the next
+  std::shared_ptr<Storage> history_;
+};
+
+}  // namespace cortado

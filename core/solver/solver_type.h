@@ -1,0 +1,39 @@
+#pragma once
+#include <vector>
+
+#include "core/machine/core_group.h"
+
+namespace caffe {
+class SolverParameter;
+}
+
+namespace cortado {
+
+/// One update of one parameter blob.
+struct BlobUpdate {
+  const float* gradient = nullptr;
+  float* weight = nullptr;
+  float* history = nullptr;  ///< the first one; the type's next lies `pitch` values further on
+  i64 pitch = 0, count = 0;
+  float scale = 1;       ///< of the gradient, first of all
+  float l2 = 0, l1 = 0;  ///< decay
+  float rate = 0;        ///< the policy's times lr_mult, and LARS's local one
+  i64 iteration = 0;     ///< from 0
+};
+
+/// A solver type: the rule by which gradients become new weights. What all types share is Optimizer's. A new type is a
+/// rule (rules.h), its program in core/CMakeLists.txt, and a line of the table in solver_type.cpp.
+struct SolverType {
+  const char* name;      ///< Caffe's
+  int histories;         ///< values kept per weight
+  bool has_local_rates;  ///< every blob has a rate of its own (LARS)
+  /// Throws ConfigError for fields with which the rule means nothing, or that Caffe refuses.
+  void (*check)(const caffe::SolverParameter& parameter);
+  /// Queues the update.
+  void (*update)(CoreGroup& group, const caffe::SolverParameter& parameter, const BlobUpdate& blob);
+};
+
+/// The type that `type`, or the deprecated `solver_type`, names. Throws ConfigError for one that does not exist.
+const SolverType& solver_type(const caffe::SolverParameter& parameter);
+
+}  // namespace cortado
