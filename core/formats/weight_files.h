@@ -13,8 +13,8 @@ namespace cortado {
 class Hdf5Files {
  public:
   virtual ~Hdf5Files() = default;
-  /// Names and blobs of layers. A blob that the file leaves out, because another layer that shares it holds it, is an
-  /// empty message, or missing at the end.
+  /// Names and blobs of layers. A blob whose values the file leaves out, because another layer that shares them holds
+  /// them, has none here, or is missing at the end.
   virtual void read_weights(const std::string& file, caffe::NetParameter& weights) const = 0;
   /// Of every blob, its values and its gradients where it holds them.
   virtual void write_weights(const std::string& file, const caffe::NetParameter& weights) const = 0;

@@ -178,7 +178,7 @@ void Net::copy_trained(const caffe::NetParameter& trained) {
                        "rename the layer to learn it from scratch");
     for (std::size_t i = 0; i < held; ++i) {
       const auto& stored = source.blobs(static_cast<int>(i));
-      if (stored.ByteSizeLong() == 0 && is_anothers(*blobs[i])) continue;
+      if (stored.data_size() + stored.double_data_size() == 0 && is_anothers(*blobs[i])) continue;
       if (!fits(stored, blobs[i]->shape()))
         throw ShapeError(where,
                          "blob " + std::to_string(i) + " of the weights has shape " + to_string(shape_of(stored)) +
