@@ -48,4 +48,8 @@ std::unique_ptr<Processor> make_processor(const BackendOptions& wanted) {
 #endif
 }
 
+std::unique_ptr<Processor> make_reference_processor() {
+  return reference::make_processor({}, reference::all_programs());
+}
+
 }  // namespace cortado

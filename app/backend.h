@@ -17,4 +17,7 @@ struct BackendOptions {
 /// for what only the simulator has.
 std::unique_ptr<Processor> make_processor(const BackendOptions& options = {});
 
+/// One core group of the reference backend, which every build has.
+std::unique_ptr<Processor> make_reference_processor();
+
 }  // namespace cortado

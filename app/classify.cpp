@@ -82,7 +82,7 @@ void print_best(const std::string& file, const std::vector<float>& scores, const
 int classify(Session& session, const Options& options) {
   caffe::NetParameter parameter, weights;
   read_net_for(options, options.model, Phase::test, parameter);
-  read_net(options.weights, weights);
+  read_weights(options.weights, &session.hdf5, weights);
   Net net(parameter, session.net_options());
   net.copy_trained(weights);
   if (net.inputs().size() != 1 || net.outputs().size() != 1)

@@ -83,8 +83,9 @@ void add_train(CLI::App& app, Options& o) {
   auto* verb = app.add_subcommand("train", "Train a net, or go on training it");
   const auto effects = CLI::IsMember({"stop", "snapshot", "none"});
   verb->add_option("--solver", o.solver, "Solver prototxt")->required();
-  auto* snapshot = verb->add_option("--snapshot", o.snapshot, "Go on from this .solverstate");
-  verb->add_option("--weights", o.weights, "Start from these .caffemodels, separated by commas")->excludes(snapshot);
+  auto* snapshot = verb->add_option("--snapshot", o.snapshot, "Go on from this .solverstate or .solverstate.h5");
+  verb->add_option("--weights", o.weights, "Start from these .caffemodels or .caffemodel.h5s, separated by commas")
+      ->excludes(snapshot);
   verb->add_option("--sigint_effect", o.sigint_effect, "On SIGINT: stop, snapshot or none")
       ->capture_default_str()
       ->check(effects);
@@ -118,7 +119,7 @@ void add_train(CLI::App& app, Options& o) {
 void add_test(CLI::App& app, Options& o) {
   auto* verb = app.add_subcommand("test", "Score a net");
   verb->add_option("--model", o.model, "Net prototxt")->required();
-  verb->add_option("--weights", o.weights, "The .caffemodel")->required();
+  verb->add_option("--weights", o.weights, "The .caffemodel or .caffemodel.h5")->required();
   verb->add_option("--iterations", o.iterations, "Batches to score")->capture_default_str()->check(CLI::PositiveNumber);
   add_precision(verb, o);
   add_net_options(verb, o);
@@ -127,7 +128,7 @@ void add_test(CLI::App& app, Options& o) {
 void add_time(CLI::App& app, Options& o) {
   auto* verb = app.add_subcommand("time", "Time each layer of a net");
   verb->add_option("--model", o.model, "Net prototxt")->required();
-  verb->add_option("--weights", o.weights, "Start from this .caffemodel");
+  verb->add_option("--weights", o.weights, "Start from this .caffemodel or .caffemodel.h5");
   verb->add_option("--iterations", o.iterations, "Iterations to average over")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
@@ -159,13 +160,69 @@ void add_classify(CLI::App& app, Options& o) {
   auto* verb = app.add_subcommand("classify", "The likeliest classes of images");
   auto& c = o.classify;
   verb->add_option("--model", o.model, "Net prototxt with one input (deploy.prototxt)")->required();
-  verb->add_option("--weights", o.weights, "The .caffemodel")->required();
+  verb->add_option("--weights", o.weights, "The .caffemodel or .caffemodel.h5")->required();
   verb->add_option("--mean_file", c.mean_file, "Mean to subtract, .binaryproto");
   verb->add_option("--mean_value", c.mean_values, "Mean per channel to subtract, separated by commas")->delimiter(',');
   verb->add_option("--scale", c.scale, "Factor on values after the mean is gone")->capture_default_str();
   verb->add_option("--labels", c.labels, "File with one class name per line");
   verb->add_option("--top", c.top, "Classes to show")->capture_default_str()->check(CLI::PositiveNumber);
   verb->add_option("images", c.images, "JPEG or PNG files")->required();
+}
+
+void add_upgrade(CLI::App& app, Options& o) {
+  auto* verb = app.add_subcommand("upgrade", "A net, weights or a solver of any version of Caffe's in today's form");
+  auto& u = o.upgrade;
+  verb->add_option("from", u.from, "Text or binary; weights in HDF5 too")->required();
+  verb->add_option("to", u.to, "File to write")->required();
+  verb->add_option(
+          "--as", u.as,
+          "text, binary or hdf5 (weights alone); default: text for X.prototxt, hdf5 for X.h5, otherwise binary")
+      ->check(CLI::IsMember({"text", "binary", "hdf5"}));
+  verb->add_flag("--solver", u.solver, "It is a solver; default: found out");
+}
+
+void add_draw(CLI::App& app, Options& o) {
+  auto* verb = app.add_subcommand("draw", "A net as a graph, in Graphviz's language or, by its dot, as a picture");
+  verb->add_option("--model", o.model, "Net prototxt")->required();
+  verb->add_option("--out", o.draw.out, "X.dot (or X.gv), or X.svg, X.png, X.pdf by dot; default: text to the screen");
+  verb->add_option("--phase", o.phase, "TRAIN or TEST; default TRAIN")->check(CLI::IsMember({"TRAIN", "TEST"}));
+  verb->add_flag("--left-to-right", o.draw.left_to_right, "Instead of from top to bottom");
+  add_net_options(verb, o);
+}
+
+void add_extract(CLI::App& app, Options& o) {
+  auto* verb = app.add_subcommand("extract", "Values of blobs for the samples that a net reads, as a data set");
+  verb->add_option("--model", o.model, "Net prototxt, with the layer that reads")->required();
+  verb->add_option("--weights", o.weights, "The .caffemodel or .caffemodel.h5")->required();
+  verb->add_option("--blobs", o.extract.blobs, "Names of blobs, separated by commas")->required()->delimiter(',');
+  verb->add_option("--out", o.extract.out, "HDF5 file to write, or LMDB folder: BLOB is put behind for several")
+      ->required();
+  verb->add_option("--as", o.extract.format, "hdf5: a data set per blob; lmdb: a folder of float Datums per blob")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"hdf5", "lmdb"}));
+  verb->add_option("--iterations", o.iterations, "Batches")->capture_default_str()->check(CLI::PositiveNumber);
+  add_precision(verb, o);
+  add_net_options(verb, o);
+}
+
+void add_compare(CLI::App& app, Options& o) {
+  auto* verb = app.add_subcommand("compare", "Where two backends, plans or builds compute different values of a net");
+  verb->add_option("--model", o.model, "Net prototxt; its Input layers get random values")->required();
+  verb->add_option("--weights", o.weights, "The .caffemodel or .caffemodel.h5; default: the fillers");
+  verb->add_option("--phase", o.phase, "TRAIN or TEST; default TRAIN")->check(CLI::IsMember({"TRAIN", "TEST"}));
+  auto& c = o.compare;
+  auto* with = verb->add_option("--with", c.with,
+                                "reference: the checking backend; plans: --tuning's plans with layers' own; or a file "
+                                "that --save wrote, by another build for example")
+                   ->capture_default_str();
+  verb->add_option("--save", c.save, "Write the values to this HDF5 file instead of comparing them")->excludes(with);
+  verb->add_option("--tolerance", c.tolerance, "Largest difference, over the largest value of the blob")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
+  verb->add_option("--seed", c.seed, "Of fillers, inputs and dropout")->capture_default_str();
+  verb->add_option("--json", o.json, "Also write the rows to this file");
+  add_tuning(verb, o);
+  add_net_options(verb, o);
 }
 
 void add_convert_set(CLI::App* convert, Options::Convert& c) {
@@ -187,7 +244,7 @@ void add_convert_set(CLI::App* convert, Options::Convert& c) {
   verb->add_option("--folders", c.folders, "Folders that take stripes in turn, separated by commas; default TO.stripes")
       ->delimiter(',');
   verb->add_option("--root", c.root, "Folder before the names of an image list");
-  verb->add_flag("--encoded", c.encoded, "Keep JPEG and PNG images as they are");
+  verb->add_flag("--encoded", c.encoded, "Keep JPEG and PNG images as they are; those that are resized become PNG");
   verb->add_option("--resize", c.resize, "Images to WIDTHxHEIGHT");
   verb->add_flag("--grey", c.grey, "Images in grey");
   verb->add_flag("--shuffle", c.shuffle, "In a random order");
@@ -195,11 +252,22 @@ void add_convert_set(CLI::App* convert, Options::Convert& c) {
   verb->add_flag("--verify", c.verify, "Compare what is read with its checksums");
 }
 
+void add_convert_mean(CLI::App* convert, Options::Convert& c) {
+  auto* verb = convert->add_subcommand("mean", "The mean sample of a data set, for mean_file");
+  verb->callback([&c] { c.kind = "mean"; });
+  verb->add_option("from", c.from, "Data set of any format that `set` reads")->required();
+  verb->add_option("to", c.to, "File to write, .binaryproto")->required();
+  verb->add_option("--root", c.root, "Folder before the names of an image list");
+  verb->add_option("--resize", c.resize, "Images to WIDTHxHEIGHT");
+  verb->add_flag("--grey", c.grey, "Images in grey");
+}
+
 void add_convert(CLI::App& app, Options& o) {
   auto* verb = app.add_subcommand("convert", "Make data sets, from one format to another; goes on where it was killed");
   verb->require_subcommand(1);
   auto& c = o.convert;
   add_convert_set(verb, c);
+  add_convert_mean(verb, c);
   const auto kind = [&](const char* name, const char* what) {
     auto* sub = verb->add_subcommand(name, what);
     sub->callback([&c, name] { c.kind = name; });
@@ -313,6 +381,10 @@ Options parse_command_line(int count, char** arguments) {
   add_convert(app, options);
   add_bench(app, options);
   add_tune(app, options);
+  add_upgrade(app, options);
+  add_draw(app, options);
+  add_extract(app, options);
+  add_compare(app, options);
   std::vector<std::string> words;  // CLI11 takes them last first
   for (int i = count - 1; i > 0; --i) words.push_back(two_dashes(arguments[i]));
   try {

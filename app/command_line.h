@@ -31,7 +31,7 @@ struct Options {
     std::vector<std::string> images;
   } classify;
   struct Convert {
-    std::string kind;  ///< set, mnist, digits, images, cifar10
+    std::string kind;  ///< set, mean, mnist, digits, images, cifar10
     std::string from, to;
     std::string mean = "none", resize, type = "float";
     double scale = 0;  ///< 0: the kind's own default
@@ -45,6 +45,24 @@ struct Options {
     std::string root;
     bool encoded = false, shuffle = false, grey = false, verify = false;
   } convert;
+  struct Upgrade {
+    std::string from, to, as;  ///< text, binary or hdf5; empty: as the name of `to` says
+    bool solver = false;
+  } upgrade;
+  struct Draw {
+    std::string out;
+    bool left_to_right = false;
+  } draw;
+  struct Extract {
+    std::vector<std::string> blobs;
+    std::string out, format = "hdf5";
+  } extract;
+  struct Compare {
+    std::string with = "reference";  ///< reference, plans, or a file
+    std::string save;
+    double tolerance = 1e-3;
+    std::uint64_t seed = 1;
+  } compare;
   std::string tuning;         ///< the job's tuning file
   bool choose_plans = false;  ///< try plans in the first iterations
   bool explain = false;       ///< say which plans were passed over, and why

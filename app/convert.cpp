@@ -27,15 +27,21 @@ void parse_size(const std::string& text, int& width, int& height) {
     throw ConfigError("command line", "--resize is '" + text + "'", "give WIDTHxHEIGHT, such as 227x227");
 }
 
-SetOptions set_options(const Options::Convert& c) {
+/// What is read, and at what size.
+SetOptions source_options(const Options::Convert& c) {
   SetOptions set;
   set.open.root = c.root;
   set.open.channels = c.grey ? 1 : 0;
+  parse_size(c.resize, set.preparation.width, set.preparation.height);
+  return set;
+}
+
+SetOptions set_options(const Options::Convert& c) {
+  SetOptions set = source_options(c);
   set.open.verify = c.verify;
   set.preparation.decode = !c.encoded;
   set.preparation.shuffle = c.shuffle;
   set.preparation.seed = c.seed;
-  parse_size(c.resize, set.preparation.width, set.preparation.height);
   set.write.format = format_of(c.format);
   set.write.stripes = c.stripes;
   set.write.stripe_bytes = static_cast<i64>(c.stripe_bytes);
@@ -73,6 +79,9 @@ int convert(const MpiJob& job, const Options& options) {
   if (job.rank() == 0) with.progress = [&](i64 done, i64 total) { bar.show(done, total); };
   if (c.kind == "set") {
     convert_set(c.from, c.to, set_options(c), with);
+  } else if (c.kind == "mean") {
+    const auto mean = convert_mean(c.from, c.to, source_options(c), with);
+    for (std::size_t k = 0; k < mean.size(); ++k) CORTADO_LOG(info) << "mean_value channel [" << k << "]: " << mean[k];
   } else if (c.kind == "mnist") {
     convert_mnist(c.from, folder_options(c), with);
   } else if (c.kind == "digits") {

@@ -8,6 +8,7 @@ namespace {
 int run_verb(const MpiJob& job, const Options& options) {
   if (options.verb.empty()) return 0;  // --help and --version have printed
   if (options.verb == "convert") return convert(job, options);
+  if (options.verb == "upgrade") return upgrade(job, options);
   Session session(job, options);
   if (options.verb == "train") return train(session, options);
   if (options.verb == "test") return test(session, options);
@@ -16,6 +17,9 @@ int run_verb(const MpiJob& job, const Options& options) {
   if (options.verb == "bench") return bench(session, options);
   if (options.verb == "check") return check(session, options);
   if (options.verb == "classify") return classify(session, options);
+  if (options.verb == "extract") return extract(session, options);
+  if (options.verb == "draw") return draw(session, options);
+  if (options.verb == "compare") return compare(session, options);
   return device_query(session, options);
 }
 }  // namespace

@@ -6,6 +6,7 @@
 #include "comm/job.h"
 #include "core/net/net.h"
 #include "parallel_io/feed/sources.h"
+#include "parallel_io/weights/hdf5_weights.h"
 
 namespace cortado {
 
@@ -18,6 +19,7 @@ struct Session {
   CoreGroup& group;
   LayerTable layers;
   Sources sources;
+  Hdf5Weights hdf5;
   Precision precision;  ///< of nets that are read without a solver
 
   NetOptions net_options() const;
@@ -35,6 +37,10 @@ int classify(Session& session, const Options& options);
 int device_query(Session& session, const Options& options);
 int bench(Session& session, const Options& options);
 int tune(Session& session, const Options& options);
+int extract(Session& session, const Options& options);
+int draw(Session& session, const Options& options);
+int compare(Session& session, const Options& options);
 int convert(const MpiJob& job, const Options& options);
+int upgrade(const MpiJob& job, const Options& options);
 
 }  // namespace cortado

@@ -12,7 +12,7 @@ namespace cortado {
 int test(Session& session, const Options& options) {
   caffe::NetParameter parameter, weights;
   read_net_for(options, options.model, Phase::test, parameter);
-  read_net(options.weights, weights);
+  read_weights(options.weights, &session.hdf5, weights);
   Net net(parameter, session.net_options());
   net.copy_trained(weights);
   CORTADO_LOG(info) << "Running for " << options.iterations << " iterations.";

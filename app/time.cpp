@@ -91,7 +91,7 @@ int time(Session& session, const Options& options) {
   Net& net = training ? solver->net() : *tested;
   if (!options.weights.empty()) {
     caffe::NetParameter weights;
-    read_net(options.weights, weights);
+    read_weights(options.weights, &session.hdf5, weights);
     net.copy_trained(weights);
   }
 

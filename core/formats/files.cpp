@@ -24,6 +24,8 @@ std::ifstream open_to_read(const std::string& file) {
   return stream;
 }
 
+std::string name_beside(const std::string& file) { return file + ".partial"; }
+
 /// Renames are only lasting once the folder is on the disk too. Some file systems refuse this; the data are safe.
 void sync_folder_of(const std::string& file) {
   const std::size_t slash = file.find_last_of('/');
@@ -54,7 +56,7 @@ bool looks_like_text(const std::string& file) {
 }
 
 void replace_file(const std::string& file, const std::function<bool(int)>& write) {
-  const std::string beside = file + ".partial";
+  const std::string beside = name_beside(file);
   const auto failed = [&] {
     const std::string reason = system_reason();
     std::remove(beside.c_str());
@@ -63,12 +65,27 @@ void replace_file(const std::string& file, const std::function<bool(int)>& write
   const int descriptor = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
   if (descriptor < 0) failed();
   errno = 0;
-  const bool written = write(descriptor) && ::fsync(descriptor) == 0;
+  bool written = false;
+  try {
+    written = write(descriptor) && ::fsync(descriptor) == 0;
+  } catch (...) {
+    ::close(descriptor);
+    std::remove(beside.c_str());
+    throw;
+  }
   const int reason = errno;
   const bool closed = ::close(descriptor) == 0;
   if (!written) errno = reason;
   if (!written || !closed || std::rename(beside.c_str(), file.c_str()) != 0) failed();
   sync_folder_of(file);
+}
+
+void replace_file_by_name(const std::string& file, const std::function<void(const std::string&)>& write) {
+  const std::string beside = name_beside(file);
+  replace_file(file, [&](int) {
+    write(beside);  // opens the file that is there already
+    return true;
+  });
 }
 
 }  // namespace cortado

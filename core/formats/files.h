@@ -15,5 +15,8 @@ bool looks_like_text(const std::string& file);
 /// old one or complete. `write` gets a file descriptor and answers whether it succeeded. Throws FileError with the
 /// system's reason; then nothing is left behind.
 void replace_file(const std::string& file, const std::function<bool(int)>& write);
+/// The same for a library that writes to a name of its own: `write` gets the name of the file beside, and throws where
+/// it fails.
+void replace_file_by_name(const std::string& file, const std::function<void(const std::string&)>& write);
 
 }  // namespace cortado

@@ -22,6 +22,12 @@ void parse_text(const std::string& text, const std::string& origin, pb::Message&
 
 void read_text(const std::string& file, pb::Message& message) { parse_text(read_file(file), file, message); }
 
+std::string to_text(const pb::Message& message) {
+  std::string text;
+  pb::TextFormat::PrintToString(message, &text);
+  return text;
+}
+
 void read_net(const std::string& file, caffe::NetParameter& net) {
   if (looks_like_text(file))
     read_text(file, net);

@@ -24,6 +24,9 @@ void write_binary(const std::string& file, const google::protobuf::Message& mess
 /// The same, as text: a field of the message per line.
 void write_text(const std::string& file, const google::protobuf::Message& message);
 
+/// A message as people write it: indented, nested messages over several lines.
+std::string to_text(const google::protobuf::Message& message);
+
 /// A net or its weights from text or binary, by content, upgraded.
 void read_net(const std::string& file, caffe::NetParameter& net);
 /// A solver from text: nets within it upgraded, `solver_type` turned into `type`, and a snapshot prefix that is
@@ -33,9 +36,11 @@ void read_solver(const std::string& file, caffe::SolverParameter& solver);
 /// The solver's `type`, or the one that the deprecated `solver_type` stands for.
 std::string solver_type_name(const caffe::SolverParameter& solver);
 
-/// Turns what older versions of Caffe wrote into today's messages: `layers` (V1) into `layer`, `input` with
+/// Turns what older versions of Caffe wrote into today's messages: `layers` (V1, V0) into `layer`, `input` with
 /// `input_dim` or `input_shape` into an Input layer, learning rates of BatchNorm's statistics into 0. Throws
-/// ConfigError naming `origin` where that cannot be done (V0 nets).
+/// ConfigError naming `origin` where that cannot be done.
 void upgrade_net(caffe::NetParameter& net, const std::string& origin);
+/// The same for the nets within a solver, and `solver_type` turned into `type`.
+void upgrade_solver(caffe::SolverParameter& solver, const std::string& origin);
 
 }  // namespace cortado

@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/formats/caffe.pb.h"
 #include "core/formats/prototxt.h"
+#include "core/formats/upgrade_v0.h"
 
 namespace cortado {
 namespace pb = google::protobuf;
@@ -112,10 +113,7 @@ void upgrade_transform(caffe::LayerParameter& layer) {
     move_transform(*layer.mutable_window_data_param(), *layer.mutable_transform_param());
 }
 
-void upgrade_layer(const V1& from, caffe::LayerParameter& to, const std::string& origin) {
-  if (from.has_layer())
-    throw ConfigError(origin, "is a V0 net ('layers { layer { ... } }')",
-                      "turn it into today's form with Caffe's upgrade_net_proto_text");
+void upgrade_layer(const V1& from, caffe::LayerParameter& to) {
   copy_common_fields(from, to);
   upgrade_transform(to);
   to.set_type(type_name(from.type()));
@@ -131,7 +129,8 @@ void upgrade_layers(caffe::NetParameter& net, const std::string& origin) {
   if (net.layers_size() == 0) return;
   if (net.layer_size() > 0)
     throw ConfigError(origin, "has both 'layer' and 'layers' fields", "write all as layer { type: \"Name\" ... }");
-  for (const auto& old : net.layers()) upgrade_layer(old, *net.add_layer(), origin);
+  if (is_v0(net)) return upgrade_v0(net, origin);
+  for (const auto& old : net.layers()) upgrade_layer(old, *net.add_layer());
   net.clear_layers();
 }
 
@@ -212,17 +211,21 @@ std::string solver_type_name(const caffe::SolverParameter& solver) {
   return solver.has_solver_type() ? type_name(solver.solver_type()) : solver.type();
 }
 
-void read_solver(const std::string& file, caffe::SolverParameter& solver) {
-  read_text(file, solver);
+void upgrade_solver(caffe::SolverParameter& solver, const std::string& origin) {
   if (solver.has_solver_type()) {
-    if (solver.has_type()) throw ConfigError(file, "has both 'type' and the deprecated 'solver_type'", "keep 'type'");
+    if (solver.has_type()) throw ConfigError(origin, "has both 'type' and the deprecated 'solver_type'", "keep 'type'");
     solver.set_type(solver_type_name(solver));
     solver.clear_solver_type();
   }
+  if (solver.has_net_param()) upgrade_net(*solver.mutable_net_param(), origin);
+  if (solver.has_train_net_param()) upgrade_net(*solver.mutable_train_net_param(), origin);
+  for (auto& net : *solver.mutable_test_net_param()) upgrade_net(net, origin);
+}
+
+void read_solver(const std::string& file, caffe::SolverParameter& solver) {
+  read_text(file, solver);
+  upgrade_solver(solver, file);
   complete_snapshot_prefix(solver, file);
-  if (solver.has_net_param()) upgrade_net(*solver.mutable_net_param(), file);
-  if (solver.has_train_net_param()) upgrade_net(*solver.mutable_train_net_param(), file);
-  for (auto& net : *solver.mutable_test_net_param()) upgrade_net(net, file);
 }
 
 }  // namespace cortado

@@ -160,6 +160,10 @@ void Net::average_statistics() {
     }
 }
 
+bool Net::is_anothers(const Blob& parameter) const {
+  return std::any_of(shares_.begin(), shares_.end(), [&](const Share& share) { return share.user == &parameter; });
+}
+
 void Net::copy_trained(const caffe::NetParameter& trained) {
   for (const auto& source : trained.layer()) {
     Layer* target = layer(source.name());
@@ -169,13 +173,17 @@ void Net::copy_trained(const caffe::NetParameter& trained) {
     }
     const std::string where = "layer '" + source.name() + "'";
     const auto& blobs = target->blobs();
-    if (static_cast<std::size_t>(source.blobs_size()) != blobs.size())
+    // A file may hold what several layers share once, with its owner (Hdf5Files).
+    std::size_t held = blobs.size();
+    while (held > static_cast<std::size_t>(source.blobs_size()) && is_anothers(*blobs[held - 1])) --held;
+    if (static_cast<std::size_t>(source.blobs_size()) != held)
       throw ShapeError(where,
                        "the weights have " + std::to_string(source.blobs_size()) + " blobs, the net has " +
                            std::to_string(blobs.size()),
                        "rename the layer to learn it from scratch");
-    for (std::size_t i = 0; i < blobs.size(); ++i) {
+    for (std::size_t i = 0; i < held; ++i) {
       const auto& stored = source.blobs(static_cast<int>(i));
+      if (stored.data_size() + stored.double_data_size() == 0 && is_anothers(*blobs[i])) continue;
       if (!fits(stored, blobs[i]->shape()))
         throw ShapeError(where,
                          "blob " + std::to_string(i) + " of the weights has shape " + to_string(shape_of(stored)) +

@@ -122,7 +122,8 @@ class Net {
   void average_statistics();
 
   /// Weights by layer name, as Caffe: layers that the file lacks keep theirs, layers that only the file has are
-  /// logged, other shapes throw ShapeError. Legacy 4-d shapes may have ones in front.
+  /// logged, other shapes throw ShapeError. Legacy 4-d shapes may have ones in front. Of a parameter that layers share,
+  /// the owner's blob may be the only one.
   void copy_trained(const caffe::NetParameter& trained);
   /// The net with its weights, as Caffe writes a .caffemodel (`write_diff`: gradients too).
   void to_proto(caffe::NetParameter& out, bool write_diff = false) const;
@@ -144,6 +145,7 @@ class Net {
   struct Builder;
   void weigh_losses();
   void place_shared_gradients();
+  bool is_anothers(const Blob& parameter) const;  // whether a layer shares it with its owner
 
   std::string name_;
   RunState run_;

@@ -28,8 +28,6 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 /// Whether something that happens every `period` iterations, 0: never, happens at this one.
 bool due(i64 iteration, int period) { return period > 0 && iteration % period == 0; }
 
-bool is_hdf5(const std::string& file) { return std::filesystem::path(file).extension() == ".h5"; }
-
 /// One zero per element of every output.
 std::vector<double> no_sums(const Net& net) {
   i64 count = 0;
@@ -98,7 +96,8 @@ struct Solver::State {
   void test_all();
   void test(std::size_t index);
 
-  std::string file_name(const char* extension) const;
+  bool writes_hdf5() const { return parameter.snapshot_format() == caffe::SolverParameter::HDF5; }
+  std::string file_name(const std::string& extension) const;
   std::string snapshot();
   void write_snapshot(const std::string& model_file, const std::string& state_file) const;
   void restore(const std::string& state_file);
@@ -131,6 +130,7 @@ Solver::State::State(const caffe::SolverParameter& given, const SolverOptions& g
       smoothed(std::max(1, given.average_loss())) {
   require(options.exchange != nullptr || replicas.size() == 1, "several replicas have a gradient exchange");
   check_solver(parameter);
+  if (writes_hdf5()) require_hdf5(options.hdf5, "a snapshot");
   CORTADO_LOG(info) << "Initializing solver from parameters:\n" << parameter.DebugString();
   if (parameter.debug_info()) CORTADO_LOG(warning) << "debug_info has no effect here";
   NamedNet training = training_net(parameter);
@@ -372,7 +372,7 @@ void Solver::State::test(std::size_t index) {
   for (std::size_t i = 0; i < scores[index].size(); ++i) CORTADO_LOG(info) << score_line("Test", i, scores[index][i]);
 }
 
-std::string Solver::State::file_name(const char* extension) const {
+std::string Solver::State::file_name(const std::string& extension) const {
   if (parameter.snapshot_prefix().empty())
     throw ConfigError("solver", "a snapshot is due but there is no 'snapshot_prefix'",
                       "give one, or set snapshot_after_train: false");
@@ -380,19 +380,26 @@ std::string Solver::State::file_name(const char* extension) const {
 }
 
 std::string Solver::State::snapshot() {
-  const std::string model_file = file_name(".caffemodel"), state_file = file_name(".solverstate");
+  const std::string end = writes_hdf5() ? ".h5" : "";
+  const std::string model_file = file_name(".caffemodel" + end), state_file = file_name(".solverstate" + end);
   net->average_statistics();
   on_root(replicas, [&] { write_snapshot(model_file, state_file); });
   return state_file;
 }
 
 void Solver::State::write_snapshot(const std::string& model_file, const std::string& state_file) const {
-  CORTADO_LOG(info) << "Snapshotting to binary proto file " << model_file;
+  const char* const kind = writes_hdf5() ? "HDF5 file " : "binary proto file ";
+  CORTADO_LOG(info) << "Snapshotting to " << kind << model_file;
   caffe::NetParameter model;
   net->to_proto(model, parameter.snapshot_diff());
-  write_binary(model_file, model);
+  if (writes_hdf5()) {
+    keep_owners(*net, model);
+    options.hdf5->write_weights(model_file, model);
+  } else {
+    write_binary(model_file, model);
+  }
 
-  CORTADO_LOG(info) << "Snapshotting solver state to binary proto file " << state_file;
+  CORTADO_LOG(info) << "Snapshotting solver state to " << kind << state_file;
   caffe::SolverState state;
   state.set_iter(static_cast<int>(iteration));
   state.set_learned_net(model_file);
@@ -402,14 +409,16 @@ void Solver::State::write_snapshot(const std::string& model_file, const std::str
   store_plans(net->plans(), own);
   own.set_ranks(replicas.size());
   own.set_threads(options.group->spec().cpes);
-  write_binary(state_file, state);
+  if (writes_hdf5())
+    options.hdf5->write_state(state_file, state);
+  else
+    write_binary(state_file, state);
 }
 
 void Solver::State::restore(const std::string& state_file) {
   CORTADO_LOG(info) << "Restoring previous solver status from " << state_file;
-  if (is_hdf5(state_file)) throw ConfigError(state_file, "states in HDF5 are not supported yet", "use a .solverstate");
   caffe::SolverState state;  // with its history on rank 0 only
-  on_root(replicas, [&] { read_binary(state_file, state); });
+  on_root(replicas, [&] { read_state(state_file, options.hdf5, state); });
   caffe::SolverState header;
   header.set_iter(state.iter());
   *header.mutable_cortado() = state.cortado();
@@ -419,7 +428,7 @@ void Solver::State::restore(const std::string& state_file) {
   on_root(replicas, [&] {
     caffe::NetParameter trained;
     const std::string weights = weights_of(state, state_file);
-    read_net(weights, trained);
+    read_weights(weights, options.hdf5, trained);
     check_complete(trained, *net, weights);
     net->copy_trained(trained);
     optimizer->read_history(state, state_file);
@@ -455,10 +464,9 @@ void Solver::State::load_weights(const std::string& model_files) {
     file.erase(0, file.find_first_not_of(" \t"));
     file.erase(file.find_last_not_of(" \t") + 1);
     CORTADO_LOG(info) << "Finetuning from " << file;
-    if (is_hdf5(file)) throw ConfigError(file, "weights in HDF5 are not supported yet", "use a .caffemodel");
     on_root(replicas, [&] {
       caffe::NetParameter trained;
-      read_net(file, trained);
+      read_weights(file, options.hdf5, trained);
       net->copy_trained(trained);
     });
   }

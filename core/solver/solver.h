@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/base/timeline.h"
+#include "core/formats/weight_files.h"
 #include "core/net/net.h"
 #include "core/solver/gradient_exchange.h"
 #include "core/tuner/tuning_table.h"
@@ -23,6 +24,7 @@ struct SolverOptions {
   CoreGroup* group = nullptr;
   const LayerTable* layers = nullptr;
   const SourceOpener* sources = nullptr;
+  const Hdf5Files* hdf5 = nullptr;       ///< null: neither weights nor states in HDF5
   const Replicas* replicas = nullptr;    ///< null: this process alone
   Feed feed = Feed::direct;              ///< of the training net
   i64 core_groups = 1;                   ///< of the process, among which its training batch is divided
@@ -73,14 +75,15 @@ class Solver {
   /// Results of the last test that ran to its end, per test net; empty before.
   const std::vector<std::vector<Score>>& scores() const;
 
-  /// Goes on from a .solverstate and the .caffemodel that it names (or that lies beside it). Rank 0 reads. Throws
-  /// FileError, and ShapeError for the weights of another net. Bit for bit what an uninterrupted run would do, on the
-  /// same build, ranks and threads.
+  /// Goes on from a .solverstate[.h5] and the .caffemodel[.h5] that it names (or that lies beside it). Rank 0 reads.
+  /// Throws FileError, and ShapeError for the weights of another net. Bit for bit what an uninterrupted run would do,
+  /// on the same build, ranks and threads.
   void restore(const std::string& state_file);
-  /// Starts from weights of .caffemodel files (a list with commas, as in Caffe), matched by layer name. Rank 0 reads.
+  /// Starts from weights of .caffemodel[.h5] files (a list with commas, as in Caffe), matched by layer name. Rank 0
+  /// reads.
   void load_weights(const std::string& model_files);
-  /// Writes PREFIX_iter_N.caffemodel and .solverstate beside their final names and renames them. Rank 0 writes,
-  /// every rank returns when they are complete. Returns the state file's name.
+  /// Writes PREFIX_iter_N.caffemodel and .solverstate, or the same with .h5 as snapshot_format says, beside their final
+  /// names and renames them. Rank 0 writes, every rank returns when they are complete. Returns the state file's name.
   std::string snapshot();
 
   Net& net();

@@ -57,8 +57,6 @@ void check_solver(const caffe::SolverParameter& parameter) {
   need(parameter.regularization_type() == "L2" || parameter.regularization_type() == "L1",
        "unknown regularization_type '" + parameter.regularization_type() + "'", "L1 or L2");
   need(parameter.snapshot() == 0 || !parameter.snapshot_prefix().empty(), "has 'snapshot' but no 'snapshot_prefix'");
-  need(parameter.snapshot_format() == caffe::SolverParameter::BINARYPROTO, "snapshot_format HDF5 is not supported yet",
-       "use BINARYPROTO");
   check_test_counts(parameter);
 }
 

@@ -1,6 +1,7 @@
 #include "parallel_io/convert/convert.h"
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <numeric>
@@ -68,21 +69,37 @@ std::string plain_or_zipped(const std::string& from, const std::string& name) {
   return !fs::exists(file) && fs::exists(file + ".gz") ? file + ".gz" : file;
 }
 
-/// The mean sample of a set; with `channel`, every pixel has its channel's mean.
+/// Adds samples of `size` values to their sums.
+void add_samples(const DataSet::Field& field, const Bytes& bytes, std::vector<double>& sums) {
+  const std::size_t size = sums.size();
+  if (field.stored == Stored::uint8) {
+    for (std::size_t i = 0; i < bytes.size(); ++i) sums[i % size] += bytes[i];
+    return;
+  }
+  for (std::size_t i = 0; i < bytes.size() / 4; ++i) {
+    float value = 0;
+    std::memcpy(&value, bytes.data() + 4 * i, 4);
+    sums[i % size] += double{value};
+  }
+}
+
+/// The mean sample of a set, of which the ranks read chunks in turn; with `channel`, every pixel has its channel's
+/// mean. Collective.
 std::vector<float> mean_of(const DataSet& set, bool channel, const ConvertOptions& options) {
   const Shape& shape = set.fields()[0].sample_shape;
   const i64 size = count_of(shape), plane = size / shape[0];
+  const Replicas& ranks = ranks_of(options);
   std::vector<double> sums(static_cast<std::size_t>(size));
   std::vector<Values> values;
   std::vector<i64> indices;
-  for (i64 first = 0; first < set.samples(); first += chunk_samples) {
+  for (i64 first = ranks.rank() * chunk_samples; first < set.samples(); first += ranks.size() * chunk_samples) {
     indices.resize(static_cast<std::size_t>(std::min(chunk_samples, set.samples() - first)));
     std::iota(indices.begin(), indices.end(), first);
     set.read(indices.data(), static_cast<i64>(indices.size()), values);
-    for (std::size_t i = 0; i < values[0].bytes.size(); ++i)
-      sums[i % static_cast<std::size_t>(size)] += values[0].bytes[i];
+    add_samples(set.fields()[0], values[0].bytes, sums);
     if (options.progress) options.progress(first + static_cast<i64>(indices.size()), set.samples());
   }
+  ranks.sum(sums.data(), size);
   if (channel)
     for (i64 c = 0; c < shape[0]; ++c) {
       const auto begin = sums.begin() + c * plane;
@@ -93,14 +110,15 @@ std::vector<float> mean_of(const DataSet& set, bool channel, const ConvertOption
   return mean;
 }
 
-void write_mean(const std::vector<float>& mean, const Shape& shape, const std::string& folder) {
+/// As Caffe's compute_image_mean writes it.
+void write_mean(const std::vector<float>& mean, const Shape& shape, const std::string& file) {
   caffe::BlobProto proto;
   proto.set_num(1);
   proto.set_channels(static_cast<int>(shape[0]));
   proto.set_height(static_cast<int>(shape[1]));
   proto.set_width(static_cast<int>(shape[2]));
   for (const float value : mean) proto.add_data(value);
-  write_binary((fs::path(folder) / "mean.binaryproto").string(), proto);
+  write_binary(file, proto);
 }
 
 }  // namespace
@@ -109,9 +127,26 @@ void convert_set(const std::string& from, const std::string& to, SetOptions set,
   const Preparation& p = set.preparation;
   const PreparedSet prepared(open_set(from, set.open), p);
   set.write.from = from + (p.height > 0 ? " at " + std::to_string(p.width) + "x" + std::to_string(p.height) : "") +
-                   (p.shuffle ? ", shuffled by seed " + std::to_string(p.seed) : "") + (p.rgb ? ", rgb" : "");
+                   (p.decode ? "" : ", encoded") + (p.shuffle ? ", shuffled by seed " + std::to_string(p.seed) : "") +
+                   (p.rgb ? ", rgb" : "");
   const auto writer = make_writer(prepared, to, set.write, ranks_of(options));
   write_set(prepared, *writer, ranks_of(options), options.progress);
+}
+
+std::vector<float> convert_mean(const std::string& from, const std::string& to, const SetOptions& set,
+                                const ConvertOptions& options) {
+  const PreparedSet prepared(open_set(from, set.open), set.preparation);
+  const Shape& shape = prepared.fields()[0].sample_shape;
+  if (shape.size() != 3 || prepared.samples() == 0)
+    throw ConfigError(
+        from, prepared.samples() == 0 ? "has no samples" : "has samples of shape " + to_string(shape) + ", no images");
+  const auto mean = mean_of(prepared, false, options);
+  if (ranks_of(options).rank() == 0) write_mean(mean, shape, to);
+  const auto plane = static_cast<std::ptrdiff_t>(mean.size()) / shape[0];
+  std::vector<float> channels;
+  for (auto at = mean.begin(); at != mean.end(); at += plane)
+    channels.push_back(static_cast<float>(std::accumulate(at, at + plane, 0.0) / static_cast<double>(plane)));
+  return channels;
 }
 
 void convert_mnist(const std::string& from, const FolderOptions& folder, const ConvertOptions& options) {
@@ -172,7 +207,8 @@ void convert_images(const std::string& from, const ImageOptions& images, const F
       bytes.to_float = false;
       const PreparedSet set(open(), bytes);
       mean = mean_of(set, images.mean == ImageOptions::Mean::channel, options);
-      if (ranks_of(options).rank() == 0) write_mean(mean, set.fields()[0].sample_shape, folder.to);
+      if (ranks_of(options).rank() == 0)
+        write_mean(mean, set.fields()[0].sample_shape, (fs::path(folder.to) / "mean.binaryproto").string());
     }
     preparation.mean = mean;
     const std::string name = split == fs::path(from) ? "train" : split.filename().string();

@@ -19,6 +19,13 @@ struct SetOptions {
 };
 void convert_set(const std::string& from, const std::string& to, SetOptions set, const ConvertOptions& options);
 
+/// The mean sample of a set of images, prepared as `set` says, to a .binaryproto as Caffe's compute_image_mean writes
+/// it
+/// (`mean_file` of a transform_param). Returns the mean of each channel. Throws ConfigError for samples that are no
+/// images.
+std::vector<float> convert_mean(const std::string& from, const std::string& to, const SetOptions& set,
+                                const ConvertOptions& options);
+
 /// The conversions below make the data that nets in models/ name: FOLDER/NAME.h5 with data sets `data`
 /// (N x C x H x W) and `label` (N), and the list FOLDER/NAME.txt that an HDF5Data layer names as its source.
 struct FolderOptions {

@@ -16,9 +16,10 @@ PreparedSet::PreparedSet(std::unique_ptr<DataSet> from, const Preparation& prepa
   samples_ = from_->samples();
   classes_ = from_->classes();
   Field& data = fields_[0];
-  const bool changes = preparation.to_float || preparation.height > 0 || preparation.rgb;
   if (data.stored == Stored::encoded && !preparation.decode) {
-    if (changes) throw ConfigError("convert", "images that stay encoded cannot be changed", "leave out --encoded");
+    if (preparation.to_float || preparation.rgb)
+      throw ConfigError("convert", "images that stay encoded can be resized alone", "leave out --encoded");
+    if (preparation.height > 0) data.sample_shape = {data.sample_shape[0], preparation.height, preparation.width};
     return;
   }
   if (preparation.height > 0 && data.stored != Stored::encoded)
@@ -39,11 +40,17 @@ void PreparedSet::read(const i64* indices, i64 count, std::vector<Values>& to) c
   std::vector<i64> sources;
   for (i64 i = 0; i < count; ++i) sources.push_back(source_of(indices[i]));
   const Field &from = from_->fields()[0], &data = fields_[0];
-  if (from.stored == data.stored && !preparation_.to_float && !preparation_.rgb)
+  const bool encodes = data.stored == Stored::encoded && preparation_.height > 0;
+  if (from.stored == data.stored && !preparation_.to_float && !preparation_.rgb && !encodes)
     return from_->read(sources.data(), count, to);
   std::vector<Values> values;
   from_->read(sources.data(), count, values);
   to.resize(values.size());
+  if (encodes) {
+    for (std::size_t f = 1; f < values.size(); ++f) to[f] = std::move(values[f]);
+    to[0] = encode_again(values[0], indices, count);
+    return;
+  }
   for (std::size_t f = 1; f < values.size(); ++f) to[f] = std::move(values[f]);
   to[0].begin.clear();
   to[0].bytes.resize(static_cast<std::size_t>(count * data.sample_bytes()));
@@ -55,6 +62,27 @@ void PreparedSet::read(const i64* indices, i64 count, std::vector<Values>& to) c
     const i64 bytes = fixed ? from.sample_bytes() : values[0].begin[at + 1] - begin;
     prepare(values[0].bytes.data() + begin, bytes, indices[i], to[0].bytes.data() + i * data.sample_bytes());
   });
+}
+
+Values PreparedSet::encode_again(const Values& values, const i64* indices, i64 count) const {
+  std::vector<std::vector<std::uint8_t>> images(static_cast<std::size_t>(count));
+  const auto channels = static_cast<int>(fields_[0].sample_shape[0]);
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    workers_.for_each(count, [&](i64 i) {
+      const auto at = static_cast<std::size_t>(i);
+      const auto bytes = static_cast<std::size_t>(values.begin[at + 1] - values.begin[at]);
+      const Image image = decode_image(values.bytes.data() + values.begin[at], bytes, where(indices[i]), channels);
+      images[at] = encode_png(resize(image, preparation_.height, preparation_.width));
+    });
+  }
+  Values encoded;
+  encoded.begin = {0};
+  for (const auto& image : images) encoded.begin.push_back(encoded.begin.back() + static_cast<i64>(image.size()));
+  encoded.bytes.resize(static_cast<std::size_t>(encoded.begin.back()));
+  for (std::size_t i = 0; i < images.size(); ++i)
+    std::copy(images[i].begin(), images[i].end(), encoded.bytes.begin() + encoded.begin[i]);
+  return encoded;
 }
 
 void PreparedSet::prepare(const std::uint8_t* from, i64 bytes, i64 sample, std::uint8_t* to) const {

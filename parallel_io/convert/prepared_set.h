@@ -8,8 +8,8 @@ namespace cortado {
 
 /// What a conversion does to samples on their way.
 struct Preparation {
-  bool decode = true;         ///< encoded images become bytes of one shape
-  int height = 0, width = 0;  ///< resize images; 0: leave. Then all must have the first one's size
+  bool decode = true;         ///< encoded images become bytes of one shape; otherwise they stay, or become PNG
+  int height = 0, width = 0;  ///< resize images; 0: leave. Then all that are decoded must have the first one's size
   bool shuffle = false;       ///< visit the samples in a random order
   std::uint64_t seed = 1;     ///< of that order
   bool rgb = false;           ///< three channels as red, green, blue instead of blue, green, red
@@ -30,6 +30,8 @@ class PreparedSet : public DataSet {
  private:
   i64 source_of(i64 sample) const;
   void prepare(const std::uint8_t* from, i64 bytes, i64 sample, std::uint8_t* to) const;
+  /// Encoded images, resized and encoded again.
+  Values encode_again(const Values& values, const i64* indices, i64 count) const;
 
   std::unique_ptr<DataSet> from_;
   const Preparation preparation_;

@@ -15,6 +15,8 @@ OpenOptions options_for(const BatchRequest& request) {
   options.verify = request.verify;
   options.root = request.images.root;
   if (request.kind == BatchRequest::Kind::images) options.channels = request.images.grey ? 1 : 3;
+  if (request.transform != nullptr && request.transform->force_color() && request.transform->force_gray())
+    throw ConfigError(request.source, "transform_param has both force_color and force_gray", "give one of them");
   if (request.transform != nullptr && request.transform->force_color()) options.channels = 3;
   if (request.transform != nullptr && request.transform->force_gray()) options.channels = 1;
   return options;

@@ -1,6 +1,7 @@
 // Training runs, on the backend that the build is for.
 #include <cmath>
 #include <filesystem>
+#include <map>
 
 #include "app/backend.h"
 #include "core/base/error.h"
@@ -9,6 +10,7 @@
 #include "core/solver/solver.h"
 #include "layers/all_layers.h"
 #include "parallel_io/feed/sources.h"
+#include "parallel_io/weights/hdf5_weights.h"
 #include "tests/golden/cases.h"
 #include "tests/golden/h5_file.h"
 #include "tests/support/temporary_folder.h"
@@ -114,6 +116,25 @@ TEST(GoldenWeights, CaffesModelHoldsWhatItsHdf5TwinHolds) {
     }
   }
   EXPECT_EQ(compared, 8u);
+}
+
+TEST(GoldenWeights, CaffesHdf5IsRead) {
+  if (golden_folder().empty()) GTEST_SKIP();
+  const std::string stem = golden_folder() + "/train/lenet.caffemodel";
+  caffe::NetParameter net, twin;
+  read_net(stem, net);
+  Hdf5Weights().read_weights(stem + ".h5", twin);
+  ASSERT_EQ(twin.layer_size(), net.layer_size());
+  std::map<std::string, const caffe::LayerParameter*> layers;
+  for (const auto& layer : twin.layer()) layers[layer.name()] = &layer;
+  for (const auto& layer : net.layer()) {
+    ASSERT_EQ(layers.count(layer.name()), 1u) << layer.name();
+    ASSERT_EQ(layers[layer.name()]->blobs_size(), layer.blobs_size()) << layer.name();
+    for (int i = 0; i < layer.blobs_size(); ++i) {
+      EXPECT_EQ(shape_of(layers[layer.name()]->blobs(i)), shape_of(layer.blobs(i)));
+      EXPECT_EQ(values_of(layers[layer.name()]->blobs(i), stem), values_of(layer.blobs(i), stem));
+    }
+  }
 }
 
 TEST(GoldenWeights, CaffesStateIsRead) {

@@ -5,6 +5,9 @@
 #include <filesystem>
 
 #include "core/base/error.h"
+#include "core/formats/blob_proto.h"
+#include "core/formats/caffe.pb.h"
+#include "core/formats/prototxt.h"
 #include "parallel_io/sets/byte_sets.h"
 #include "parallel_io/sets/lmdb_set.h"
 #include "tests/parallel_io/sets_rig.h"
@@ -83,6 +86,48 @@ TEST(Chains, EncodedImagesStayAsTheyAre) {
     expect_equal(*first, *open_set(next), next);
     last = next;
   }
+}
+
+TEST(Chains, EncodedImagesAreResized) {
+  const TemporaryFolder folder;
+  const MadeSet made(7, {3, 9, 8}, Stored::uint8);
+  write(made, folder.file("first.txt"), as(Format::images));
+  SetOptions options = options_for(Format::lmdb);
+  options.preparation.height = 5;
+  options.preparation.width = 4;
+  convert_set(folder.file("first.txt"), folder.file("decoded"), options, {});
+  options.preparation.decode = false;
+  convert_set(folder.file("first.txt"), folder.file("encoded"), options, {});
+  const auto encoded = open_set(folder.file("encoded"));
+  EXPECT_EQ(encoded->fields()[0].stored, Stored::encoded);
+  EXPECT_EQ(encoded->fields()[0].sample_shape, (Shape{3, 5, 4}));
+  convert_set(folder.file("encoded"), folder.file("again"), options_for(Format::lmdb), {});
+  expect_equal(*open_set(folder.file("decoded")), *open_set(folder.file("again")), "PNG loses nothing");
+}
+
+TEST(Convert, MeansAreThoseOfTheSamples) {
+  const TemporaryFolder folder;
+  for (const Stored stored : {Stored::uint8, Stored::float32}) {
+    const MadeSet made(2300, {2, 3, 2}, stored);  // three chunks
+    const std::string set = folder.file(stored == Stored::uint8 ? "bytes" : "floats"), file = folder.file("m");
+    write(made, set, as(Format::lmdb));
+    const auto channels = convert_mean(set, file, {}, {});
+    caffe::BlobProto mean;
+    read_binary(file, mean);
+    EXPECT_EQ(shape_of(mean), (Shape{1, 2, 3, 2}));
+    const auto values = values_of(mean, file);
+    std::vector<double> expected(12);
+    for (i64 i = 0; i < 2300; ++i)
+      for (i64 e = 0; e < 12; ++e) {
+        const double byte = MadeSet::value(i, e);
+        expected[static_cast<std::size_t>(e)] += (stored == Stored::uint8 ? byte : byte / 8 - 3) / 2300;
+      }
+    for (std::size_t e = 0; e < 12; ++e) EXPECT_NEAR(double{values[e]}, expected[e], 1e-4);
+    ASSERT_EQ(channels.size(), 2u);
+    EXPECT_NEAR(double{channels[1]}, std::accumulate(expected.begin() + 6, expected.end(), 0.0) / 6, 1e-4);
+  }
+  write(MadeSet(5, {4}, Stored::float32), folder.file("rows.h5"));
+  EXPECT_THROW(convert_mean(folder.file("rows.h5"), folder.file("m"), {}, {}), ConfigError);
 }
 
 TEST(Chains, ShufflingReordersOnce) {

@@ -206,6 +206,39 @@ TEST(Transformer, MistakesAreNamed) {
   expect_says(message_of([] { transformed("mean_file: 'absent'", true, 0); }), "absent");
 }
 
+/// Values of the first sample that a source gives of PNG images of `channels`.
+std::vector<float> first_of_images(i64 channels, const std::string& transform) {
+  const TemporaryFolder folder;
+  write(MadeSet(4, {channels, 5, 4}, Stored::uint8), folder.file("images.txt"), as(Format::images));
+  caffe::TransformationParameter parameter;
+  parse_text(transform, "test", parameter);
+  BatchRequest request = request_of(1);
+  request.source = folder.file("images.txt");
+  request.transform = &parameter;
+  const auto source = Sources().open(request, group());
+  const auto batch = source->take(0, 1);
+  const float* const values = batch->fields[0]->data;
+  return {values, values + count_of(source->sample_shapes()[0])};
+}
+
+TEST(Sources, ColoursAreForced) {
+  EXPECT_EQ(first_of_images(1, "").size(), 20u);
+  const auto coloured = first_of_images(1, "force_color: true"), grey = first_of_images(3, "force_gray: true");
+  ASSERT_EQ(coloured.size(), 60u);
+  ASSERT_EQ(grey.size(), 20u);
+  for (std::size_t i = 0; i < 20; ++i) {
+    const auto e = static_cast<i64>(i);
+    EXPECT_EQ(coloured[i], MadeSet::value(0, e));
+    EXPECT_EQ(coloured[20 + i], coloured[i]);
+    EXPECT_EQ(coloured[40 + i], coloured[i]);
+    // Blue, green, red in luminance's shares.
+    const double expected =
+        0.114 * MadeSet::value(0, e) + 0.587 * MadeSet::value(0, 20 + e) + 0.299 * MadeSet::value(0, 40 + e);
+    EXPECT_NEAR(double{grey[i]}, expected, 1.5);
+  }
+  expect_says(message_of([] { first_of_images(3, "force_color: true force_gray: true"); }), "both force_color");
+}
+
 TEST(Sources, VerifyingNeedsChecksums) {
   const TemporaryFolder folder;
   const MadeSet made(10, {1, 2, 2}, Stored::uint8);

@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "core/base/error.h"
+#include "parallel_io/weights/hdf5_weights.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/toy_solver.h"
 
@@ -41,6 +42,7 @@ class SnapshotTest : public ::testing::Test {
     EXPECT_THROW(solver.restore(state_file), FileError);
   }
   TemporaryFolder folder_;
+  Hdf5Weights hdf5_;
 };
 
 TEST_F(SnapshotTest, ResumesBitForBit) {
@@ -99,6 +101,44 @@ TEST_F(SnapshotTest, SecondHistoriesComeLast) {
       EXPECT_FLOAT_EQ(second.data(i), (1 - 0.8f) * g * g);
     }
   }
+}
+
+TEST_F(SnapshotTest, ResumesBitForBitFromHdf5) {
+  const auto with_hdf5 = [this](const std::string& more = "") {
+    return parameter(129, "snapshot_format: HDF5 " + more);
+  };
+  auto options = toy_options();
+  options.hdf5 = &hdf5_;
+  Solver straight(with_hdf5("snapshot_diff: true"), options);
+  straight.step(7);
+  const std::string state = straight.snapshot(), model = prefix() + "_iter_7.caffemodel.h5";
+  EXPECT_EQ(state, prefix() + "_iter_7.solverstate.h5");
+  caffe::NetParameter weights;
+  hdf5_.read_weights(model, weights);
+  for (const auto& layer : weights.layer())
+    for (const auto& blob : layer.blobs()) EXPECT_EQ(blob.diff_size(), blob.data_size());
+  caffe::SolverState stored;
+  hdf5_.read_state(state, stored);
+  EXPECT_EQ(stored.cortado().ranks(), 1);
+  EXPECT_EQ(stored.learned_net(), model);
+  straight.step(6);
+
+  const std::string folder = folder_.file("elsewhere");
+  std::filesystem::create_directory(folder);
+  std::filesystem::rename(state, folder + "/best.solverstate.h5");
+  std::filesystem::rename(model, folder + "/best.caffemodel.h5");
+  Solver resumed(parameter(), options);  // what a state is read from, and what it is written to, are two things
+  resumed.restore(folder + "/best.solverstate.h5");
+  EXPECT_EQ(resumed.iteration(), 7);
+  resumed.step(6);
+  EXPECT_EQ(parameters_of(resumed.net()), parameters_of(straight.net()));
+
+  Solver started(parameter(), options);
+  started.load_weights(folder + "/best.caffemodel.h5");
+  EXPECT_EQ(started.iteration(), 0);
+  truncate(folder + "/best.caffemodel.h5", 0.5);
+  EXPECT_THROW(resumed.restore(folder + "/best.solverstate.h5"), FileError);
+  EXPECT_THROW(Solver(with_hdf5(), toy_options()), ConfigError) << "a program without HDF5 says so at the start";
 }
 
 TEST_F(SnapshotTest, WritesWhenDueAndAtTheEndOnce) {

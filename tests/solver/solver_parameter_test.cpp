@@ -24,7 +24,6 @@ TEST(SolverParameter, RefusesWhatCannotBe) {
       "max_iter: -1",
       "regularization_type: 'L3'",
       "snapshot: 10",
-      "snapshot_format: HDF5",
       "test_iter: 5",
       "test_net: 'a' test_net: 'b' test_iter: 5 test_interval: 1",
       "net: 'a' test_net: 'b' test_net: 'c' test_iter: 5 test_interval: 1",

@@ -1,0 +1,39 @@
+#include "core/formats/weight_files.h"
+
+#include <fstream>
+
+#include "core/base/error.h"
+#include "core/formats/caffe.pb.h"
+#include "core/formats/prototxt.h"
+
+namespace cortado {
+
+bool is_hdf5(const std::string& file) {
+  const std::string extension = ".h5", signature = "\x89HDF\r\n\x1a\n";
+  if (file.size() > extension.size() && file.compare(file.size() - extension.size(), extension.size(), extension) == 0)
+    return true;
+  std::string start(signature.size(), '\0');
+  std::ifstream(file, std::ios::binary).read(start.data(), static_cast<std::streamsize>(start.size()));
+  return start == signature;
+}
+
+const Hdf5Files& require_hdf5(const Hdf5Files* hdf5, const std::string& file) {
+  if (hdf5 == nullptr) throw ConfigError(file, "is HDF5, which this program does not know", "use binary protobuf");
+  return *hdf5;
+}
+
+void read_weights(const std::string& file, const Hdf5Files* hdf5, caffe::NetParameter& weights) {
+  if (is_hdf5(file))
+    require_hdf5(hdf5, file).read_weights(file, weights);
+  else
+    read_net(file, weights);
+}
+
+void read_state(const std::string& file, const Hdf5Files* hdf5, caffe::SolverState& state) {
+  if (is_hdf5(file))
+    require_hdf5(hdf5, file).read_state(file, state);
+  else
+    read_binary(file, state);
+}
+
+}  // namespace cortado
