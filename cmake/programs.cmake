@@ -94,6 +94,7 @@ ${calls}  return table;
 ")
   add_library(${target} STATIC ${units} ${made}/${backend}_${name}.cpp)
   target_link_libraries(${target} PUBLIC cortado_${backend})
+  cortado_precompile(${target} <backends/${backend}/launch.h>)
   if(COMMAND cortado_${backend}_program_units)
     cmake_language(CALL cortado_${backend}_program_units ${target} ${units})
   endif()

@@ -138,6 +138,6 @@ TEST_P(DataParallelTest, OneRanksNaNStopsAll) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, DataParallelTest, all_backends(), backend_name);
+INSTANTIATE_TEST_SUITE_P(Backends, DataParallelTest, ::testing::ValuesIn(job_backends()), backend_name);
 }  // namespace
 }  // namespace cortado::test

@@ -1,0 +1,2 @@
+// Has headers precompiled for the tests (tests/CMakeLists.txt).
+int main() {}
