@@ -31,6 +31,9 @@ NetOptions Session::net_options() const {
   options.group = &group;
   options.layers = &layers;
   options.sources = &sources;
+  options.sinks = &sinks;
+  options.writer = job.replicas().rank();
+  options.writers = job.replicas().size();
   options.precision = precision;
   return options;
 }

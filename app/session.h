@@ -5,12 +5,14 @@
 #include "app/command_line.h"
 #include "comm/job.h"
 #include "core/net/net.h"
+#include "parallel_io/feed/sinks.h"
 #include "parallel_io/feed/sources.h"
 #include "parallel_io/weights/hdf5_weights.h"
 
 namespace cortado {
 
-/// What every verb that builds a net needs: the job's ranks, this process's processor, the layer table, the readers.
+/// What every verb that builds a net needs: the job's ranks, this process's processor, the layer table, the readers,
+/// the writers.
 struct Session {
   Session(const MpiJob& job, const Options& options);
 
@@ -19,6 +21,7 @@ struct Session {
   CoreGroup& group;
   LayerTable layers;
   Sources sources;
+  Sinks sinks;
   Hdf5Weights hdf5;
   Precision precision;  ///< of nets that are read without a solver
 

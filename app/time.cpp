@@ -82,6 +82,7 @@ int time(Session& session, const Options& options) {
     with.group = &session.group;
     with.layers = &session.layers;
     with.sources = &session.sources;
+    with.sinks = &session.sinks;
     with.tuning = &tuning;
     solver = std::make_unique<Solver>(solver_around(parameter, session.precision), with);
   } else {

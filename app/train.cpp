@@ -51,6 +51,7 @@ int train(Session& session, const Options& options) {
   with.group = &session.group;  // of core group 0
   with.layers = &session.layers;
   with.sources = &session.sources;
+  with.sinks = &session.sinks;
   with.hdf5 = &session.hdf5;
   with.feed = options.feed == "master" ? Feed::master : Feed::direct;
   with.replicas = &session.job.replicas();

@@ -20,6 +20,7 @@
 #include "layers/euclidean_loss/euclidean_loss.h"
 #include "layers/filter/filter.h"
 #include "layers/hdf5_data/hdf5_data.h"
+#include "layers/hdf5_output/hdf5_output.h"
 #include "layers/hinge_loss/hinge_loss.h"
 #include "layers/image_data/image_data.h"
 #include "layers/infogain_loss/infogain_loss.h"
@@ -46,6 +47,7 @@
 #include "layers/split/split.h"
 #include "layers/spp/spp.h"
 #include "layers/tile/tile.h"
+#include "layers/window_data/window_data.h"
 
 namespace cortado {
 
@@ -76,6 +78,7 @@ LayerTable all_layers() {
   table.add<FilterLayer>("Filter");
   table.add<FlattenLayer>("Flatten");
   table.add<Hdf5DataLayer>("HDF5Data");
+  table.add<Hdf5OutputLayer>("HDF5Output");
   table.add<HingeLossLayer>("HingeLoss");
   table.add<Im2colLayer>("Im2col");
   table.add<ImageDataLayer>("ImageData");
@@ -110,6 +113,7 @@ LayerTable all_layers() {
   table.add<ElementwiseLayer<TanhFunctions>>("TanH");
   table.add<ElementwiseLayer<ThresholdFunctions>>("Threshold");
   table.add<TileLayer>("Tile");
+  table.add<WindowDataLayer>("WindowData");
   return table;
 }
 

@@ -46,9 +46,10 @@ class BatchSource {
 /// What a data layer asks for.
 struct BatchRequest {
   enum class Kind {
-    set,     ///< a data set of any format, told by what is found at `source`: fields data, label
-    hdf5,    ///< an HDF5 file, or a text that lists some (Caffe's HDF5Data): `fields` name the arrays
-    images,  ///< a text that lists images and labels (Caffe's ImageData): fields data, label
+    set,      ///< a data set of any format, told by what is found at `source`: fields data, label
+    hdf5,     ///< an HDF5 file, or a text that lists some (Caffe's HDF5Data): `fields` name the arrays
+    images,   ///< a text that lists images and labels (Caffe's ImageData): fields data, label
+    windows,  ///< a text that lists images and windows in them (Caffe's WindowData): fields data, label
   };
   Kind kind = Kind::set;
   std::string source;
@@ -68,6 +69,15 @@ struct BatchRequest {
     int height = 0, width = 0;  ///< resize; 0: leave
     bool grey = false;
   } images;
+  /// A window is foreground from the overlap `foreground` on, background below `background`. Of `batch` neighbouring
+  /// positions the last floor(batch fraction) are foreground. Which ones: see parallel_io/sets/window_set.h.
+  struct Windows {
+    float foreground = 0.5f, background = 0.5f, fraction = 0.25f;
+    i64 batch = 1;
+    int context = 0;      ///< pixels of the crop around the window
+    bool square = false;  ///< the window is made square first
+    bool cache = false;   ///< keep all files in memory
+  } windows;
 };
 
 /// Opens sources; app wires parallel_io's into it, so that core and layers need not know the formats.

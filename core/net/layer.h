@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/data/array_sink.h"
 #include "core/data/batch_source.h"
 #include "core/net/replicas.h"
 #include "core/net/workspace.h"
@@ -30,6 +31,9 @@ struct RunState {
   i64 pass = 0;            ///< forward passes of this net before this one (iteration * iter_size + micro-batch)
   int rank = 0,
       ranks = 1;  ///< this process's share of the global batch: global sample = (pass * ranks + rank) * batch + n
+  /// This net among the copies of it that run at the same time, whether or not they share batches: each writes files of
+  /// its own.
+  int writer = 0, writers = 1;
   const Replicas* replicas = nullptr;  ///< never null once the net is built
   Feed feed = Feed::direct;
   /// Where given, layers add to "conv1/forward" the seconds of what they had a choice in, and wait for it.
@@ -43,8 +47,9 @@ struct RunState {
 struct LayerContext {
   CoreGroup& group;
   RunState& run;
-  const SourceOpener* sources;  ///< null where nothing can be read
-  Workspace& workspace;         ///< shared by the layers of a net
+  const SourceOpener* sources;        ///< null where nothing can be read
+  Workspace& workspace;               ///< shared by the layers of a net
+  const SinkOpener* sinks = nullptr;  ///< null where nothing can be written
 };
 
 /// Which candidate each layer and direction uses ("conv1/forward" -> "implicit"). Rank 0 decides for all and
@@ -172,6 +177,8 @@ class LayerTable {
     keeps_bf16_[type] = &L::keeps_bf16;
   }
   bool has(const std::string& type) const { return makers_.count(type) != 0; }
+  /// Sorted.
+  std::vector<std::string> types() const;
   /// What the layer's class says (Layer::keeps_bf16); false for unknown types.
   bool keeps_bf16(const caffe::LayerParameter& parameter) const;
   /// Throws ConfigError naming the layer and the known types when the type is unknown.

@@ -19,7 +19,9 @@ struct NetOptions {
   CoreGroup* group = nullptr;
   const LayerTable* layers = nullptr;
   const SourceOpener* sources = nullptr;
+  const SinkOpener* sinks = nullptr;
   const Replicas* replicas = nullptr;  ///< null: this process alone
+  int writer = 0, writers = 1;         ///< see RunState
   std::uint64_t seed = 1;
   Feed feed = Feed::direct;
   PlanBook plans;  ///< candidates to use; empty: each layer's own order decides
@@ -91,7 +93,7 @@ class Net {
     double loss_weight;
   };
   const std::vector<Output>& outputs() const { return outputs_; }
-  /// Blobs filled by the caller: tops of Input layers, and the net's legacy `input` fields.
+  /// Blobs filled by the caller: tops of Input and MemoryData layers, and the net's legacy `input` fields.
   const std::vector<Blob*>& inputs() const { return inputs_; }
 
   /// A blob kept in the arenas: owners only (sharers excluded), in Caffe's order (layer by layer), which is also the

@@ -66,6 +66,8 @@ Net::Net(const caffe::NetParameter& parameter, const NetOptions& options)
   }
   run_.rank = run_.replicas->rank();
   run_.ranks = run_.replicas->size();
+  run_.writer = options.writer;
+  run_.writers = options.writers;
   caffe::NetParameter current = parameter;
   upgrade_net(current, "net '" + name_ + "'");
   current = filter_layers(current);
@@ -98,8 +100,8 @@ void Net::Builder::add_layer(caffe::LayerParameter& parameter) {
   net_.layers_.emplace_back();
   Entry& entry = net_.layers_.back();
   entry.type = parameter.type();
-  entry.layer =
-      options_.layers->make(parameter, LayerContext{*options_.group, net_.run_, options_.sources, *net_.workspace_});
+  entry.layer = options_.layers->make(
+      parameter, LayerContext{*options_.group, net_.run_, options_.sources, *net_.workspace_, options_.sinks});
   parameter.clear_blobs();  // the layer holds them now
   check_counts(entry, parameter);
   connect_bottoms(entry, parameter);
@@ -162,7 +164,7 @@ void Net::Builder::connect_tops(Entry& entry, const caffe::LayerParameter& param
     unused_.insert(name);
     entry.top.push_back(blob.blob);
     entry.top_names.push_back(name);
-    if (entry.type == "Input") net_.inputs_.push_back(blob.blob);
+    if (entry.type == "Input" || entry.type == "MemoryData") net_.inputs_.push_back(blob.blob);
   }
 }
 

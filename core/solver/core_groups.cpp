@@ -305,6 +305,7 @@ void divide_batches(caffe::NetParameter& net, i64 parts) {
     };
     if (layer.has_data_param()) divide_size(*layer.mutable_data_param());
     if (layer.has_image_data_param()) divide_size(*layer.mutable_image_data_param());
+    if (layer.has_window_data_param()) divide_size(*layer.mutable_window_data_param());
     if (layer.has_hdf5_data_param()) divide_size(*layer.mutable_hdf5_data_param());
     if (layer.has_dummy_data_param()) divide(layer, *layer.mutable_dummy_data_param()->mutable_shape(), parts);
     if (layer.has_input_param()) divide(layer, *layer.mutable_input_param()->mutable_shape(), parts);

@@ -150,6 +150,9 @@ std::unique_ptr<Net> Solver::State::make_net(const caffe::NetParameter& net_para
   net_options.group = options.group;
   net_options.layers = options.layers;
   net_options.sources = options.sources;
+  net_options.sinks = options.sinks;
+  net_options.writer = replicas.rank();
+  net_options.writers = replicas.size();
   net_options.feed = options.feed;
   net_options.replicas = net_replicas;
   net_options.seed = parameter.random_seed() >= 0 ? static_cast<std::uint64_t>(parameter.random_seed()) : 1;

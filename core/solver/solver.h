@@ -24,6 +24,7 @@ struct SolverOptions {
   CoreGroup* group = nullptr;
   const LayerTable* layers = nullptr;
   const SourceOpener* sources = nullptr;
+  const SinkOpener* sinks = nullptr;
   const Hdf5Files* hdf5 = nullptr;       ///< null: neither weights nor states in HDF5
   const Replicas* replicas = nullptr;    ///< null: this process alone
   Feed feed = Feed::direct;              ///< of the training net

@@ -16,19 +16,28 @@ int helpers_for(const DataSet& set) {
                                    [](const DataSet::Field& field) { return field.stored == Stored::encoded; });
   return encoded ? std::min(process_cpus() / 4, 7) : 0;
 }
+
+Prefetcher::Makers transformers_of(const DataSet& set, const BatchRequest& request) {
+  Prefetcher::Makers makers;
+  for (const auto& field : set.fields())
+    makers.push_back(
+        std::make_unique<Transformer>(field, request, request.kind != BatchRequest::Kind::hdf5 && makers.empty()));
+  return makers;
+}
 }  // namespace
 
 Prefetcher::Prefetcher(std::unique_ptr<DataSet> set, const BatchRequest& request, CoreGroup& group)
+    : Prefetcher(std::move(set), {}, request, group) {}
+
+Prefetcher::Prefetcher(std::unique_ptr<DataSet> set, Makers makers, const BatchRequest& request, CoreGroup& group)
     : set_(std::move(set)),
       batch_(request.batch),
       skip_(request.skip),
       order_(set_->samples(), request.order, request.seed, request.block > 0 ? request.block : request.batch),
+      makers_(makers.empty() ? transformers_of(*set_, request) : std::move(makers)),
       indices_(static_cast<std::size_t>(request.batch)),
       workers_(helpers_for(*set_)) {
-  for (std::size_t f = 0; f < set_->fields().size(); ++f) {
-    transformers_.emplace_back(set_->fields()[f], request, request.kind != BatchRequest::Kind::hdf5 && f == 0);
-    shapes_.push_back(transformers_.back().sample_shape());
-  }
+  for (const auto& maker : makers_) shapes_.push_back(maker->sample_shape());
   statistics_.depth = std::max(1, request.prefetch);
   for (int i = 0; i < statistics_.depth + batches_in_use; ++i) {
     auto slot = std::make_unique<Slot>();
@@ -81,7 +90,7 @@ void Prefetcher::fill(Slot& slot) {
   for (i64 i = 0; i < batch_; ++i) indices_[static_cast<std::size_t>(i)] = order_(skip_ + slot.first + i);
   set_->read(indices_.data(), batch_, values_);
   const auto read = Clock::now();
-  for (std::size_t f = 0; f < transformers_.size(); ++f) prepare(f, slot);
+  for (std::size_t f = 0; f < makers_.size(); ++f) prepare(f, slot);
   const std::lock_guard<std::mutex> lock(pool_->mutex);
   for (const Values& values : values_) statistics_.bytes += static_cast<i64>(values.bytes.size());
   statistics_.reading += seconds(read - begin);
@@ -95,7 +104,7 @@ void Prefetcher::prepare(std::size_t field, const Batch& batch) {
     const auto at = static_cast<std::size_t>(i);
     const i64 begin = values.begin.empty() ? i * fixed : values.begin[at];
     const i64 count = values.begin.empty() ? fixed : values.begin[at + 1] - begin;
-    transformers_[field](
+    (*makers_[field])(
         values.bytes.data() + begin, count, skip_ + batch.first + i, [&] { return set_->where(indices_[at]); },
         batch.fields[field]->data + i * floats);
   });

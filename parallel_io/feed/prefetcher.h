@@ -18,6 +18,9 @@ namespace cortado {
 /// are all the memory there is.
 class Prefetcher : public BatchSource {
  public:
+  /// `makers` make the samples of the fields, in their order; without them, transformers do.
+  using Makers = std::vector<std::unique_ptr<SampleMaker>>;
+  Prefetcher(std::unique_ptr<DataSet> set, Makers makers, const BatchRequest& request, CoreGroup& group);
   Prefetcher(std::unique_ptr<DataSet> set, const BatchRequest& request, CoreGroup& group);
   ~Prefetcher() override;
 
@@ -48,7 +51,7 @@ class Prefetcher : public BatchSource {
   std::unique_ptr<DataSet> set_;
   const i64 batch_, skip_;
   const SampleOrder order_;
-  std::vector<Transformer> transformers_;
+  const Makers makers_;
   std::vector<Shape> shapes_;
   std::shared_ptr<Pool> pool_ = std::make_shared<Pool>();
 

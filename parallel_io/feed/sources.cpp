@@ -3,6 +3,7 @@
 #include "core/base/error.h"
 #include "core/formats/caffe.pb.h"
 #include "parallel_io/feed/prefetcher.h"
+#include "parallel_io/feed/window_maker.h"
 #include "parallel_io/sets/hdf5_set.h"
 #include "parallel_io/sets/image_set.h"
 
@@ -31,9 +32,18 @@ std::unique_ptr<DataSet> open_for(const BatchRequest& request) {
   }
 }
 
+std::unique_ptr<BatchSource> open_windows(const BatchRequest& request, CoreGroup& group) {
+  auto set = std::make_unique<WindowSet>(request);
+  Prefetcher::Makers makers;
+  makers.push_back(std::make_unique<WindowMaker>(*set, request));
+  makers.push_back(std::make_unique<Transformer>(set->fields()[1], request, false));
+  return std::make_unique<Prefetcher>(std::move(set), std::move(makers), request, group);
+}
+
 }  // namespace
 
 std::unique_ptr<BatchSource> Sources::open(const BatchRequest& request, CoreGroup& group) const {
+  if (request.kind == BatchRequest::Kind::windows) return open_windows(request, group);
   auto set = open_for(request);
   const bool checked = dynamic_cast<const Hdf5Set*>(set.get()) != nullptr;
   if (request.verify && !checked)

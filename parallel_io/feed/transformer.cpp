@@ -12,12 +12,34 @@
 
 namespace cortado {
 
+Mean read_mean(const BatchRequest& request, i64 channels) {
+  const auto& t = *request.transform;
+  if (t.has_mean_file() && t.mean_value_size() > 0)
+    throw ConfigError(request.source, "transform_param has both mean_file and mean_value", "give one of them");
+  Mean mean;
+  if (t.has_mean_file()) {
+    caffe::BlobProto proto;
+    read_binary(t.mean_file(), proto);
+    mean.image = values_of(proto, t.mean_file());
+    mean.shape = shape_of(proto);
+    while (mean.shape.size() > 3 && mean.shape[0] == 1) mean.shape.erase(mean.shape.begin());
+  }
+  if (t.mean_value_size() > 1 && t.mean_value_size() != channels)
+    throw ConfigError(
+        request.source,
+        std::to_string(t.mean_value_size()) + " mean_values for " + std::to_string(channels) + " channels",
+        "give one, or one for each");
+  for (i64 c = 0; c < (t.mean_value_size() > 0 ? channels : 0); ++c)
+    mean.channel.push_back(t.mean_value(t.mean_value_size() == 1 ? 0 : static_cast<int>(c)));
+  return mean;
+}
+
 Transformer::Transformer(const DataSet::Field& field, const BatchRequest& request, bool is_image)
     : field_(field),
-      shape_(field.sample_shape),
       is_image_(is_image),
       training_(request.training),
       key_(random_bits(request.seed, 0x7472616E73ull)) {
+  shape_ = field.sample_shape;
   const caffe::TransformationParameter* const t = request.transform;
   if (!is_image_) return;
   const bool wanted =
@@ -42,30 +64,12 @@ Transformer::Transformer(const DataSet::Field& field, const BatchRequest& reques
     if (crop_ > std::min(height_, width_))
       throw ConfigError(request.source, "crop_size " + std::to_string(crop_) + " is larger than the images, " +
                                             std::to_string(width_) + " x " + std::to_string(height_));
-    read_mean(request);
+    mean_ = read_mean(request, channels_);
+    if (!mean_.image.empty() && static_cast<i64>(mean_.image.size()) != channels_ * height_ * width_)
+      throw FileError(t->mean_file(), "has " + std::to_string(mean_.image.size()) + " values, images have " +
+                                          to_string(Shape{channels_, height_, width_}));
   }
   shape_ = crop_ > 0 ? Shape{channels_, crop_, crop_} : field.sample_shape.size() == 3 ? shape_ : field.sample_shape;
-}
-
-void Transformer::read_mean(const BatchRequest& request) {
-  const auto& t = *request.transform;
-  if (t.has_mean_file() && t.mean_value_size() > 0)
-    throw ConfigError(request.source, "transform_param has both mean_file and mean_value", "give one of them");
-  if (t.has_mean_file()) {
-    caffe::BlobProto proto;
-    read_binary(t.mean_file(), proto);
-    mean_ = values_of(proto, t.mean_file());
-    if (static_cast<i64>(mean_.size()) != channels_ * height_ * width_)
-      throw FileError(t.mean_file(), "has " + std::to_string(mean_.size()) + " values, images have " +
-                                         to_string(Shape{channels_, height_, width_}));
-  }
-  if (t.mean_value_size() > 0 && t.mean_value_size() != 1 && t.mean_value_size() != channels_)
-    throw ConfigError(
-        request.source,
-        std::to_string(t.mean_value_size()) + " mean_values for " + std::to_string(channels_) + " channels",
-        "give one, or one for each");
-  for (i64 c = 0; c < (t.mean_value_size() > 0 ? channels_ : 0); ++c)
-    channel_mean_.push_back(t.mean_value(t.mean_value_size() == 1 ? 0 : static_cast<int>(c)));
 }
 
 Transformer::Place Transformer::place_of(i64 height, i64 width, i64 position) const {
@@ -86,14 +90,14 @@ void Transformer::transform(const T* values, bool backwards, i64 height, i64 wid
   const i64 rows = crop_ > 0 ? crop_ : height, columns = crop_ > 0 ? crop_ : width;
   for (i64 c = 0; c < channels_; ++c) {
     const T* const plane = values + (backwards ? channels_ - 1 - c : c) * height * width;
-    const float channel_mean = channel_mean_.empty() ? 0 : channel_mean_[static_cast<std::size_t>(c)];
+    const float channel_mean = mean_.channel.empty() ? 0 : mean_.channel[static_cast<std::size_t>(c)];
     for (i64 y = 0; y < rows; ++y) {
       const T* const from = plane + (place.row + y) * width + place.column;
       float* const row = to + (c * rows + y) * columns;
-      if (mean_.empty()) {
+      if (mean_.image.empty()) {
         for (i64 x = 0; x < columns; ++x) row[x] = (static_cast<float>(from[x]) - channel_mean) * scale_;
       } else {
-        const float* const mean = mean_.data() + (c * height + place.row + y) * width + place.column;
+        const float* const mean = mean_.image.data() + (c * height + place.row + y) * width + place.column;
         for (i64 x = 0; x < columns; ++x) row[x] = (static_cast<float>(from[x]) - mean[x]) * scale_;
       }
       if (place.mirrored) std::reverse(row, row + columns);
@@ -106,8 +110,8 @@ void Transformer::operator()(const std::uint8_t* bytes, i64 count, i64 position,
   if (field_.stored == Stored::encoded) {
     Image image = decode_image(bytes, static_cast<std::size_t>(count), where(), static_cast<int>(channels_));
     if (resized_height_ > 0) image = resize(image, static_cast<int>(resized_height_), static_cast<int>(resized_width_));
-    const bool fits = crop_ > 0 && mean_.empty() ? image.height >= crop_ && image.width >= crop_
-                                                 : image.height == height_ && image.width == width_;
+    const bool fits = crop_ > 0 && mean_.image.empty() ? image.height >= crop_ && image.width >= crop_
+                                                       : image.height == height_ && image.width == width_;
     if (!fits)
       throw FileError(where(),
                       "has " + std::to_string(image.width) + " x " + std::to_string(image.height) + " pixels, " +

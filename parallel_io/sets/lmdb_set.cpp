@@ -69,6 +69,8 @@ class LmdbSet::Walk {
 LmdbSet::LmdbSet(const std::string& folder, const OpenOptions& options) : folder_(folder) {
   check(mdb_env_create(&environment_), folder, "cannot be opened");
   try {
+    // LMDB makes it as large as the data: Caffe's tools ask for a terabyte, which address spaces with a limit refuse.
+    check(mdb_env_set_mapsize(environment_, 1), folder, "cannot be opened");
     check(mdb_env_open(environment_, folder.c_str(), MDB_RDONLY | MDB_NOLOCK | MDB_NOTLS, 0), folder,
           "cannot be opened");
     check_whole();

@@ -159,6 +159,22 @@ TEST(Lmdb, DamageIsNamed) {
   expect_says(message_of([&] { open_set(folder.file("l")); }), folder.file("l"));
 }
 
+/// On a shared file system every rank opens the folder, which it may only read: nothing is written there, locks
+/// neither.
+TEST(Lmdb, ManyReadAFolderThatNobodyMayWriteTo) {
+  const TemporaryFolder folder;
+  const MadeSet made(300, {3, 4, 4}, Stored::uint8);
+  write(made, folder.file("l"), as(Format::lmdb));
+  const auto writable = fs::perms::owner_write | fs::perms::group_write | fs::perms::others_write;
+  fs::permissions(folder.file("l/data.mdb"), writable, fs::perm_options::remove);
+  fs::permissions(folder.file("l"), writable, fs::perm_options::remove);
+  std::vector<std::unique_ptr<DataSet>> open;
+  for (int i = 0; i < 200; ++i) open.push_back(open_set(folder.file("l")));  // LMDB's lock has room for 126
+  for (const auto& set : open) expect_equal(made, *set, "read only");
+  EXPECT_FALSE(fs::exists(folder.file("l/lock.mdb")));
+  fs::permissions(folder.file("l"), writable, fs::perm_options::add);
+}
+
 TEST(Sets, WhatCannotBeReadIsNamed) {
   const TemporaryFolder folder;
   expect_says(message_of([&] { open_set(folder.file("absent")); }), "is not there");

@@ -1,0 +1,30 @@
+#pragma once
+#include "core/data/array_sink.h"
+#include "core/net/layer.h"
+
+namespace cortado {
+
+/// Caffe's HDF5Output: writes its bottoms, N samples each, to the arrays `data` and `label` of the HDF5 file
+/// `file_name`. Every forward pass appends N rows, which are in the file from then on. Of several ranks, rank r writes
+/// its own samples to a file of its own: "out.h5" becomes "out.rank3.h5". A file that is there is begun anew with the
+/// first pass; training that goes on from a snapshot goes on in it instead, behind the rows of the passes before that
+/// snapshot. Has no gradient. Works on the management side.
+class Hdf5OutputLayer : public Layer {
+ public:
+  using Layer::Layer;
+  Arity bottoms() const override { return {2, 2}; }
+  Arity tops() const override { return {0, 0}; }
+  bool allows_backward_to(std::size_t /*i*/) const override { return false; }
+  void setup(const Blobs& bottom, const Blobs& top) override;
+  void reshape(const Blobs& bottom, const Blobs& top) override;
+  void forward(const Blobs& bottom, const Blobs& top) override;
+  void backward(const Blobs&, const std::vector<bool>&, const Blobs&) override {}
+
+ private:
+  std::string file_name() const;
+
+  std::unique_ptr<ArraySink> sink_;  // from the first forward on: who only builds a net makes no file
+  std::vector<Shape> rows_;          // of a sample of each bottom
+};
+
+}  // namespace cortado

@@ -1,0 +1,38 @@
+#include "layers/window_data/window_data.h"
+
+#include "core/formats/caffe.pb.h"
+
+namespace cortado {
+
+BatchRequest WindowDataLayer::request() const {
+  const auto& p = parameter().window_data_param();
+  const auto& transform = parameter().transform_param();
+  if (p.has_scale() || p.has_mean_file() || p.has_crop_size() || p.has_mirror())
+    bad_config("has scale, mean_file, crop_size or mirror in window_data_param", "give them in transform_param");
+  if (transform.crop_size() == 0) bad_config("has no crop_size", "give it in transform_param");
+  if (transform.force_color() || transform.force_gray())
+    bad_config("has force_color or force_gray in transform_param", "its source says how many channels images have");
+  if (2 * p.context_pad() >= transform.crop_size())
+    bad_config("context_pad of " + std::to_string(p.context_pad()) +
+               " on both sides leaves nothing of a crop_size of " + std::to_string(transform.crop_size()));
+  if (p.crop_mode() != "warp" && p.crop_mode() != "square")
+    bad_config("crop_mode '" + p.crop_mode() + "' is not known", "say \"warp\" or \"square\"");
+  if (!(p.fg_fraction() >= 0 && p.fg_fraction() <= 1)) bad_config("fg_fraction must be between 0 and 1");
+  BatchRequest wanted;
+  wanted.kind = BatchRequest::Kind::windows;
+  wanted.source = p.source();
+  wanted.batch = p.batch_size();
+  wanted.transform = &transform;
+  wanted.images.root = p.root_folder();
+  auto& windows = wanted.windows;
+  windows.foreground = p.fg_threshold();
+  windows.background = p.bg_threshold();
+  windows.fraction = p.fg_fraction();
+  windows.batch = wanted.batch;
+  windows.context = static_cast<int>(p.context_pad());
+  windows.square = p.crop_mode() == "square";
+  windows.cache = p.cache_images();
+  return wanted;
+}
+
+}  // namespace cortado

@@ -1,0 +1,116 @@
+#include "parallel_io/feed/sinks.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/base/error.h"
+#include "parallel_io/sets/hdf5.h"
+
+namespace cortado {
+namespace {
+using hdf5::Handle;
+using hdf5::Quiet;
+constexpr i64 chunk_bytes = 256 << 10, most_in_chunk = 4096;
+
+/// How many rows a file has, which must hold these arrays.
+i64 rows_of(const std::string& file, const std::vector<SinkOpener::Array>& arrays) {
+  const hdf5::File there(file);
+  std::vector<i64> rows;
+  for (const auto& wanted : arrays) {
+    const hdf5::Array array(there, wanted.name);
+    if (array.sample_shape() != wanted.row)
+      throw FileError(file,
+                      "is an earlier run's: samples of '" + wanted.name + "' have shape " +
+                          to_string(array.sample_shape()) + " there, " + to_string(wanted.row) + " here",
+                      "remove it, or give another name");
+    rows.push_back(array.samples());
+  }
+  return *std::min_element(rows.begin(), rows.end());
+}
+
+class Hdf5Sink : public ArraySink {
+ public:
+  Hdf5Sink(const std::string& file, const std::vector<SinkOpener::Array>& arrays, i64 keep) : name_(file) {
+    const bool goes_on = keep > 0 && std::filesystem::exists(file);
+    if (goes_on) rows_ = std::min(keep, rows_of(file, arrays));
+    const Quiet quiet;
+    file_ = goes_on ? Handle(H5Fopen(file.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose)
+                    : Handle(H5Fcreate(file.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose);
+    check(file_.get() >= 0, quiet);
+    for (const auto& array : arrays) {
+      columns_.push_back({dims_of(array.row), {}});
+      Column& column = columns_.back();
+      column.set = goes_on ? Handle(H5Dopen2(file_.get(), array.name.c_str(), H5P_DEFAULT), H5Dclose)
+                           : make_set(array.name, column.dims);
+      check(column.set.get() >= 0, quiet);
+      resize(column, rows_, quiet);
+    }
+    flush(quiet);
+  }
+
+  void append(i64 rows, const std::vector<const float*>& values) override {
+    const Quiet quiet;
+    for (std::size_t i = 0; i < columns_.size() && rows > 0; ++i) {
+      Column& column = columns_[i];
+      resize(column, rows_ + rows, quiet);
+      std::vector<hsize_t> start(column.dims.size(), 0), count(column.dims);
+      start[0] = static_cast<hsize_t>(rows_);
+      count[0] = static_cast<hsize_t>(rows);
+      const Handle place(H5Dget_space(column.set.get()), H5Sclose),
+          memory(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), H5Sclose);
+      H5Sselect_hyperslab(place.get(), H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr);
+      check(H5Dwrite(column.set.get(), H5T_NATIVE_FLOAT, memory.get(), place.get(), H5P_DEFAULT, values[i]) >= 0,
+            quiet);
+    }
+    rows_ += rows;
+    flush(quiet);
+  }
+
+ private:
+  struct Column {
+    std::vector<hsize_t> dims;  // rows first
+    Handle set;
+  };
+
+  static std::vector<hsize_t> dims_of(const Shape& row) {
+    std::vector<hsize_t> dims(row.begin(), row.end());
+    dims.insert(dims.begin(), 0);
+    return dims;
+  }
+
+  /// Without rows, and with room for any number.
+  Handle make_set(const std::string& name, const std::vector<hsize_t>& dims) const {
+    std::vector<hsize_t> most(dims), chunk(dims);
+    most[0] = H5S_UNLIMITED;
+    const i64 row_bytes = 4 * count_of({dims.begin() + 1, dims.end()});
+    chunk[0] = static_cast<hsize_t>(std::clamp<i64>(chunk_bytes / std::max<i64>(1, row_bytes), 1, most_in_chunk));
+    const Handle space(H5Screate_simple(static_cast<int>(dims.size()), dims.data(), most.data()), H5Sclose),
+        list(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+    H5Pset_chunk(list.get(), static_cast<int>(chunk.size()), chunk.data());
+    return {H5Dcreate2(file_.get(), name.c_str(), H5T_IEEE_F32LE, space.get(), H5P_DEFAULT, list.get(), H5P_DEFAULT),
+            H5Dclose};
+  }
+
+  void resize(Column& column, i64 rows, const Quiet& quiet) const {
+    column.dims[0] = static_cast<hsize_t>(rows);
+    check(H5Dset_extent(column.set.get(), column.dims.data()) >= 0, quiet);
+  }
+  void flush(const Quiet& quiet) const { check(H5Fflush(file_.get(), H5F_SCOPE_LOCAL) >= 0, quiet); }
+  void check(bool good, const Quiet& quiet) const {
+    if (!good)
+      throw FileError(name_, "cannot be written: " + quiet.reason(), "check its folder, permissions and free space");
+  }
+
+  const std::string name_;
+  Handle file_;
+  std::vector<Column> columns_;
+  i64 rows_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<ArraySink> Sinks::open(const std::string& file, const std::vector<Array>& arrays, i64 keep) const {
+  return std::make_unique<Hdf5Sink>(file, arrays, keep);
+}
+
+}  // namespace cortado

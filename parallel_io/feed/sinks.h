@@ -1,0 +1,13 @@
+#pragma once
+#include "core/data/array_sink.h"
+
+namespace cortado {
+
+/// Growing arrays in HDF5: data sets of floats in chunks, whose first axis has no end, so that HDF5Data and any HDF5
+/// tool read them. The file is brought up to date with every append.
+class Sinks : public SinkOpener {
+ public:
+  std::unique_ptr<ArraySink> open(const std::string& file, const std::vector<Array>& arrays, i64 keep) const override;
+};
+
+}  // namespace cortado

@@ -1,0 +1,33 @@
+#pragma once
+#include "parallel_io/feed/transformer.h"
+#include "parallel_io/sets/window_set.h"
+
+namespace cortado {
+
+/// Makes samples of windows as Caffe's WindowData does: the window, grown so that `context` pixels of the crop lie
+/// around it, is cut out as far as the image goes and resized to its part of the crop; the rest of the crop is 0. The
+/// values are (value - mean) * scale with the middle of the mean image, and may be mirrored.
+class WindowMaker : public SampleMaker {
+ public:
+  /// `set` must outlive it. Throws ConfigError and FileError for a mean that does not fit.
+  WindowMaker(const WindowSet& set, const BatchRequest& request);
+  void operator()(const std::uint8_t* bytes, i64 count, i64 position, const std::function<std::string()>& where,
+                  float* to) const override;
+
+ private:
+  /// What of an image goes where in the crop.
+  struct Place {
+    int x1, y1, x2, y2;  ///< corners in the image, both inside
+    int left, top, width, height;
+  };
+  Place place_of(const WindowSet::Window& window, int height, int width, bool mirrored) const;
+
+  const WindowSet& set_;
+  const i64 channels_;
+  int crop_, context_;
+  bool square_, mirror_;
+  float scale_;
+  Mean mean_;
+};
+
+}  // namespace cortado
