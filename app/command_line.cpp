@@ -141,6 +141,45 @@ void add_time(CLI::App& app, Options& o) {
   add_simulator_options(verb, o);
 }
 
+void add_predict(CLI::App& app, Options& o) {
+  auto* verb = app.add_subcommand("predict", "The speed-up that a net will have on many devices (Dettmers 2016)");
+  auto& p = o.predict;
+  auto* model = verb->add_option("--model", o.model, "Net prototxt");
+  auto* machine = verb->add_option(
+      "--machine", p.machine,
+      "JSON: links between devices, and times of layers, which are measured here without (docs/prediction.md)");
+  verb->add_option("--devices", p.devices, "Numbers of devices, separated by commas; default 1 to 96")
+      ->delimiter(',')
+      ->check(CLI::PositiveNumber);
+  verb->add_option("--fully-connected", p.fully_connected,
+                   "How fully connected layers are parallel: model, over outputs; data, like all others; whole, each "
+                   "device has them and takes all activations")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"model", "data", "whole"}));
+  verb->add_option("--sub-batch", p.sub_batch,
+                   "Samples that pass through fully connected layers at a time; default: a device's batch")
+      ->check(CLI::PositiveNumber);
+  verb->add_flag("--count-one-pass", p.one_pass,
+                 "Count what is exposed of one pass only, as the paper's equations do; default: of every pass");
+  verb->add_option("--codec", o.codec, "What messages are sent as; default fp32");
+  verb->add_option("--exchange", o.exchange,
+                   "How gradients travel: buckets, while backward goes on, the default; packed, after it; coded");
+  verb->add_option("--allreduce", o.allreduce, "Sum gradients by this algorithm; default: everybody to everybody");
+  verb->add_flag("--check", p.check,
+                 "Under mpirun: train here, with exchanges packed, buckets and coded, beside what is predicted")
+      ->needs(model)
+      ->excludes(machine);
+  verb->add_flag("--published", p.published, "Instead: the paper's tables from their inputs, beside what it prints")
+      ->excludes(model);
+  verb->add_option("--iterations", p.iterations, "Iterations that measuring averages over")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  verb->add_option("--json", o.json, "Also write the rows to this file");
+  add_precision(verb, o);
+  add_tuning(verb, o);
+  add_net_options(verb, o);
+}
+
 void add_check(CLI::App& app, Options& o) {
   auto* verb = app.add_subcommand("check", "Show shapes, parameters, memory and plans of a net without running it");
   auto* model = verb->add_option("--model", o.model, "Net prototxt");
@@ -375,6 +414,7 @@ Options parse_command_line(int count, char** arguments) {
   add_train(app, options);
   add_test(app, options);
   add_time(app, options);
+  add_predict(app, options);
   add_check(app, options);
   add_device_query(app, options);
   add_classify(app, options);

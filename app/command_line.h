@@ -71,6 +71,13 @@ struct Options {
     std::string out;  ///< empty: tuning.prototxt, or collectives.json
     i64 iterations = 3;
   } tune;
+  struct Predict {
+    std::string machine;
+    std::vector<int> devices = {1, 2, 4, 8, 16, 32, 64, 96};
+    i64 sub_batch = 0, iterations = 10;
+    std::string fully_connected = "model";  ///< or data, whole
+    bool one_pass = false, published = false, check = false;
+  } predict;
   struct Bench {
     std::string kind;               ///< conv, gemm, pool, relu, transform, net, codec, io, arrays, ...
     std::vector<std::string> sets;  ///< of nets; empty: the kind's own. Of io: data sets

@@ -14,6 +14,7 @@ int run_verb(const MpiJob& job, const Options& options) {
   if (options.verb == "test") return test(session, options);
   if (options.verb == "time") return time(session, options);
   if (options.verb == "tune") return tune(session, options);
+  if (options.verb == "predict") return predict(session, options);
   if (options.verb == "bench") return bench(session, options);
   if (options.verb == "check") return check(session, options);
   if (options.verb == "classify") return classify(session, options);

@@ -40,6 +40,7 @@ int classify(Session& session, const Options& options);
 int device_query(Session& session, const Options& options);
 int bench(Session& session, const Options& options);
 int tune(Session& session, const Options& options);
+int predict(Session& session, const Options& options);
 int extract(Session& session, const Options& options);
 int draw(Session& session, const Options& options);
 int compare(Session& session, const Options& options);

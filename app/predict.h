@@ -1,0 +1,15 @@
+#pragma once
+#include "app/session.h"
+#include "comm/codec/codec.h"
+
+namespace cortado {
+
+/// `cortado predict --check`: trains on this job's ranks, and prints what is predicted for it beside what it takes.
+/// Throws ConfigError for a job of one rank.
+void check_prediction(Session& session, const Options& options);
+
+/// The codec that the command line asks messages to be sent as, `otherwise` unless it names one. Throws ConfigError for
+/// unknown ones and for those that cannot code gradients.
+const Codec& codec_of(const Options& options, const std::string& otherwise);
+
+}  // namespace cortado

@@ -1,0 +1,33 @@
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+
+#include "comm/predict/speedup.h"
+
+namespace cortado {
+
+/// The machine that `cortado predict` looks at, from a JSON file; docs/prediction.md lists its fields.
+struct PredictionMachine {
+  Links links;
+  bool has_network = false;       ///< `across` is in the file
+  double encode = 0, decode = 0;  ///< seconds a value
+  double divided_efficiency = 1;  ///< Parallelism::divided_efficiency
+  /// Times of layers on one device; none where they are to be measured.
+  struct Compute {
+    i64 batch = 0;
+    double iteration = 0;                     ///< seconds; 0: the sum over layers
+    std::map<std::string, LayerWork> layers;  ///< by name; seconds only
+  };
+  std::optional<Compute> compute;
+};
+
+/// Throws FileError, and ConfigError naming file and field for what is missing, unknown, of another type or not
+/// positive.
+PredictionMachine read_prediction_machine(const std::string& file);
+
+/// Gives `work`, whose layers have names and sizes, the file's times. Throws ConfigError for a layer with parameters
+/// that the file lacks, and for layers of the file that the net lacks.
+void take_times(const std::string& file, const PredictionMachine::Compute& from, Work& work);
+
+}  // namespace cortado
