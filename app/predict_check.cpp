@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdio>
+#include <numeric>
 
 #include "app/bench.h"
 #include "app/exchange.h"
@@ -17,18 +18,37 @@ namespace cortado {
 namespace {
 constexpr int rounds = 7;
 
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
 /// A training net on this rank, with what joins it to the others, and what its rounds took.
 struct Candidate {
   std::string exchange;  ///< "alone": with none
   std::unique_ptr<GradientExchange> joined;
   std::unique_ptr<Solver> solver;
-  std::vector<double> seconds;  ///< an iteration
+  /// Seconds of an iteration, by round: the mean over ranks, and of the slowest rank of each iteration.
+  std::vector<double> own, slowest;
+};
 
-  double median() const {
-    std::vector<double> sorted = seconds;
-    std::sort(sorted.begin(), sorted.end());
-    return sorted[sorted.size() / 2];
+/// The network's constants, by round.
+class Networks {
+ public:
+  void add(const Network& network) { all_.push_back(network); }
+  Network median_of_each() const {
+    Network network;
+    for (const auto constant : {&Network::latency, &Network::byte_inside, &Network::byte_across, &Network::byte_summed,
+                                &Network::meeting, &Network::byte_in_memory}) {
+      std::vector<double> values;
+      for (const Network& one : all_) values.push_back(one.*constant);
+      network.*constant = median(values);
+    }
+    return network;
   }
+
+ private:
+  std::vector<Network> all_;
 };
 
 class Check {
@@ -51,12 +71,12 @@ class Check {
   void run() {
     Work work = work_of(candidates_[0].solver->net());
     measure_work(*candidates_[0].solver, session_.group, options_.predict.iterations, work);
-    const Network network = measure_network(team_.team());
     Coding coding = measured_coding(session_.group, codec_);
-    for (double* const seconds : {&coding.encode, &coding.decode}) *seconds = slowest(*seconds);
+    coding.encode = slowest(coding.encode);
+    coding.decode = slowest(coding.decode);
     measure();
-    fit(work, candidates_[0].median());
-    report(work, network, coding);
+    fit(work, median(candidates_[0].own));
+    report(work, networks_.median_of_each(), coding);
   }
 
  private:
@@ -91,16 +111,29 @@ class Check {
   void measure() {
     ProgressBar bar("training");
     for (int round = -1; round < rounds; ++round) {  // the first warms up
-      for (Candidate& candidate : candidates_) {
-        MPI_Barrier(communicator_);
-        const double begin = MPI_Wtime();
-        candidate.solver->step(options_.predict.iterations);
-        session_.group.wait();
-        const double seconds = slowest((MPI_Wtime() - begin) / static_cast<double>(options_.predict.iterations));
-        if (round >= 0) candidate.seconds.push_back(seconds);
-      }
+      for (Candidate& candidate : candidates_) run_round(candidate, round >= 0);
+      const Network network = measure_network(team_.team());
+      if (round >= 0) networks_.add(network);
       if (session_.job.rank() == 0) bar.show(round + 2, rounds + 1);
     }
+  }
+  void run_round(Candidate& candidate, bool counts) const {
+    std::vector<double> seconds;
+    MPI_Barrier(communicator_);
+    for (i64 i = 0; i < options_.predict.iterations; ++i) {
+      const double begin = MPI_Wtime();
+      candidate.solver->step(1);
+      session_.group.wait();
+      seconds.push_back(MPI_Wtime() - begin);
+    }
+    const int n = static_cast<int>(seconds.size());
+    const auto mean = [&] { return std::accumulate(seconds.begin(), seconds.end(), 0.0) / n; };
+    double own = mean();
+    MPI_Allreduce(MPI_IN_PLACE, &own, 1, MPI_DOUBLE, MPI_SUM, communicator_);
+    MPI_Allreduce(MPI_IN_PLACE, seconds.data(), n, MPI_DOUBLE, MPI_MAX, communicator_);
+    if (!counts) return;
+    candidate.own.push_back(own / session_.job.size());
+    candidate.slowest.push_back(mean());
   }
 
   /// The layers' shares of an iteration stay.
@@ -132,7 +165,8 @@ class Check {
   void report(const Work& work, const Network& network, const Coding& coding) const {
     Report table({{"exchange", "exchange"},
                   {"alone_ms", "alone ms", 3},
-                  {"exposed_ms", "predicted exchange ms", 3},
+                  {"waiting_ms", "waiting ms", 3},
+                  {"exposed_ms", "exchange ms", 3},
                   {"predicted_ms", "predicted ms", 3},
                   {"measured_ms", "measured ms", 3},
                   {"ratio", "predicted/measured"},
@@ -149,22 +183,26 @@ class Check {
                   {"gbytes_per_s", 1e-9 / network.byte_inside},
                   {"encode_ns", 1e9 * coding.encode},
                   {"decode_ns", 1e9 * coding.decode}});
+    // An exchange ends when the slowest has come.
+    const double waiting = std::max(0.0, median(candidates_[0].slowest) - work.iteration);
     for (const Candidate& candidate : candidates_) {
       if (candidate.exchange == "alone") continue;
       const Prediction p = prediction_of(candidate.exchange, work, network, coding);
-      const double measured = candidate.median();
+      const double predicted = p.iteration + waiting, measured = median(candidate.own);
       table.add({{"exchange", candidate.exchange},
                  {"alone_ms", 1e3 * work.iteration},
+                 {"waiting_ms", 1e3 * waiting},
                  {"exposed_ms", 1e3 * p.exposed_gradients},
-                 {"predicted_ms", 1e3 * p.iteration},
+                 {"predicted_ms", 1e3 * predicted},
                  {"measured_ms", 1e3 * measured},
-                 {"ratio", p.iteration / measured},
-                 {"predicted_speedup", p.speedup},
+                 {"ratio", predicted / measured},
+                 {"predicted_speedup", session_.job.size() * work.iteration / predicted},
                  {"measured_speedup", session_.job.size() * work.iteration / measured}});
     }
     char text[400];
     std::snprintf(text, sizeof text,
-                  "\n%s, batch %lld a rank, %s. Alone: all ranks train at once without exchange. Messages: %.1f us and "
+                  "\n%s, batch %lld a rank, %s. Alone: all ranks train at once without exchange; waiting: of "
+                  "each iteration for its slowest rank. Messages: %.1f us and "
                   "%.2f GB/s; %s: %.2f ns to encode a value, %.2f to decode. Medians of %d rounds in turn.\n",
                   net_.name().c_str(), static_cast<long long>(work.batch), team_.topology().describe().c_str(),
                   1e6 * network.latency, 1e-9 / network.byte_inside, codec_.name().c_str(), 1e9 * coding.encode,
@@ -180,6 +218,7 @@ class Check {
   const Codec& codec_;
   caffe::NetParameter net_;
   std::vector<Candidate> candidates_;
+  Networks networks_;
 };
 
 }  // namespace
