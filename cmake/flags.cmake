@@ -23,6 +23,10 @@ if(CORTADO_SANITIZE)
   # GCC's flow analysis sees the sanitizers' own branches and warns of the standard library's headers.
   target_compile_options(cortado_flags INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-maybe-uninitialized>)
 endif()
+if(CORTADO_FUZZ)
+  # What the fuzzers reach counts as new where it takes new branches.
+  target_compile_options(cortado_flags INTERFACE $<${cxx_only}:-fsanitize=fuzzer-no-link>)
+endif()
 
 # cortado_precompile(TARGET HEADER...)  reads headers once that most sources of a target include. Half of what a small
 # source takes to compile is reading them.

@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/formats/caffe.pb.h"
+#include "core/tensor/counted.h"
 
 namespace cortado {
 namespace {
@@ -21,7 +22,7 @@ std::vector<float> numbers(const caffe::BlobProto& proto, const Floats& floats, 
     std::transform(doubles.begin(), doubles.end(), std::back_inserter(values),
                    [](double v) { return static_cast<float>(v); });
   const Shape shape = shape_of(proto);
-  if (static_cast<i64>(values.size()) != count_of(shape))
+  if (counted(shape) != static_cast<i64>(values.size()))
     throw FileError(where, std::to_string(values.size()) + " values stored for shape " + to_string(shape),
                     "the file is damaged or was written by something else");
   return values;

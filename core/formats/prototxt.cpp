@@ -2,6 +2,8 @@
 
 #include <google/protobuf/text_format.h>
 
+#include <algorithm>
+
 #include "core/base/error.h"
 #include "core/formats/caffe.pb.h"
 #include "core/formats/files.h"
@@ -9,8 +11,43 @@
 
 namespace cortado {
 namespace pb = google::protobuf;
+namespace {
+constexpr int most_nested = 100;
+
+/// Protobuf's parser calls itself for every block within a block: too many would overflow the stack.
+void check_nesting(const std::string& text, const std::string& origin) {
+  const auto ends_line = [](char c) { return c == '\n' || c == '\0'; };
+  int nested = 0, line = 1;
+  char quote = '\0';  // the kind that a string began with, while in one
+  bool comment = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (ends_line(c)) {
+      line += c == '\n' ? 1 : 0;
+      quote = '\0';
+      comment = false;
+    } else if (comment) {
+      continue;
+    } else if (quote != '\0') {
+      if (c == quote) quote = '\0';
+      if (c == '\\' && i + 1 < text.size() && !ends_line(text[i + 1])) ++i;
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+    } else if (c == '#') {
+      comment = true;
+    } else if (c == '{' || c == '<' || c == '[') {
+      if (++nested > most_nested)
+        throw ConfigError(origin + ":" + std::to_string(line),
+                          "has more than " + std::to_string(most_nested) + " blocks within one another");
+    } else if (c == '}' || c == '>' || c == ']') {
+      nested = std::max(0, nested - 1);
+    }
+  }
+}
+}  // namespace
 
 void parse_text(const std::string& text, const std::string& origin, pb::Message& message) {
+  check_nesting(text, origin);
   TextMistakes mistakes(text, origin, *message.GetDescriptor());
   pb::TextFormat::Parser parser;
   parser.RecordErrorsTo(&mistakes);

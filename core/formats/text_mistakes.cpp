@@ -22,6 +22,9 @@ struct TextMistakes::Place {
 };
 
 namespace {
+constexpr std::size_t most_mistakes = 50;  // to find the place of one, the text is read again
+constexpr std::size_t longest_name = 64;   // of a field
+
 class Silent : public pb::io::ErrorCollector {
   void AddError(int, pb::io::ColumnNumber, const std::string&) override {}
 };
@@ -44,11 +47,15 @@ std::size_t distance(const std::string& a, const std::string& b) {
 
 std::string closest_field(const std::string& wrong, const pb::Descriptor& message) {
   std::string best;
+  if (wrong.size() > longest_name) return best;
   std::size_t best_distance = wrong.size() / 3 + 2;  // farther names are no help
   for (int i = 0; i < message.field_count(); ++i) {
-    const std::size_t d = distance(wrong, message.field(i)->name());
+    const std::string& name = message.field(i)->name();
+    // As many letters at least come or go.
+    const std::size_t least = std::max(wrong.size(), name.size()) - std::min(wrong.size(), name.size());
+    const std::size_t d = least < best_distance ? distance(wrong, name) : least;
     if (d < best_distance) {
-      best = message.field(i)->name();
+      best = name;
       best_distance = d;
     }
   }
@@ -127,6 +134,10 @@ std::string TextMistakes::explain(const std::string& message, const Place& place
 }
 
 void TextMistakes::AddError(int line, pb::io::ColumnNumber column, const std::string& message) {
+  if (lines_.size() == most_mistakes) {
+    ++left_out_;
+    return;
+  }
   if (line < 0) {
     lines_.push_back(origin_ + ": " + message);
     return;
@@ -147,6 +158,7 @@ void TextMistakes::AddWarning(int line, pb::io::ColumnNumber column, const std::
 std::string TextMistakes::report() const {
   std::string all;
   for (const auto& line : lines_) all += (all.empty() ? "" : "\n") + line;
+  if (left_out_ > 0) all += "\n" + origin_ + ": and " + std::to_string(left_out_) + " more";
   return all;
 }
 

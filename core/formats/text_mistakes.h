@@ -19,7 +19,7 @@ class TextMistakes : public google::protobuf::io::ErrorCollector {
   void AddWarning(int line, google::protobuf::io::ColumnNumber column, const std::string& message) override;
 
   bool empty() const { return lines_.empty(); }
-  /// One line "FILE:LINE:COLUMN: what" per mistake.
+  /// One line "FILE:LINE:COLUMN: what" per mistake; of very many, the first.
   std::string report() const;
 
  private:
@@ -31,6 +31,7 @@ class TextMistakes : public google::protobuf::io::ErrorCollector {
   const std::string& origin_;
   const google::protobuf::Descriptor& root_;
   std::vector<std::string> lines_;
+  int left_out_ = 0;
 };
 
 }  // namespace cortado

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/tensor/counted.h"
 
 namespace cortado {
 namespace {
@@ -12,18 +13,34 @@ void copy_and_wait(CoreGroup& group, void* to, const void* from, i64 bytes) {
   group.copy(to, from, static_cast<std::size_t>(bytes));
   group.wait();
 }
+
+constexpr i64 most_elements = i64{1} << 56;  // their bytes, and those of a batch of them, can be counted too
+
+std::optional<i64> product(const Shape& shape) {
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
+  i64 n = 1;
+  for (const i64 d : shape)
+    if (__builtin_mul_overflow(n, d, &n) || n > most_elements || n < -most_elements) return {};
+  return n;
+}
 }  // namespace
 
+std::optional<i64> counted(const Shape& shape) {
+  if (std::any_of(shape.begin(), shape.end(), [](i64 d) { return d < 0; })) return {};
+  return product(shape);
+}
+
 i64 count_of(const Shape& shape) {
-  i64 n = 1;
-  for (const i64 d : shape) n *= d;
-  return n;
+  const auto n = product(shape);
+  if (!n) throw ShapeError("", "a blob of shape " + to_string(shape) + " has more elements than can be counted");
+  return *n;
 }
 
 std::string to_string(const Shape& shape) {
   std::string text;
   for (const i64 d : shape) text += std::to_string(d) + " ";
-  return text + "(" + std::to_string(count_of(shape)) + ")";
+  const auto n = product(shape);
+  return text + "(" + (n ? std::to_string(*n) : "too many") + ")";
 }
 
 std::shared_ptr<Storage> Storage::make(CoreGroup& group, i64 count) {

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "core/base/error.h"
+#include "core/tensor/counted.h"
 
 namespace cortado::hdf5 {
 namespace {
@@ -148,6 +149,7 @@ Array::Array(const File& file, const std::string& name) : where_(file.name() + "
   if (rank < 1) throw FileError(where_, "is a single value", "the first dimension must count samples");
   std::vector<hsize_t> dims(static_cast<std::size_t>(rank));
   H5Sget_simple_extent_dims(space.get(), dims.data(), nullptr);
+  if (!counted({dims.begin(), dims.end()})) throw FileError(where_, "has more values than can be counted");
   samples_ = static_cast<i64>(dims[0]);
   sample_shape_.assign(dims.begin() + 1, dims.end());
   const Handle type(H5Dget_type(set_.get()), H5Tclose);

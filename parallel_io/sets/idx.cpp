@@ -2,9 +2,11 @@
 
 #include <zlib.h>
 
+#include <filesystem>
 #include <memory>
 
 #include "core/base/error.h"
+#include "core/tensor/counted.h"
 
 namespace cortado {
 namespace {
@@ -30,6 +32,13 @@ class Reader {
     read(b, sizeof b);
     return (std::uint32_t{b[0]} << 24) | (std::uint32_t{b[1]} << 16) | (std::uint32_t{b[2]} << 8) | b[3];
   }
+  /// As much as the file can hold: bytes that zlib packed become up to 1032 times as many.
+  std::uintmax_t most_bytes() const {
+    std::error_code error;
+    const auto bytes = std::filesystem::file_size(name_, error);
+    if (error) throw FileError(name_, "has no size: " + error.message());
+    return gzdirect(file_.get()) != 0 ? bytes : bytes * 1032;
+  }
 
  private:
   std::string name_;
@@ -46,7 +55,10 @@ IdxArray read_idx(const std::string& file) {
     throw FileError(file, "is not an IDX file of bytes (its magic number is " + std::to_string(magic) + ")");
   IdxArray array;
   for (std::uint32_t d = 0; d < dimensions; ++d) array.shape.push_back(in.big_endian());
-  array.values.resize(static_cast<std::size_t>(count_of(array.shape)));
+  const auto count = counted(array.shape);
+  if (!count || static_cast<std::uintmax_t>(*count) > in.most_bytes())
+    throw FileError(file, "ends too early: it cannot hold the shape " + to_string(array.shape), "fetch the file again");
+  array.values.resize(static_cast<std::size_t>(*count));
   in.read(array.values.data(), array.values.size());
   return array;
 }

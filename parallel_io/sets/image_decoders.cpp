@@ -8,6 +8,15 @@
 
 namespace cortado {
 namespace {
+constexpr std::size_t most_pixels = std::size_t{1} << 27;  // 11585 x 11585
+
+/// What a file claims decides about memory, so it is held against what the file can have in it.
+void check_size(std::size_t width, std::size_t height, bool holds_them, const std::string& file) {
+  const std::string size = std::to_string(width) + " x " + std::to_string(height) + " pixels";
+  if (!holds_them) throw FileError(file, "cannot hold the " + size + " that it claims", "it is damaged");
+  if (width * height > most_pixels)
+    throw FileError(file, "has " + size + ", more than " + std::to_string(most_pixels), "scale it down");
+}
 
 /// From pixels with their channels side by side.
 Image from_interleaved(const std::vector<unsigned char>& pixels, int channels, int height, int width) {
@@ -25,11 +34,17 @@ Image decode_jpeg(const unsigned char* bytes, std::size_t count, const std::stri
   const auto size = static_cast<unsigned long>(count);
   if (tjDecompressHeader3(decoder.get(), bytes, size, &width, &height, &sampling, &colours) != 0)
     throw FileError(file, std::string("is not a JPEG image: ") + tjGetErrorStr2(decoder.get()));
+  const auto columns = static_cast<std::size_t>(width), rows = static_cast<std::size_t>(height);
+  const std::size_t blocks = (columns + 7) / 8 * ((rows + 7) / 8);  // each takes a bit at least
+  check_size(columns, rows, blocks / 8 <= count, file);
   if (channels == 0) channels = colours == TJCS_GRAY ? 1 : 3;
-  std::vector<unsigned char> pixels(static_cast<std::size_t>(width) * static_cast<std::size_t>(height) *
-                                    static_cast<std::size_t>(channels));
+  std::vector<unsigned char> pixels(columns * rows * static_cast<std::size_t>(channels));
+  int flags = TJFLAG_ACCURATEDCT;
+#ifdef TJFLAG_LIMITSCANS  // each scan of a progressive image goes through all of it
+  flags |= TJFLAG_LIMITSCANS;
+#endif
   const int status = tjDecompress2(decoder.get(), bytes, size, pixels.data(), width, 0, height,
-                                   channels == 1 ? TJPF_GRAY : TJPF_RGB, TJFLAG_ACCURATEDCT);
+                                   channels == 1 ? TJPF_GRAY : TJPF_RGB, flags);
   if (status != 0 && tjGetErrorCode(decoder.get()) == TJERR_FATAL)
     throw FileError(file, std::string("cannot be decoded: ") + tjGetErrorStr2(decoder.get()));
   return from_interleaved(pixels, channels, height, width);
@@ -45,11 +60,25 @@ std::vector<unsigned char> luminance(const std::vector<unsigned char>& rgb) {
   return grey;
 }
 
+/// Whether deflate can have packed the rows of that PNG file, which begins with a header chunk, into its bytes.
+bool holds_rows(const unsigned char* bytes, std::size_t count, const png_image& png) {
+  const unsigned char* const header = bytes + 16;  // behind signature, length and name: width, height, depth, colour
+  const unsigned depth = header[8], colour = header[9];
+  const unsigned values = colour == PNG_COLOR_TYPE_RGB_ALPHA    ? 4
+                          : colour == PNG_COLOR_TYPE_RGB        ? 3
+                          : colour == PNG_COLOR_TYPE_GRAY_ALPHA ? 2
+                                                                : 1;
+  const std::size_t row = 1 + std::size_t{png.width} * depth * values / 8;
+  return row * png.height / 1032 <= count;
+}
+
 Image decode_png(const unsigned char* bytes, std::size_t count, const std::string& file, int channels) {
   png_image png{};
   png.version = PNG_IMAGE_VERSION;
   if (png_image_begin_read_from_memory(&png, bytes, count) == 0)
     throw FileError(file, std::string("is not a PNG image: ") + png.message);
+  const std::unique_ptr<png_image, void (*)(png_image*)> released(&png, &png_image_free);
+  check_size(png.width, png.height, holds_rows(bytes, count, png), file);
   if (channels == 0) channels = (png.format & PNG_FORMAT_FLAG_COLOR) != 0 ? 3 : 1;
   png.format = PNG_FORMAT_RGB;
   std::vector<unsigned char> pixels(PNG_IMAGE_SIZE(png));

@@ -8,7 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/formats/caffe.pb.h"
-#include "parallel_io/sets/image.h"
+#include "parallel_io/sets/datum.h"
 
 namespace cortado {
 namespace {
@@ -117,25 +117,13 @@ void LmdbSet::index_keys() {
   }
 }
 
-void LmdbSet::parse(const Walk& walk, i64 sample, caffe::Datum& datum) const {
-  if (!datum.ParseFromArray(walk.value.mv_data, static_cast<int>(walk.value.mv_size)))
-    throw FileError(where(sample), "is not a Datum (key '" + walk.key_text() + "')");
-}
-
 void LmdbSet::read_shape(int channels) {
   Walk walk(*this);
   walk.go(0);
+  const Where place = [&] { return where(0) + " (key '" + walk.key_text() + "')"; };
   caffe::Datum first;
-  parse(walk, 0, first);
-  Field data{"data", {first.channels(), first.height(), first.width()}, Stored::uint8};
-  if (first.encoded()) {
-    data.stored = Stored::encoded;
-    const Image image = decode_image(first.data().data(), first.data().size(), where(0), channels);
-    data.sample_shape = {image.channels, image.height, image.width};
-  } else if (first.data().empty() && first.float_data_size() > 0) {
-    data.stored = Stored::float32;
-  }
-  fields_ = {data, {"label", {}, Stored::float32}};
+  parse_datum(walk.value.mv_data, walk.value.mv_size, place, first);
+  fields_ = {field_of(first, place, channels), {"label", {}, Stored::float32}};
 }
 
 std::string LmdbSet::where(i64 sample) const { return folder_ + ", sample " + std::to_string(sample); }
@@ -153,23 +141,19 @@ void LmdbSet::read(const i64* indices, i64 count, std::vector<Values>& to) const
   to[1].bytes.resize(static_cast<std::size_t>(count) * sizeof(float));
   Walk walk(*this);
   caffe::Datum datum;
+  i64 sample = 0;
+  const Where place = [&] { return where(sample) + " (key '" + walk.key_text() + "')"; };
   for (const i64 slot : order) {
-    const i64 sample = indices[slot];
+    sample = indices[slot];
     walk.go(sample);
-    parse(walk, sample, datum);
-    const bool same_kind = datum.encoded() == encoded &&
-                           (encoded || (Shape{datum.channels(), datum.height(), datum.width()} == field.sample_shape));
-    const bool floats = field.stored == Stored::float32;
-    const auto values = floats ? static_cast<i64>(datum.float_data_size()) * 4 : static_cast<i64>(datum.data().size());
-    if (!same_kind || (!encoded && values != field.sample_bytes()))
-      throw FileError(where(sample), "holds other values than sample 0 (key '" + walk.key_text() + "')",
-                      "all must have one shape and type");
-    const void* const from = floats ? static_cast<const void*>(datum.float_data().data()) : datum.data().data();
+    parse_datum(walk.value.mv_data, walk.value.mv_size, place, datum);
+    const DatumValues values = values_of(datum, field, place);
     if (encoded) {
-      to[0].bytes.insert(to[0].bytes.end(), datum.data().begin(), datum.data().end());
+      const auto* const from = static_cast<const std::uint8_t*>(values.data);
+      to[0].bytes.insert(to[0].bytes.end(), from, from + values.bytes);
       to[0].begin.push_back(static_cast<i64>(to[0].bytes.size()));
     } else {
-      std::memcpy(to[0].bytes.data() + slot * values, from, static_cast<std::size_t>(values));
+      std::memcpy(to[0].bytes.data() + slot * values.bytes, values.data, static_cast<std::size_t>(values.bytes));
     }
     const auto label = static_cast<float>(datum.label());
     std::memcpy(to[1].bytes.data() + slot * 4, &label, 4);

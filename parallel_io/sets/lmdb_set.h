@@ -3,10 +3,6 @@
 
 #include "parallel_io/sets/data_set.h"
 
-namespace caffe {
-class Datum;
-}
-
 namespace cortado {
 
 /// Caffe's LMDB folders of Datum messages, in order of their keys. Opened read-only and without locks, as shared file
@@ -23,7 +19,6 @@ class LmdbSet : public DataSet {
  private:
   /// A read transaction and a cursor at some sample.
   class Walk;
-  void parse(const Walk& walk, i64 sample, caffe::Datum& datum) const;
   void check_whole();
   void index_keys();
   void read_shape(int channels);

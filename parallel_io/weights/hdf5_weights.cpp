@@ -10,6 +10,7 @@
 #include "core/formats/files.h"
 #include "core/formats/prototxt.h"
 #include "core/tensor/blob.h"
+#include "core/tensor/counted.h"
 #include "parallel_io/sets/hdf5.h"
 
 namespace cortado {
@@ -74,10 +75,24 @@ Shape shape_of_set(hid_t set, const std::string& where) {
   return {dims.begin(), dims.end()};
 }
 
+/// As many values of a data set as its file can hold, by its size. Those that lie in other files are not looked at.
+i64 most_values(hid_t set) {
+  const Quiet quiet;
+  const Handle file(H5Iget_file_id(set), H5Fclose), list(H5Dget_create_plist(set), H5Pclose),
+      type(H5Dget_type(set), H5Tclose);
+  const H5D_layout_t layout = H5Pget_layout(list.get());
+  if (layout == H5D_VIRTUAL || H5Pget_external_count(list.get()) > 0) return INT_MAX;
+  hsize_t bytes = 0;
+  H5Fget_filesize(file.get(), &bytes);
+  const hsize_t packed = layout == H5D_CHUNKED ? 1032 : 1;  // what deflate reaches
+  return static_cast<i64>(bytes * packed / std::max<std::size_t>(1, H5Tget_size(type.get())));
+}
+
 void read_blob(hid_t set, const std::string& where, Values values, caffe::BlobProto& blob) {
   const Shape shape = shape_of_set(set, where);
-  const i64 count = count_of(shape);
+  const i64 count = counted(shape).value_or(i64{INT_MAX} + 1);
   if (count > INT_MAX) throw FileError(where, "has more values than a blob can hold");
+  if (count > most_values(set)) throw FileError(where, "has more values than the file can hold", "it is damaged");
   blob.clear_shape();
   for (const i64 d : shape) blob.mutable_shape()->add_dim(d);
   blob.mutable_shape();  // of a single value too

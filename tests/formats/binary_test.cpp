@@ -6,6 +6,7 @@
 #include "core/formats/caffe.pb.h"
 #include "core/formats/files.h"
 #include "core/formats/prototxt.h"
+#include "core/tensor/counted.h"
 #include "tests/support/temporary_folder.h"
 
 namespace cortado::test {
@@ -87,6 +88,29 @@ TEST(BlobProto, ReadsLegacyShapesAndDoubles) {
   EXPECT_TRUE(fits(proto, {1, 3}));
   EXPECT_FALSE(fits(proto, {3, 1}));
   EXPECT_FALSE(fits(proto, {1, 1, 1, 1, 3}));
+}
+
+TEST(BlobProto, ShapesBeyondCountingAreRefused) {
+  caffe::BlobProto legacy, shaped;
+  legacy.set_num(1 << 30);
+  legacy.set_channels(1 << 30);
+  legacy.set_height(1 << 30);
+  legacy.set_width(4);
+  for (int i = 0; i < 3; ++i) shaped.mutable_shape()->add_dim(i64{1} << 62);
+  for (auto* const proto : {&legacy, &shaped}) {
+    proto->add_data(1);
+    EXPECT_THROW(values_of(*proto, "blob"), FileError);
+    EXPECT_THROW(count_of(shape_of(*proto)), ShapeError);
+    EXPECT_NE(to_string(shape_of(*proto)).find("(too many)"), std::string::npos);
+    EXPECT_FALSE(counted(shape_of(*proto)));
+  }
+  legacy.set_num(-1);
+  legacy.set_channels(-1);
+  legacy.set_height(1);
+  legacy.set_width(1);
+  EXPECT_THROW(values_of(legacy, "blob"), FileError);
+  shaped.mutable_shape()->set_dim(1, 0);
+  EXPECT_EQ(counted(shape_of(shaped)), 0);
 }
 
 TEST(BlobProto, NewShapesMustBeEqual) {

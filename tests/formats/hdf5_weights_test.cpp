@@ -111,6 +111,31 @@ TEST_F(Hdf5WeightsTest, BrokenAndForeignFilesAreRefused) {
   expect_error(foreign, "it has: label");
 }
 
+TEST_F(Hdf5WeightsTest, SizesThatTheFileCannotHoldAreRefused) {
+  for (const bool chunked : {false, true}) {
+    const std::string name = folder_.file(chunked ? "chunked.h5" : "whole.h5");
+    const hid_t file = H5Fcreate(name.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    const hid_t data = H5Gcreate2(file, "data", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    const hid_t layer = H5Gcreate2(data, "a", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    const hsize_t dims[] = {40000, 50000}, chunk[] = {10, 10};
+    const hid_t space = H5Screate_simple(2, dims, nullptr), list = H5Pcreate(H5P_DATASET_CREATE);
+    if (chunked) H5Pset_chunk(list, 2, chunk);
+    H5Dclose(H5Dcreate2(layer, "0", H5T_NATIVE_FLOAT, space, H5P_DEFAULT, list, H5P_DEFAULT));  // never written
+    H5Pclose(list);
+    H5Sclose(space);
+    H5Gclose(layer);
+    H5Gclose(data);
+    ASSERT_GE(H5Fclose(file), 0);
+    caffe::NetParameter weights;
+    try {
+      hdf5_.read_weights(name, weights);
+      ADD_FAILURE() << name << " was read";
+    } catch (const FileError& error) {
+      EXPECT_NE(std::string(error.what()).find("than the file can hold"), std::string::npos) << error.what();
+    }
+  }
+}
+
 TEST_F(Hdf5WeightsTest, WhatIsNoBlobIsNamed) {
   const std::string file = folder_.file("other.h5");
   write_hdf5(file, {{"data", {2}, H5T_NATIVE_FLOAT, {1, 2}}});  // a data set of samples, as HDF5Data reads

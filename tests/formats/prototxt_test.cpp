@@ -76,6 +76,26 @@ TEST(Prototxt, NamesAMissingRequiredField) {
   EXPECT_NE(text.find("max"), std::string::npos);
 }
 
+TEST(Prototxt, BlocksMayNestButNotWithoutEnd) {
+  const auto nested = [](const std::string& open, int times) {
+    std::string text = "# {{{ \" ' <\nname: \"{\\\"{\"\n";
+    for (int i = 0; i < times; ++i) text += open;
+    return text;
+  };
+  for (const std::string open : {"x {", "x <", "x: [", "layer {"})
+    EXPECT_EQ(complaint(nested(open, 100000)), "net.prototxt:3: has more than 100 blocks within one another");
+  EXPECT_EQ(complaint(nested("x {", 90) + std::string(90, '}')), "net.prototxt:3:1: no field 'x' in NetParameter");
+  EXPECT_EQ(complaint(nested("layer {}", 1000)), "");
+}
+
+TEST(Prototxt, OfVeryManyMistakesTheFirstAreNamed) {
+  std::string text;
+  for (int i = 0; i < 20000; ++i) text += std::string(i == 7 ? 30000 : 4, 'z') + ": 1\n";
+  const std::string said = complaint(text);
+  EXPECT_NE(said.find("net.prototxt:50:1: no field 'zzzz'"), std::string::npos);
+  EXPECT_EQ(said.substr(said.rfind('\n') + 1), "net.prototxt: and 19950 more");
+}
+
 TEST(Prototxt, NamesAnAbsentFileAndAFolder) {
   TemporaryFolder folder;
   caffe::NetParameter net;

@@ -1,13 +1,16 @@
 #include <gtest/gtest.h>
 
+#include <climits>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <numeric>
 
 #include "core/base/error.h"
+#include "core/formats/caffe.pb.h"
 #include "parallel_io/convert/convert.h"
 #include "parallel_io/convert/digits.h"
+#include "parallel_io/sets/datum.h"
 #include "parallel_io/sets/hdf5_set.h"
 #include "parallel_io/sets/idx.h"
 #include "tests/parallel_io/sets_rig.h"
@@ -119,6 +122,40 @@ TEST(Idx, IsReadAndTruncationFound) {
   std::filesystem::resize_file(folder.file("a"), 30);
   expect_says(message_of([&] { read_idx(folder.file("a")); }), "ends too early");
   expect_says(message_of([&] { read_idx(folder.write("b", "not an IDX file at all")); }), "is not an IDX file");
+}
+
+TEST(Idx, WhatTheFileCannotHoldIsRefused) {
+  using namespace std::string_literals;
+  const TemporaryFolder folder;
+  for (const auto& header : {"\0\0\x08\x01\0\0\0\x06"s, "\0\0\x08\x03\0\0\0\x08\x7f\xff\xff\xff\0\0\x80\0"s,
+                             "\0\0\x08\x04\x80\0\0\0\x80\0\0\0\x80\0\0\0\0\0\0\x04"s})
+    expect_says(message_of([&] { read_idx(folder.write("i", header + "12345")); }), "ends too early");
+  EXPECT_EQ(read_idx(folder.write("i",
+                                  "\0\0\x08\x01\0\0\0\x05"
+                                  "12345"s))
+                .values.size(),
+            5u);
+}
+
+TEST(Datum, ShapeAndValuesMustBelongTogether) {
+  const Where where = [] { return std::string("here"); };
+  caffe::Datum datum;
+  expect_says(message_of([&] { field_of(datum, where, 0); }), "without values");
+  datum.set_data("abcdef");
+  const auto complaint = [&](int channels, int height, int width) {
+    datum.set_channels(channels);
+    datum.set_height(height);
+    datum.set_width(width);
+    return message_of([&] { field_of(datum, where, 0); });
+  };
+  EXPECT_EQ(complaint(1, 2, 3), "no error");
+  expect_says(complaint(3, 1 << 15, 1 << 15), "6 values for the shape 3 32768 32768");
+  expect_says(complaint(INT_MAX, INT_MAX, INT_MAX), "(too many)");
+  expect_says(complaint(-1, -2, 3), "6 values");
+  datum.clear_data();
+  for (int i = 0; i < 6; ++i) datum.add_float_data(1);
+  EXPECT_EQ(complaint(3, 2, 1), "no error");
+  expect_says(complaint(INT_MAX, INT_MAX, INT_MAX), "(too many)");
 }
 
 TEST(Digits, AreReproducibleAndDiffer) {

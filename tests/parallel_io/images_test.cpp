@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <png.h>
 #include <turbojpeg.h>
+#include <zlib.h>
 
 #include <cmath>
 #include <fstream>
@@ -100,6 +101,43 @@ TEST(Images, CutFilesAreNamed) {
     const std::string cut = folder.write("cut", bytes.substr(0, bytes.size() / 4));
     EXPECT_THROW(read_image(cut), FileError) << file;
   }
+}
+
+/// What `bytes` are refused for, after `size` was written at `at`.
+std::string claim(std::string bytes, std::size_t at, const std::string& size) {
+  bytes.replace(at, size.size(), size);
+  try {
+    decode_image(bytes.data(), bytes.size(), "image");
+  } catch (const FileError& error) { return error.what(); }
+  return "";
+}
+
+TEST(Images, SizesThatTheFileCannotHoldAreRefused) {
+  const TemporaryFolder folder;
+  const auto bytes_of = [](const std::string& file) {
+    std::ifstream in(file, std::ios::binary);
+    return std::string{std::istreambuf_iterator<char>(in), {}};
+  };
+  const std::string jpeg = bytes_of(jpeg_file(folder, {17, 9}, 3));
+  const std::size_t frame = jpeg.find("\xff\xc0");
+  ASSERT_NE(frame, std::string::npos);
+  EXPECT_NE(claim(jpeg, frame + 5, "\xff\xdc\xff\xdc").find("65500 x 65500 pixels that it claims"), std::string::npos);
+
+  std::string png = bytes_of(png_file(folder, {17, 9}, 3));
+  png[24] = 1;  // black and white, the smallest there is, with the check sum that belongs to it
+  png[25] = 0;
+  const auto png_claims = [&](std::uint32_t side) {
+    std::string header = "IHDR";
+    for (int twice = 0; twice < 2; ++twice)
+      for (int shift = 24; shift >= 0; shift -= 8) header += static_cast<char>(side >> shift);
+    header += png.substr(24, 5);
+    const auto sum = crc32(0, reinterpret_cast<const Bytef*>(header.data()), static_cast<uInt>(header.size()));
+    for (int shift = 24; shift >= 0; shift -= 8) header += static_cast<char>(sum >> shift);
+    return header;
+  };
+  EXPECT_NE(claim(png, 12, png_claims(999999)).find("999999 x 999999 pixels that it claims"), std::string::npos);
+  EXPECT_NE(claim(png + std::string(1 << 17, 'x'), 12, png_claims(20000)).find("more than 134217728"),
+            std::string::npos);
 }
 }  // namespace
 }  // namespace cortado::test

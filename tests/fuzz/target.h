@@ -1,0 +1,54 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace cortado::fuzz {
+
+/// What a fuzzer feeds with bad input: a reader of files or of bytes.
+struct Target {
+  std::string name;
+  /// Reads the input as the program does. A cortado::Error is how bad input should end; any other exception is a
+  /// finding, and so is a BugError.
+  std::function<void(const std::uint8_t* data, std::size_t size)> run;
+  /// Good input, from which a fuzzer starts.
+  std::function<std::vector<std::string>()> seeds;
+  /// Words that are worth putting together, for texts.
+  std::function<std::vector<std::string>()> words = [] { return std::vector<std::string>(); };
+};
+
+/// One per file of this folder.
+Target prototxt();
+Target solver();
+Target binary_net();
+Target caffemodel();
+Target datum();
+Target image();
+Target idx();
+
+std::vector<Target> targets();
+
+/// The words of Caffe's texts, for those that read them.
+std::vector<std::string> caffe_words();
+
+/// Runs `read` and takes an Error for an answer.
+void expect_errors_only(const std::function<void()>& read);
+
+/// Bytes as a file that lies in memory.
+class InputFile {
+ public:
+  InputFile(const std::uint8_t* data, std::size_t size);
+  ~InputFile();
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+  /// A path of it.
+  const std::string& name() const { return name_; }
+
+ private:
+  int descriptor_;
+  std::string name_;
+};
+
+}  // namespace cortado::fuzz
