@@ -23,12 +23,14 @@ bool all_finite(const Blob& blob) {
 }  // namespace
 
 void Net::forward(std::size_t from, std::size_t to) {
-  bool shapes_changed = false;
+  const auto shapes = [](const Entry& entry) { return entry.layer->shapes_tops_in_forward(); };
+  // Whoever runs layers one by one gets the same: what changed shapes may have run in an earlier call.
+  bool shapes_change = std::any_of(layers_.begin(), layers_.begin() + static_cast<std::ptrdiff_t>(from), shapes);
   for (std::size_t i = from; i < to; ++i) {
     auto& entry = layers_[i];
-    if (shapes_changed) entry.layer->reshape(entry.bottom, entry.top);
+    if (shapes_change) entry.layer->reshape(entry.bottom, entry.top);
     if (!entry.is_absorbed) entry.layer->forward(entry.bottom, entry.top);
-    shapes_changed = shapes_changed || entry.layer->shapes_tops_in_forward();
+    shapes_change = shapes_change || shapes(entry);
   }
 }
 

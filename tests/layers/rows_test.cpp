@@ -120,6 +120,9 @@ TEST_P(RowsTest, LayersBehindAFilterFollowItsBatch) {
     net.blob("keep")->write_data(keep.data());
     net.clear_gradients();
     net.forward();
+    EXPECT_EQ(net.blob("y")->dim(0), net.blob("kept")->dim(0));
+    net.blob("y")->reshape({4, 2});
+    for (std::size_t i = 0; i < net.layers().size(); ++i) net.forward(i, i + 1);  // as timing does
     net.backward();
     float sum = 0, kept = 0;
     for (std::size_t i = 0; i < x.size(); ++i) sum += keep[i / 3] * x[i];
