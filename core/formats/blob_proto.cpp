@@ -4,7 +4,6 @@
 
 #include "core/base/error.h"
 #include "core/formats/caffe.pb.h"
-#include "core/tensor/counted.h"
 
 namespace cortado {
 namespace {

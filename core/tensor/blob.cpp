@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "core/tensor/counted.h"
 
 namespace cortado {
 namespace {

@@ -1,5 +1,6 @@
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,11 @@ namespace cortado {
 /// Dimensions, outermost first; images are N x C x H x W (Caffe's order). An empty shape is a scalar.
 using Shape = std::vector<i64>;
 
+/// Elements. Throws ShapeError where they are beyond counting.
 i64 count_of(const Shape& shape);
+/// Elements of a shape that a file claims: none where it means nothing, because a dimension is negative or the elements
+/// are beyond counting.
+std::optional<i64> counted(const Shape& shape);
 /// "64 3 32 32 (196608)", as Caffe prints it.
 std::string to_string(const Shape& shape);
 

@@ -4,7 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/formats/caffe.pb.h"
-#include "core/tensor/counted.h"
+#include "core/tensor/blob.h"
 #include "parallel_io/sets/image.h"
 
 namespace cortado {

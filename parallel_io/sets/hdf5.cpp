@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "core/base/error.h"
-#include "core/tensor/counted.h"
+#include "core/tensor/blob.h"
 
 namespace cortado::hdf5 {
 namespace {

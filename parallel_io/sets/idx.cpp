@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "core/base/error.h"
-#include "core/tensor/counted.h"
+#include "core/tensor/blob.h"
 
 namespace cortado {
 namespace {

@@ -10,7 +10,6 @@
 #include "core/formats/files.h"
 #include "core/formats/prototxt.h"
 #include "core/tensor/blob.h"
-#include "core/tensor/counted.h"
 #include "parallel_io/sets/hdf5.h"
 
 namespace cortado {

@@ -6,7 +6,7 @@
 #include "core/formats/caffe.pb.h"
 #include "core/formats/files.h"
 #include "core/formats/prototxt.h"
-#include "core/tensor/counted.h"
+#include "core/tensor/blob.h"
 #include "tests/support/temporary_folder.h"
 
 namespace cortado::test {
