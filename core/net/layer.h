@@ -107,6 +107,8 @@ class Layer {
   virtual bool is_loss() const { return false; }
   /// Whether the layer can be part of a gradient's path from top to bottom `i` (labels cannot).
   virtual bool allows_backward_to(std::size_t /*i*/) const { return true; }
+  /// Whether the tops are what the caller fills (Net::inputs).
+  virtual bool is_filled_by_caller() const { return false; }
   /// Whether a top may be the bottom's blob. The net refuses nets that ask others to.
   virtual bool can_run_in_place() const { return false; }
   /// Whether blob `i` is a running statistic: averaged over replicas, never updated by the solver (BatchNorm's three).

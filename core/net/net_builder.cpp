@@ -164,7 +164,7 @@ void Net::Builder::connect_tops(Entry& entry, const caffe::LayerParameter& param
     unused_.insert(name);
     entry.top.push_back(blob.blob);
     entry.top_names.push_back(name);
-    if (entry.type == "Input" || entry.type == "MemoryData") net_.inputs_.push_back(blob.blob);
+    if (entry.layer->is_filled_by_caller()) net_.inputs_.push_back(blob.blob);
   }
 }
 

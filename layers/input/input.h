@@ -10,6 +10,7 @@ class InputLayer : public Layer {
   Arity bottoms() const override { return {0, 0}; }
   Arity tops() const override { return {1, -1}; }
   bool allows_backward_to(std::size_t) const override { return false; }
+  bool is_filled_by_caller() const override { return true; }
   void setup(const Blobs& bottom, const Blobs& top) override;
   /// Does nothing: the caller may have given the tops other shapes since.
   void reshape(const Blobs&, const Blobs&) override {}

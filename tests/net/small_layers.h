@@ -13,6 +13,7 @@ class SmallInput : public Layer {
   using Layer::Layer;
   Arity bottoms() const override { return {0, 0}; }
   Arity tops() const override { return {1, -1}; }
+  bool is_filled_by_caller() const override { return true; }
   void setup(const Blobs&, const Blobs& top) override {
     for (std::size_t i = 0; i < top.size(); ++i)
       top[i]->reshape(shape_of(parameter().input_param().shape(static_cast<int>(i))));
