@@ -6,16 +6,9 @@
 #include "core/formats/blob_proto.h"
 #include "core/formats/prototxt.h"
 #include "layers/infogain_loss/programs.h"
+#include "layers/softmax_loss/labelled_planes.h"
 
 namespace cortado {
-namespace {
-/// Positions per line, so that `planes` blocks of all classes fit beside lines of labels.
-LabelledPlanes planes_of(const MachineSpec& spec, const SoftmaxKernel& k, const caffe::LossParameter& p, int planes) {
-  const i64 fit = spec.scratch_bytes / ((planes * k.classes + 8) * 4) / 32 * 32;
-  return {k.outer,         k.classes, k.inner, std::max<i64>(1, std::min(k.inner, fit)), p.has_ignore_label(),
-          p.ignore_label()};
-}
-}  // namespace
 
 void InfogainLossLayer::setup(const Blobs& bottom, const Blobs&) {
   for (auto* blob : {&matrix_, &probability_, &gains_, &sums_}) *blob = std::make_unique<Blob>(group());
@@ -49,14 +42,17 @@ void InfogainLossLayer::reshape(const Blobs& bottom, const Blobs& top) {
   }
 }
 
-/// The row of the matrix for every position (of label 0 where the label is ignored), and its sum.
-void InfogainLossLayer::pick_gains(const Blob& labels, const Blob& matrix) {
+/// The row of the matrix for every position (of label 0 where the label is ignored), and its sum. Returns how many
+/// positions count.
+i64 InfogainLossLayer::pick_gains(const Blob& labels, const Blob& matrix) {
   std::vector<int> index = labels_of(labels, kernel_.classes);
   const auto values = matrix.data_vector();
   std::vector<float> sums;
+  i64 counted = 0;
   for (int& label : index) {
     const bool counts =
         !(parameter().loss_param().has_ignore_label() && label == parameter().loss_param().ignore_label());
+    counted += counts ? 1 : 0;
     label = counts ? label : 0;
     const auto row = values.begin() + label * kernel_.classes;
     double sum = 0;
@@ -66,14 +62,15 @@ void InfogainLossLayer::pick_gains(const Blob& labels, const Blob& matrix) {
   sums_->write_data(sums.data());
   picker_->pick(index);
   picker_->gather(matrix.data(), nullptr, kernel_.classes, gains_->mutable_data());
+  return counted;
 }
 
 void InfogainLossLayer::forward(const Blobs& bottom, const Blobs& top) {
   const auto& p = parameter().loss_param();
   kernel_.forward(group(), bottom[0]->data(), probability_->mutable_data(), workspace(kernel_.workspace()));
-  pick_gains(*bottom[1], bottom.size() == 3 ? *bottom[2] : *matrix_);
+  const i64 counted = pick_gains(*bottom[1], bottom.size() == 3 ? *bottom[2] : *matrix_);
 
-  const LabelledPlanes s = planes_of(group().spec(), kernel_, p, 4);
+  const LabelledPlanes s = planes_of(group().spec(), kernel_, p, 4, 8);
   float* const partial = workspace(s.lines());
   PlanBuilder book(group().spec());
   const Buf probability = book.line("probabilities", s.classes * s.block * 4, Depth::two);
@@ -83,10 +80,8 @@ void InfogainLossLayer::forward(const Blobs& bottom, const Blobs& top) {
                               gains, sum},
                  book.plan(s.lines()));
   const double total = sum_over_lines(group(), partial, s.lines(), 1)[0];
-  double counted = 0;
-  for (const float label : bottom[1]->data_vector())
-    counted += p.has_ignore_label() && static_cast<int>(label) == p.ignore_label() ? 0 : 1;
-  divisor_ = divisor(normalisation(caffe::LossParameter::VALID), kernel_.outer, kernel_.positions(), counted);
+  divisor_ = divisor(normalisation(caffe::LossParameter::VALID), kernel_.outer, kernel_.positions(),
+                     static_cast<double>(counted));
   const auto loss = static_cast<float>(total / double{divisor_});
   top[0]->write_data(&loss);
 }
@@ -95,7 +90,7 @@ void InfogainLossLayer::backward(const Blobs& top, const std::vector<bool>& prop
   check_labels_get_no_gradient(propagate_down);
   if (propagate_down.size() > 2 && propagate_down[2]) bad_config("the matrix has no gradient");
   if (!propagate_down[0]) return;
-  const LabelledPlanes s = planes_of(group().spec(), kernel_, parameter().loss_param(), 5);
+  const LabelledPlanes s = planes_of(group().spec(), kernel_, parameter().loss_param(), 5, 8);
   PlanBuilder book(group().spec());
   const Buf probability = book.line("probabilities", s.classes * s.block * 4, Depth::two);
   const Buf labels = book.line("labels", s.block * 4, Depth::two);

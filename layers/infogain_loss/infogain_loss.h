@@ -20,7 +20,7 @@ class InfogainLossLayer : public LossLayer {
   Cost cost(const Blobs& bottom, const Blobs& top) const override;
 
  private:
-  void pick_gains(const Blob& labels, const Blob& matrix);
+  i64 pick_gains(const Blob& labels, const Blob& matrix);
 
   SoftmaxKernel kernel_;
   std::unique_ptr<Blob> matrix_;  // H, where it comes from a file

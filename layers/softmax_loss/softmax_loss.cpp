@@ -1,19 +1,9 @@
 #include "layers/softmax_loss/softmax_loss.h"
 
-#include <algorithm>
-
 #include "core/formats/caffe.pb.h"
-#include "layers/softmax_loss/programs.h"
+#include "layers/softmax_loss/labelled_planes.h"
 
 namespace cortado {
-namespace {
-/// Positions per line, so that `planes` blocks of all classes fit beside a line of labels.
-LabelledPlanes planes_of(const MachineSpec& spec, const SoftmaxKernel& k, const caffe::LossParameter& p, int planes) {
-  const i64 fit = spec.scratch_bytes / ((planes * k.classes + 4) * 4) / 32 * 32;
-  return {k.outer,         k.classes, k.inner, std::max<i64>(1, std::min(k.inner, fit)), p.has_ignore_label(),
-          p.ignore_label()};
-}
-}  // namespace
 
 void SoftmaxLossLayer::setup(const Blobs&, const Blobs&) { probability_ = std::make_unique<Blob>(group()); }
 
@@ -33,7 +23,7 @@ void SoftmaxLossLayer::reshape(const Blobs& bottom, const Blobs& top) {
 
 void SoftmaxLossLayer::forward(const Blobs& bottom, const Blobs& top) {
   const auto& spec = group().spec();
-  const LabelledPlanes s = planes_of(spec, kernel_, parameter().loss_param(), 2);
+  const LabelledPlanes s = planes_of(spec, kernel_, parameter().loss_param(), 2, 4);
   kernel_.forward(group(), bottom[0]->data(), probability_->mutable_data(), workspace(kernel_.workspace()));
 
   float* const partial = workspace(loss_sums * (s.lines() + 1));
@@ -64,7 +54,7 @@ void SoftmaxLossLayer::forward(const Blobs& bottom, const Blobs& top) {
 void SoftmaxLossLayer::backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
   check_labels_get_no_gradient(propagate_down);
   if (!propagate_down[0]) return;
-  const LabelledPlanes s = planes_of(group().spec(), kernel_, parameter().loss_param(), 3);
+  const LabelledPlanes s = planes_of(group().spec(), kernel_, parameter().loss_param(), 3, 4);
   PlanBuilder book(group().spec());
   const Buf probability = book.line("probabilities", s.classes * s.block * 4, Depth::two);
   const Buf labels = book.line("labels", s.block * 4, Depth::two), weight = book.line("weight", 4, 1);
