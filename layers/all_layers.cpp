@@ -21,15 +21,14 @@
 #include "layers/filter/filter.h"
 #include "layers/hdf5_data/hdf5_data.h"
 #include "layers/hdf5_output/hdf5_output.h"
-#include "layers/hinge_loss/hinge_loss.h"
 #include "layers/image_data/image_data.h"
 #include "layers/infogain_loss/infogain_loss.h"
 #include "layers/inner_product/inner_product.h"
 #include "layers/input/input.h"
+#include "layers/label_loss/label_loss.h"
 #include "layers/lrn/lrn.h"
 #include "layers/lstm_unit/lstm_unit.h"
 #include "layers/memory_data/memory_data.h"
-#include "layers/multinomial_logistic_loss/multinomial_logistic_loss.h"
 #include "layers/mvn/mvn.h"
 #include "layers/parameter/parameter.h"
 #include "layers/pooling/pooling.h"
@@ -79,7 +78,7 @@ LayerTable all_layers() {
   table.add<FlattenLayer>("Flatten");
   table.add<Hdf5DataLayer>("HDF5Data");
   table.add<Hdf5OutputLayer>("HDF5Output");
-  table.add<HingeLossLayer>("HingeLoss");
+  table.add<LabelLossLayer<HingeTerms>>("HingeLoss");
   table.add<Im2colLayer>("Im2col");
   table.add<ImageDataLayer>("ImageData");
   table.add<InfogainLossLayer>("InfogainLoss");
@@ -90,7 +89,7 @@ LayerTable all_layers() {
   table.add<LstmLayer>("LSTM");
   table.add<LstmUnitLayer>("LSTMUnit");
   table.add<MemoryDataLayer>("MemoryData");
-  table.add<MultinomialLogisticLossLayer>("MultinomialLogisticLoss");
+  table.add<LabelLossLayer<LogarithmTerms>>("MultinomialLogisticLoss");
   table.add<MvnLayer>("MVN");
   table.add<ParameterLayer>("Parameter");
   table.add<PoolingLayer>("Pooling");
