@@ -39,7 +39,7 @@ int bench(Session& session, const Options& options) {
     bench_codec(session, options);
   else if (kind == "io")
     bench_io(session, options);
-  else if (kind == "allreduce" || kind == "broadcast")
+  else if (kind == "allreduce" || kind == "reduce" || kind == "broadcast")
     bench_collective(session, options);
   else if (kind == "arrays")
     bench_arrays(session, options);

@@ -15,7 +15,7 @@ void bench_gemm(Session& session, const Options& options);
 void bench_layers(Session& session, const Options& options);  ///< pool, relu
 void bench_transform(Session& session, const Options& options);
 void bench_net(Session& session, const Options& options);
-void bench_collective(Session& session, const Options& options);  ///< allreduce, broadcast
+void bench_collective(Session& session, const Options& options);  ///< allreduce, reduce, broadcast
 void tune_collectives(Session& session, const Options& options);
 void bench_codec(Session& session, const Options& options);
 void bench_io(Session& session, const Options& options);            ///< reading data sets, beside pread

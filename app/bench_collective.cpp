@@ -66,14 +66,16 @@ class Contest {
   }
 
   /// Throws BugError unless it gives what it should; values are small whole numbers, so sums are exact.
-  void check(const CollectiveChoice& choice, bool sums, i64 bytes) {
+  void check(const std::string& collective, const CollectiveChoice& choice, i64 bytes) {
     const i64 count = bytes / 4;
     const int rank = job_.team().rank(), ranks = job_.topology().ranks();
     for (i64 i = 0; i < count; ++i) values_[static_cast<std::size_t>(i)] = static_cast<float>((i + rank) % 5);
     job_.run(choice, {values_.data(), count, Precision::fp32});
+    if (collective == "reduce" && rank != 0) return;
+    const int terms = collective == "broadcast" ? 1 : ranks;
     for (i64 i = 0; i < count; ++i) {
       float due = static_cast<float>(i % 5);
-      for (int r = 1; r < ranks && sums; ++r) due += static_cast<float>((i + r) % 5);
+      for (int r = 1; r < terms; ++r) due += static_cast<float>((i + r) % 5);
       if (values_[static_cast<std::size_t>(i)] != due)
         throw BugError("collective '" + choice.algorithm->name + "'",
                        "gives a wrong result at " + std::to_string(bytes) + " bytes");
@@ -94,10 +96,6 @@ class Contest {
   JobTeam job_;
   std::vector<float> values_;
 };
-
-const std::vector<Algorithm>& algorithms_of(bool sums) {
-  return sums ? allreduce_algorithms() : broadcast_algorithms();
-}
 
 /// The settings worth trying for an algorithm.
 std::vector<CollectiveChoice> settings_of(const Algorithm& algorithm) {
@@ -124,15 +122,14 @@ std::string text_of(const Network& n, int ranks) {
 
 void bench_collective(Session& session, const Options& options) {
   const auto& o = options.bench;
-  const bool sums = o.kind == "allreduce";
   const std::vector<i64> sizes = sizes_or(o.sizes, i64{256} << 20);
   Contest contest(session, options, sizes);
   JobTeam& job = contest.job();
   if (!options.rules.empty()) job.set_rules(read_rules(options.rules));
-  for (const auto& name : o.algorithms) find_algorithm(algorithms_of(sums), name);
+  for (const auto& name : o.algorithms) find_algorithm(algorithms_of(o.kind), name);
   std::vector<const Algorithm*> algorithms;
   std::string legend;
-  for (const Algorithm& algorithm : algorithms_of(sums)) {
+  for (const Algorithm& algorithm : algorithms_of(o.kind)) {
     if (!o.algorithms.empty() &&
         std::find(o.algorithms.begin(), o.algorithms.end(), algorithm.name) == o.algorithms.end())
       continue;
@@ -162,13 +159,13 @@ void bench_collective(Session& session, const Options& options) {
     std::vector<Candidate> candidates;
     for (const Algorithm* const algorithm : algorithms) {
       candidates.push_back({CollectiveChoice{algorithm}});
-      contest.check(candidates.back().choice, sums, bytes);
+      contest.check(o.kind, candidates.back().choice, bytes);
     }
     contest.measure(candidates, bytes, o.rounds, i64{8} << 20);
     double library = 0;
     for (const Candidate& candidate : candidates)
       if (candidate.name() == "library") library = candidate.median().average;
-    const CollectiveChoice chosen = sums ? job.allreduce("auto", bytes) : job.broadcast("auto", bytes);
+    const CollectiveChoice chosen = job.choose(o.kind, "auto", bytes);
     for (const Candidate& candidate : candidates) {
       const Latency l = candidate.median();
       nlohmann::json row = {{"size", size_text(bytes)},
@@ -205,10 +202,11 @@ void tune_collectives(Session& session, const Options& options) {
                 session.group.spec(), {{"tune", "collectives"}, {"topology", job.topology().describe()}});
   std::vector<CollectiveRule> rules;
   ProgressBar bar("tuning");
-  for (const bool sums : {true, false})
+  const std::vector<std::string> collectives = {"allreduce", "reduce", "broadcast"};
+  for (const std::string& collective : collectives)
     for (std::size_t s = 0; s < sizes.size(); ++s) {
       std::vector<Candidate> candidates;  // the library's last
-      for (const Algorithm& algorithm : algorithms_of(sums))
+      for (const Algorithm& algorithm : algorithms_of(collective))
         if (algorithm.why_not(job.team()).empty())
           for (const CollectiveChoice& choice : settings_of(algorithm)) candidates.push_back({choice});
       contest.measure(candidates, sizes[s], options.tune.iterations, i64{4} << 20);
@@ -217,7 +215,7 @@ void tune_collectives(Session& session, const Options& options) {
       });
       // A rule reaches half way to the neighbouring sizes; the first and the last go on for ever.
       CollectiveRule rule;
-      rule.collective = sums ? "allreduce" : "broadcast";
+      rule.collective = collective;
       rule.ranks = job.topology().ranks(), rule.nodes = job.topology().nodes();
       rule.least_bytes = s == 0 ? 0 : rules.back().most_bytes + 1;
       rule.most_bytes = s + 1 < sizes.size() ? (sizes[s] + sizes[s + 1]) / 2 : -1;
@@ -231,7 +229,8 @@ void tune_collectives(Session& session, const Options& options) {
                   {"radix", rule.radix},
                   {"average_us", 1e6 * best->median().average},
                   {"of_library", candidates.back().median().average / best->median().average}});
-      if (session.job.rank() == 0) bar.show(static_cast<i64>(rules.size()), static_cast<i64>(2 * sizes.size()));
+      if (session.job.rank() == 0)
+        bar.show(static_cast<i64>(rules.size()), static_cast<i64>(collectives.size() * sizes.size()));
     }
   const std::string out = options.tune.out.empty() ? "collectives.json" : options.tune.out;
   if (session.job.rank() == 0) write_rules(out, rules);

@@ -21,9 +21,9 @@ CollectiveRule rule_of(const nlohmann::json& json, const std::string& where) {
   rule.most_bytes = json.value("most_bytes", i64{-1});
   rule.chunk_bytes = json.value("chunk_bytes", i64{0});
   rule.radix = json.value("radix", 0);
-  if (rule.collective != "allreduce" && rule.collective != "broadcast")
-    throw ConfigError(where, "is for the collective '" + rule.collective + "'", "there are allreduce and broadcast");
-  find_algorithm(rule.collective == "allreduce" ? allreduce_algorithms() : broadcast_algorithms(), rule.algorithm);
+  try {
+    find_algorithm(algorithms_of(rule.collective), rule.algorithm);
+  } catch (const ConfigError& error) { throw ConfigError(where, error.what()); }
   return rule;
 }
 }  // namespace

@@ -59,9 +59,9 @@ void add_topology(CLI::App* verb, Options& o) {
 void add_tune(CLI::App& app, Options& o) {
   auto* verb = app.add_subcommand("tune", "Find the fastest plans of a net's layers on this machine");
   auto* model = verb->add_option("--model", o.model, "Net prototxt");
-  verb->add_flag(
-          "--collectives", o.tune.collectives,
-          "Instead: the fastest allreduce and broadcast of every length for this job, to rules; run under mpirun")
+  verb->add_flag("--collectives", o.tune.collectives,
+                 "Instead: the fastest allreduce, reduce and broadcast of every length for this job, to rules; run "
+                 "under mpirun")
       ->excludes(model);
   verb->add_option("--sizes", o.bench.sizes, "Of --collectives: bytes; default 4 KB to 64 MB")
       ->delimiter(',')
@@ -381,7 +381,7 @@ void add_bench(CLI::App& app, Options& o) {
       ->check(CLI::PositiveNumber);
   for (auto* collective :
        {kind("allreduce", "Sums over ranks, by every algorithm, beside the MPI library's; run under mpirun"),
-        kind("broadcast", "Broadcasts, likewise")}) {
+        kind("reduce", "Sums on rank 0, likewise"), kind("broadcast", "Broadcasts, likewise")}) {
     collective->add_option("--sizes", b.sizes, "Bytes; default 4 KB to 256 MB")
         ->delimiter(',')
         ->check(CLI::NonNegativeNumber);

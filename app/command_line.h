@@ -84,7 +84,7 @@ struct Options {
     i64 batch = 0;                  ///< 0: as the sets say
     i64 samples = 0, rounds = 5;    ///< of io
     std::vector<i64> readers = {1, 2, 4, 8};
-    std::vector<std::string> algorithms;  ///< of allreduce and broadcast; empty: all
+    std::vector<std::string> algorithms;  ///< of allreduce, reduce and broadcast; empty: all
     std::vector<std::string> folders;
     std::string plan = "all", type = "float";
     std::vector<std::string> directions, shapes;

@@ -75,13 +75,6 @@ JobTeam::JobTeam(MPI_Comm communicator, std::unique_ptr<LocalSum> sum, const Top
   }
 }
 
-CollectiveChoice JobTeam::allreduce(const std::string& name, i64 bytes) const {
-  return choose("allreduce", allreduce_algorithms(), name, bytes);
-}
-CollectiveChoice JobTeam::broadcast(const std::string& name, i64 bytes) const {
-  return choose("broadcast", broadcast_algorithms(), name, bytes);
-}
-
 void JobTeam::run(const CollectiveChoice& choice, const Span& values) {
   team_.chunk_bytes = choice.chunk_bytes;
   team_.radix = choice.radix;
@@ -94,8 +87,8 @@ bool JobTeam::fits(const CollectiveRule& rule, const std::string& collective, i6
          (rule.most_bytes < 0 || bytes <= rule.most_bytes);
 }
 
-CollectiveChoice JobTeam::choose(const std::string& collective, const std::vector<Algorithm>& all,
-                                 const std::string& name, i64 bytes) const {
+CollectiveChoice JobTeam::choose(const std::string& collective, const std::string& name, i64 bytes) const {
+  const std::vector<Algorithm>& all = algorithms_of(collective);
   if (name != "auto") {
     const Algorithm& wanted = find_algorithm(all, name);
     const std::string problem = wanted.why_not(team_);

@@ -37,7 +37,7 @@ struct TopologyOptions {
 
 /// What was measured to be the fastest, of some jobs and lengths (cortado tune --collectives).
 struct CollectiveRule {
-  std::string collective;                ///< "allreduce" or "broadcast"
+  std::string collective;                ///< "allreduce", "reduce" or "broadcast"
   int ranks = 0, nodes = 0;              ///< of the job; 0: any
   i64 least_bytes = 0, most_bytes = -1;  ///< of the values; -1: any
   std::string algorithm;
@@ -67,14 +67,14 @@ class JobTeam {
 
   /// The algorithm of that name, or with "auto" what the rules say, or else what the cost model thinks fastest. Throws
   /// ConfigError for names that are not known, and for algorithms that refuse this job.
-  CollectiveChoice allreduce(const std::string& name, i64 bytes) const;
-  CollectiveChoice broadcast(const std::string& name, i64 bytes) const;
+  CollectiveChoice choose(const std::string& collective, const std::string& name, i64 bytes) const;
+  CollectiveChoice allreduce(const std::string& name, i64 bytes) const { return choose("allreduce", name, bytes); }
+  CollectiveChoice reduce(const std::string& name, i64 bytes) const { return choose("reduce", name, bytes); }
+  CollectiveChoice broadcast(const std::string& name, i64 bytes) const { return choose("broadcast", name, bytes); }
   /// Runs it.
   void run(const CollectiveChoice& choice, const Span& values);
 
  private:
-  CollectiveChoice choose(const std::string& collective, const std::vector<Algorithm>& all, const std::string& name,
-                          i64 bytes) const;
   bool fits(const CollectiveRule& rule, const std::string& collective, i64 bytes) const;
   const Algorithm& by_model(const std::vector<Algorithm>& all, i64 bytes) const;
 

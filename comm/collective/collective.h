@@ -71,7 +71,8 @@ struct JobShape {
 JobShape shape_of(const Topology& topology);
 
 /// One way to do a collective. `run` is collective over the team and works in place: allreduce leaves the sum over
-/// ranks on all, with the same bits everywhere and from run to run; broadcast leaves rank 0's values on all.
+/// ranks on all, with the same bits everywhere and from run to run; reduce on rank 0, and anything on the others;
+/// broadcast leaves rank 0's values on all.
 struct Algorithm {
   std::string name, what;  ///< `what` tells people in a few words
   std::function<void(const Team&, const Span&)> run;
@@ -85,25 +86,32 @@ struct Algorithm {
 
 /// All of them, the library's last.
 const std::vector<Algorithm>& allreduce_algorithms();
+const std::vector<Algorithm>& reduce_algorithms();
 const std::vector<Algorithm>& broadcast_algorithms();
+/// Those of "allreduce", "reduce" or "broadcast". Throws ConfigError for other names.
+const std::vector<Algorithm>& algorithms_of(const std::string& collective);
 /// By name. Throws ConfigError that lists the names.
 const Algorithm& find_algorithm(const std::vector<Algorithm>& all, const std::string& name);
 
 // One file each.
-Algorithm natural_halving();      ///< halving.cpp: recursive halving and doubling, largest distance first
-Algorithm round_robin_halving();  ///< halving.cpp: the same, numbers in turn over supernodes
-Algorithm near_first_halving();   ///< halving.cpp: smallest distance first
-Algorithm circulant();            ///< circulant.cpp
-Algorithm ring();                 ///< ring.cpp
-Algorithm pipelined_ring();       ///< ring.cpp
-Algorithm two_level_allreduce();  ///< two_level.cpp
-Algorithm library_allreduce();    ///< library.cpp
-Algorithm direct_broadcast();     ///< direct.cpp
-Algorithm chain_broadcast();      ///< chain.cpp
-Algorithm pipelined_chain();      ///< chain.cpp
-Algorithm knomial_broadcast();    ///< knomial.cpp
-Algorithm scatter_broadcast();    ///< scatter.cpp
-Algorithm two_level_broadcast();  ///< two_level.cpp
-Algorithm library_broadcast();    ///< library.cpp
+Algorithm natural_halving();         ///< halving.cpp: recursive halving and doubling, largest distance first
+Algorithm round_robin_halving();     ///< halving.cpp: the same, numbers in turn over supernodes
+Algorithm near_first_halving();      ///< halving.cpp: smallest distance first
+Algorithm circulant();               ///< circulant.cpp
+Algorithm ring();                    ///< ring.cpp
+Algorithm pipelined_ring();          ///< ring.cpp
+Algorithm two_level_allreduce();     ///< two_level.cpp
+Algorithm library_allreduce();       ///< library.cpp
+Algorithm knomial_reduce();          ///< knomial.cpp
+Algorithm pipelined_chain_reduce();  ///< chain.cpp
+Algorithm two_level_reduce();        ///< two_level.cpp
+Algorithm library_reduce();          ///< library.cpp
+Algorithm direct_broadcast();        ///< direct.cpp
+Algorithm chain_broadcast();         ///< chain.cpp
+Algorithm pipelined_chain();         ///< chain.cpp
+Algorithm knomial_broadcast();       ///< knomial.cpp
+Algorithm scatter_broadcast();       ///< scatter.cpp
+Algorithm two_level_broadcast();     ///< two_level.cpp
+Algorithm library_broadcast();       ///< library.cpp
 
 }  // namespace cortado

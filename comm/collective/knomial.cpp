@@ -1,36 +1,82 @@
 // Broadcast along a k-nomial tree (Awan et al. 2018, equation 3): in each round those who have the values send them to
-// k - 1 others.
+// k - 1 others. Reduce goes the other way.
 #include "comm/collective/messages.h"
 
 namespace cortado {
 namespace {
 
-void run(const Team& team, const Span& values) {
-  const int p = team.size(), rank = team.rank(), k = team.radix < 2 ? 2 : team.radix;
+/// A rank's place in the tree.
+struct Place {
+  explicit Place(const Team& team) : p(team.size()), rank(team.rank()), k(team.radix < 2 ? 2 : team.radix) {
+    for (; span < p && rank % (span * k) == 0; span *= k) {}
+  }
+  int parent() const { return static_cast<int>(rank - rank % (span * k)); }
+  /// Those `below` apart.
+  std::vector<int> children(i64 below) const {
+    std::vector<int> all;
+    for (int child = 1; child < k; ++child)
+      if (rank + child * below < p) all.push_back(static_cast<int>(rank + child * below));
+    return all;
+  }
+
+  const int p, rank, k;
+  i64 span = 1;  // ranks below this one, itself among them, unless the last ones are missing
+};
+
+void broadcast(const Team& team, const Span& values) {
+  const Place place(team);
   Messages messages(team, "knomial");
-  i64 span = 1;  // ranks below the one at hand, in the tree
-  for (; span < p && rank % (span * k) == 0; span *= k) {}
   int step = 0;
-  if (rank > 0) {
-    messages.receive(static_cast<int>(rank - rank % (span * k)), values);
+  if (place.rank > 0) {
+    messages.receive(place.parent(), values);
     messages.wait(++step);
   }
-  for (i64 below = rank == 0 ? span / k : span / k; below >= 1; below /= k) {
-    for (int child = 1; child < k; ++child)
-      if (rank + child * below < p) messages.send(static_cast<int>(rank + child * below), values);
+  for (i64 below = place.span / place.k; below >= 1; below /= place.k) {
+    for (const int child : place.children(below)) messages.send(child, values);
     messages.wait(++step);
   }
 }
 
-/// ceil(log_k p) rounds; in each a rank sends up to k - 1 times.
-double cost(const Network& net, const JobShape& job, i64 bytes, i64, int radix) {
-  int rounds = 0;
-  for (i64 reached = 1; reached < job.ranks; reached *= radix) ++rounds;
-  return rounds * (radix - 1) * (net.latency + static_cast<double>(bytes) * net.byte_inside);
+void reduce(const Team& team, const Span& values) {
+  const Place place(team);
+  Messages messages(team, "knomial");
+  int step = 0;
+  for (i64 below = 1; below < place.span; below *= place.k) {
+    const std::vector<int> children = place.children(below);
+    const auto n = static_cast<i64>(children.size());
+    const Span arrived = scratch(team, values, n * values.count);
+    for (i64 c = 0; c < n; ++c)
+      messages.receive(children[static_cast<std::size_t>(c)], arrived.part(c * values.count, values.count));
+    messages.wait(++step);
+    for (i64 c = 0; c < n; ++c) team.sum->add(arrived.part(c * values.count, values.count), values);
+  }
+  if (place.rank == 0) return;
+  messages.send(place.parent(), values);
+  messages.wait(++step);
+}
+
+int rounds(int ranks, int radix) {
+  int count = 0;
+  for (i64 reached = 1; reached < ranks; reached *= radix) ++count;
+  return count;
 }
 
 }  // namespace
 
-Algorithm knomial_broadcast() { return {"knomial", "k-nomial tree", run, cost}; }
+/// ceil(log_k p) rounds; in each a rank sends up to k - 1 times.
+Algorithm knomial_broadcast() {
+  return {
+      "knomial", "k-nomial tree", broadcast, [](const Network& net, const JobShape& job, i64 bytes, i64, int radix) {
+        return rounds(job.ranks, radix) * (radix - 1) * (net.latency + static_cast<double>(bytes) * net.byte_inside);
+      }};
+}
+
+/// As many, with a sum for every message.
+Algorithm knomial_reduce() {
+  return {"knomial", "k-nomial tree", reduce, [](const Network& net, const JobShape& job, i64 bytes, i64, int radix) {
+            return rounds(job.ranks, radix) * (radix - 1) *
+                   (net.latency + static_cast<double>(bytes) * (net.byte_inside + net.byte_summed));
+          }};
+}
 
 }  // namespace cortado

@@ -43,6 +43,19 @@ Algorithm library_allreduce() {
           unknown};
 }
 
+Algorithm library_reduce() {
+  return {"library", "MPI_Reduce",
+          [](const Team& team, const Span& values) {
+            const bool floats = values.element == Precision::fp32, is_root = team.rank() == 0;
+            in_pieces(values.count, [&](i64 first, int n) {
+              void* const at = values.at(first);
+              MPI_Reduce(is_root ? MPI_IN_PLACE : at, is_root ? at : nullptr, n, floats ? MPI_FLOAT : MPI_UINT16_T,
+                         floats ? MPI_SUM : bf16_sum(), 0, team.communicator);
+            });
+          },
+          unknown};
+}
+
 Algorithm library_broadcast() {
   return {"library", "MPI_Bcast",
           [](const Team& team, const Span& values) {

@@ -48,7 +48,9 @@ class TwoLevel {
         size_(node_.size()),
         slots_(node_, values) {}
 
-  void allreduce() {
+  /// On all ranks, or on rank 0 alone.
+  void sum(bool on_all) {
+    takes_ = on_all || team_.rank() == 0;
     chunk_ = std::max<i64>(1, slots_.count() / size_);
     chunks_ = (block_begin(values_.count, size_, 1) + chunk_ - 1) / chunk_;  // of the longest piece
     const bool alone = team_.topology->nodes() == 1;
@@ -109,7 +111,7 @@ class TwoLevel {
     const Span mine = piece(own_).chunk(c, chunk_);
     copy(mine, slots_.of(own_, turn_).part(0, mine.count));
     meet();
-    for (int k = 1; k < size_; ++k) {
+    for (int k = 1; k < size_ && takes_; ++k) {
       const int other = (own_ + k) % size_;
       const Span theirs = piece(other).chunk(c, chunk_);
       copy(slots_.of(other, turn_).part(0, theirs.count), theirs);
@@ -146,6 +148,7 @@ class TwoLevel {
   const Slots slots_;
   i64 chunk_ = 1, chunks_ = 0, turn_ = 0;
   int step_ = 0;
+  bool takes_ = true;  // the other ranks' sums
 };
 
 std::string refuse(const Team& team) {
@@ -155,7 +158,7 @@ std::string refuse(const Team& team) {
 }
 
 /// Memory moves each value some times within a node; across, the circulant allreduce of the pieces.
-double allreduce_cost(const Network& net, const JobShape& job, i64 bytes, i64, int) {
+double sum_cost(const Network& net, const JobShape& job, i64 bytes, i64, int) {
   const JobShape nodes{job.ranks / std::max(1, job.node_ranks),
                        std::max(1, job.supernode_ranks / std::max(1, job.node_ranks))};
   const double n = static_cast<double>(bytes);
@@ -172,7 +175,13 @@ double broadcast_cost(const Network& net, const JobShape& job, i64 bytes, i64 ch
 
 Algorithm two_level_allreduce() {
   return {"two_level", "nodes through shared memory, circulant across",
-          [](const Team& team, const Span& values) { TwoLevel(team, values).allreduce(); }, allreduce_cost, refuse};
+          [](const Team& team, const Span& values) { TwoLevel(team, values).sum(true); }, sum_cost, refuse};
+}
+
+/// Memory of a node is as busy with it as with an allreduce; across nodes it is one.
+Algorithm two_level_reduce() {
+  return {"two_level", "nodes through shared memory, circulant across",
+          [](const Team& team, const Span& values) { TwoLevel(team, values).sum(false); }, sum_cost, refuse};
 }
 
 Algorithm two_level_broadcast() {

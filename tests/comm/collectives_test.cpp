@@ -90,6 +90,39 @@ TEST_P(CollectivesTest, AllreducesOfBf16) {
   }
 }
 
+void check_reduce(const JobTeam& team, const Algorithm& algorithm) {
+  for (const i64 count : lengths()) {
+    const auto n = static_cast<std::size_t>(count);
+    std::vector<float> expected(n), first;
+    for (int r = 0; r < job().size(); ++r) {
+      const auto part = noise_vector(static_cast<std::uint64_t>(r) + 1, count);
+      for (std::size_t i = 0; i < n; ++i) expected[i] += part[i];
+    }
+    for (int run = 0; run < 2; ++run) {
+      std::vector<float> values = noise_vector(static_cast<std::uint64_t>(job().rank()) + 1, count);
+      algorithm.run(team.team(), {values.data(), count, Precision::fp32});
+      if (job().rank() != 0) continue;
+      expect_near(values, expected, 1e-5f, 1e-5f);
+      if (run == 1) { EXPECT_TRUE(same(values, first)) << algorithm.name << " " << count; }
+      first = values;
+    }
+  }
+}
+
+TEST_P(CollectivesTest, ReducesSumOnRank0) {
+  const TemporaryFolder folder;
+  for (const auto& options : topologies(folder.path().string())) {
+    JobTeam team(job().replicas().communicator(), group_of(GetParam()), options);
+    for (const Algorithm& algorithm : reduce_algorithms())
+      for (const i64 chunk : {400, 1 << 20}) {
+        if (!algorithm.why_not(team.team()).empty()) continue;
+        team.team().chunk_bytes = chunk;
+        team.team().radix = chunk == 400 ? 3 : 2;
+        check_reduce(team, algorithm);
+      }
+  }
+}
+
 TEST_P(CollectivesTest, BroadcastsGiveTheRootsValues) {
   for (const Algorithm& algorithm : broadcast_algorithms()) {
     if (!algorithm.why_not(team_.team()).empty()) continue;
@@ -108,6 +141,8 @@ TEST_P(CollectivesTest, NamesAreChecked) {
   EXPECT_EQ(team_.allreduce("ring", 4).algorithm->name, "ring");
   EXPECT_FALSE(team_.allreduce("auto", 4).algorithm->name.empty());
   EXPECT_FALSE(team_.broadcast("auto", 1 << 24).algorithm->name.empty());
+  EXPECT_FALSE(team_.reduce("auto", 1 << 24).algorithm->name.empty());
+  EXPECT_THROW(team_.choose("gather", "auto", 4), ConfigError);
   if (job().size() == 1) { EXPECT_THROW(team_.allreduce("two_level", 4), ConfigError); }
 }
 

@@ -62,6 +62,10 @@ bool all_equal(const std::vector<T>& values) {
   return std::memcmp(roots.data(), values.data(), values.size() * sizeof(T)) == 0;
 }
 
+std::vector<int> radices_of(const Algorithm& algorithm) {
+  return algorithm.name == "knomial" ? std::vector<int>{2, 3, 4} : std::vector<int>{2};
+}
+
 template <class T>
 int check_length(const Team& team, i64 count, Precision element) {
   int bad = 0;
@@ -91,10 +95,25 @@ int check_length(const Team& team, i64 count, Precision element) {
       again = values;
     }
   }
+  for (const Algorithm& algorithm : reduce_algorithms())
+    for (const int radix : radices_of(algorithm)) {
+      if (!algorithm.why_not(team).empty()) continue;
+      Team other = team;
+      other.radix = radix;
+      for (i64 i = 0; i < count; ++i) values[static_cast<std::size_t>(i)] = value<T>(team.rank(), i);
+      algorithm.run(other, span);
+      for (i64 i = 0; i < count && team.rank() == 0; ++i) {
+        float sum = 0;
+        for (int r = 0; r < team.size(); ++r) sum += static_cast<float>(value<T>(r, i));
+        if (static_cast<float>(values[static_cast<std::size_t>(i)]) != sum) {
+          bad += fail(algorithm.name.c_str(), count, "wrong sum on rank 0");
+          break;
+        }
+      }
+    }
   for (const Algorithm& algorithm : broadcast_algorithms()) {
     if (!algorithm.why_not(team).empty()) continue;
-    for (const int radix : {2, 3, 4}) {
-      if (radix > 2 && algorithm.name != "knomial") continue;
+    for (const int radix : radices_of(algorithm)) {
       Team other = team;
       other.radix = radix;
       for (i64 i = 0; i < count; ++i) values[static_cast<std::size_t>(i)] = value<T>(team.rank() == 0 ? 5 : 6, i);
