@@ -103,11 +103,12 @@ void add_train(CLI::App& app, Options& o) {
   add_tuning(verb, o);
   verb->add_option("--exchange", o.exchange,
                    "How ranks agree on gradients: packed, host_sums and buckets (while backward goes on), coded, "
-                   "coded_ring; default is the solver's, packed");
+                   "coded_ring, master (rank 0 updates); default is the solver's, packed");
   verb->add_option(
       "--timeline", o.timeline,
       "Write what every iteration spends its time with, for Perfetto or chrome://tracing, and print shares");
-  verb->add_option("--codec", o.codec, "What coded exchanges send; default is the solver's, dynamic_tree8");
+  verb->add_option("--codec", o.codec,
+                   "What coded exchanges send, or master's weights; default is the solver's, dynamic_tree8 or fp32");
   verb->add_option("--allreduce", o.allreduce,
                    "The algorithm of packed and buckets; auto: what the cost model chooses");
   add_topology(verb, o);

@@ -3,6 +3,7 @@
 #include "app/collective_rules.h"
 #include "comm/exchange/bucket_allreduce.h"
 #include "comm/exchange/coded_allreduce.h"
+#include "comm/exchange/master_update.h"
 #include "comm/exchange/packed_allreduce.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
@@ -25,17 +26,29 @@ std::unique_ptr<GradientExchange> make_exchange(const Session& session, const Op
   const std::string& name = first_of(options.exchange, solver.exchange());
   const std::string& allreduce = first_of(options.allreduce, solver.allreduce());
   const std::string what = "exchange '" + name + "'";
-  const bool coded = name == "coded" || name == "coded_ring";
-  if (!coded && (!options.codec.empty() || solver.has_codec()))
-    throw ConfigError(what, "sends no codes, but a codec is given", "use exchange coded or coded_ring, or no codec");
-  if (coded && (!options.allreduce.empty() || solver.has_allreduce()))
-    throw ConfigError(what, "sums codes in its own way, but an allreduce is given", "leave allreduce out");
-  const std::string with = coded ? first_of(options.codec, solver.codec()) : "allreduce '" + allreduce + "'";
+  const bool coded = name == "coded" || name == "coded_ring", master = name == "master";
+  if (!coded && !master && (!options.codec.empty() || solver.has_codec()))
+    throw ConfigError(what, "sends no codes, but a codec is given",
+                      "use exchange coded, coded_ring or master, or no codec");
+  if ((coded || master) && (!options.allreduce.empty() || solver.has_allreduce()))
+    throw ConfigError(what,
+                      coded ? "sums codes in its own way, but an allreduce is given"
+                            : "sums gradients for rank 0 only, but an allreduce is given",
+                      "leave allreduce out");
+  const std::string& codec = first_of(options.codec, solver.codec());
+  const std::string with = !coded && !master ? "allreduce '" + allreduce + "'"
+                           : !codec.empty()  ? codec
+                           : coded           ? "dynamic_tree8"
+                                             : "fp32";
   CORTADO_LOG(info) << team.topology().describe() << "; gradients by " << what << ", " << with;
   auto rules = options.rules.empty() ? std::vector<CollectiveRule>() : read_rules(options.rules);
   if (coded)
     return std::make_unique<CodedAllreduce>(team, session.group, find_codec(with),
                                             name == "coded" ? CodedAllreduce::Way::once : CodedAllreduce::Way::ring);
+  if (master) {
+    team.set_rules(std::move(rules));
+    return std::make_unique<MasterUpdate>(team, session.group, find_codec(with));
+  }
   if (name == "buckets") {
     if (session.processor->core_groups() > 1)
       throw ConfigError(what, "cannot run with several core groups in a process: they meet after backward only",
@@ -47,7 +60,7 @@ std::unique_ptr<GradientExchange> make_exchange(const Session& session, const Op
   if (name == "host_sums" && session.processor->core_groups() == 1)
     throw ConfigError(what, "cannot run with one core group in a process", "give --core-groups, or use packed");
   if (name != "packed" && name != "host_sums")
-    throw ConfigError(what, "is not known", "there are: packed, host_sums, buckets, coded, coded_ring");
+    throw ConfigError(what, "is not known", "there are: packed, host_sums, buckets, coded, coded_ring, master");
   team.set_rules(std::move(rules));
   return std::make_unique<PackedAllreduce>(team, session.group, allreduce);
 }

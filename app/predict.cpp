@@ -1,6 +1,7 @@
 #include "app/predict.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <iostream>
 
@@ -250,7 +251,7 @@ void published(const Session& session, const Options& options) {
 
 const Codec& codec_of(const Options& options, const std::string& otherwise) {
   const Codec& codec = find_codec(options.codec.empty() ? otherwise : options.codec);
-  if (!codec.takes_any_size())
+  if (std::isfinite(codec.limit()))
     throw ConfigError("codec '" + codec.name() + "'",
                       "cannot send gradients and activations: it holds sizes below 2 only", "choose another one");
   return codec;

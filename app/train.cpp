@@ -54,6 +54,9 @@ int train(Session& session, const Options& options) {
   with.sinks = &session.sinks;
   with.hdf5 = &session.hdf5;
   with.feed = options.feed == "master" ? Feed::master : Feed::direct;
+  if (with.feed == Feed::master && session.processor->core_groups() == 1)
+    throw ConfigError("feed 'master'", "cannot run with one core group in a process: there is nobody to hand parts to",
+                      "give --core-groups, or leave it out");
   with.replicas = &session.job.replicas();
   with.exchange = exchange.get();
   with.host_sums = uses_host_sums(options, parameter);

@@ -1,5 +1,6 @@
 #include "comm/codec/codec.h"
 
+#include <limits>
 #include <tuple>
 #include <type_traits>
 
@@ -16,7 +17,9 @@ class CodecOf : public Codec {
   i64 block() const override { return codec::Encode<Format>::block; }
   i64 encoded_bytes(i64 n) const override { return 4 * (scale_floats(n) + blocks(n) * Format::words); }
   bool needs_state() const override { return Format::state; }
-  bool takes_any_size() const override { return !std::is_same<Format, codec::ThreeInOne>::value; }
+  float limit() const override {
+    return std::is_same<Format, codec::ThreeInOne>::value ? 2 : std::numeric_limits<float>::infinity();
+  }
 
   void encode(CoreGroup& group, const float* values, i64 n, float* state, void* code, float scale) const override {
     if (n == 0) return;

@@ -19,8 +19,8 @@ class Codec {
   /// Whether encode keeps what it leaves out, in n floats of state that begin as zeros (error feedback).
   virtual bool needs_state() const = 0;
 
-  /// Whether values of any size can be coded; weights are below 2, sums of gradients need not be.
-  virtual bool takes_any_size() const = 0;
+  /// Sizes from here on cannot be coded, and become a smaller one: 2 for three_in_one, else infinity.
+  virtual float limit() const = 0;
 
   /// Queues encoding of n values. `state` may be null where none is needed. `scale`, if not 0, is that of all blocks
   /// instead of one each (formats with scales). All memory is the cluster's.

@@ -128,4 +128,30 @@ struct Decode {
   }
 };
 
+/// beyond[i] = 1 where line i, the i-th `block` of n values, holds one that is not below `limit` in size, NaN for
+/// example, else 0.
+struct Beyond {
+  static constexpr const char* label = "beyond";
+  const float* values;
+  float* beyond;
+  i64 n, block;
+  float limit;
+  Buf in, out;
+
+  template <class C>
+  CORTADO_FN void operator()(C& c) const {
+    const Beyond p = *this;
+    c.lines((p.n + p.block - 1) / p.block, Depth::two,
+            [&](i64 i) { return c.get(p.in, p.values + i * p.block, math::min(p.block, p.n - i * p.block)); },
+            [&](i64 i, auto& line) {
+              const auto any = c.fold(
+                  line.n, 0.0f, [](auto a, auto b) { return math::max(a, b); },
+                  [&](i64 j) { return math::select(math::abs(line[j]) < p.limit, 0.0f, 1.0f); });
+              auto to = c.out(p.out, p.beyond + i, 1);
+              c.once([&] { to.set(0, any); });
+              c.put(to);
+            });
+  }
+};
+
 }  // namespace cortado::codec

@@ -1,31 +1,18 @@
 #include "comm/exchange/coded_allreduce.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "comm/collective/messages.h"
 #include "core/base/error.h"
 
 namespace cortado {
 
-CodedAllreduce::Code::Code(CoreGroup& group, i64 bytes)
-    : cluster_(group, static_cast<std::size_t>(bytes)), bytes_(bytes) {
-  if (!group.spec().host_memory) host_.resize(static_cast<std::size_t>(bytes / 4));
-}
-
-void CodedAllreduce::Code::to_message(CoreGroup& group) const {
-  if (!host_.empty()) group.copy(host_.data(), cluster_.get(), static_cast<std::size_t>(bytes_));
-  group.wait();
-}
-
-void CodedAllreduce::Code::from_message(CoreGroup& group) const {
-  if (!host_.empty()) group.copy(cluster_.get(), host_.data(), static_cast<std::size_t>(bytes_));
-}
-
 CodedAllreduce::CodedAllreduce(JobTeam& job, CoreGroup& group, const Codec& codec, Way way)
     : job_(job), group_(group), codec_(codec), way_(way) {
-  if (!codec.takes_any_size())
+  if (std::isfinite(codec.limit()))
     throw ConfigError("codec '" + codec.name() + "'", "cannot code gradients: it holds sizes below 2 only",
-                      "it is for weights; choose another one");
+                      "it is for weights, which exchange 'master' sends; choose another one");
 }
 
 CodedAllreduce::Part CodedAllreduce::part(int rank) const {
@@ -53,7 +40,7 @@ void CodedAllreduce::make_memory(i64 values) {
 }
 
 /// `state` is the part's own.
-void CodedAllreduce::encode(int part_of, const float* gradients, float* state, const Code& to) const {
+void CodedAllreduce::encode(int part_of, const float* gradients, float* state, const CodeMemory& to) const {
   const Part p = part(part_of);
   codec_.encode(group_, gradients + p.first, p.count, state, to.cluster());
 }
@@ -66,7 +53,7 @@ void CodedAllreduce::reduce_once(float* gradients) {
     if (r != own) messages.receive(r, arrived_[static_cast<std::size_t>(r)].message());
   for (int k = 1; k <= ranks; ++k) {  // the own part last; neighbours first, so that nobody gets all at once
     const int to = (own + k) % ranks;
-    const Code& code = codes_[static_cast<std::size_t>(to)];
+    const CodeMemory& code = codes_[static_cast<std::size_t>(to)];
     float* const state = codec_.needs_state() ? state_.as<float>() + part(to).first : nullptr;
     encode(to, gradients, state, code);
     if (to == own) break;
@@ -75,7 +62,7 @@ void CodedAllreduce::reduce_once(float* gradients) {
   }
   messages.wait(1);
   for (int r = 0; r < ranks; ++r) {  // always in the same order: the same bits from run to run
-    const Code& from = r == own ? codes_[static_cast<std::size_t>(r)] : arrived_[static_cast<std::size_t>(r)];
+    const CodeMemory& from = r == own ? codes_[static_cast<std::size_t>(r)] : arrived_[static_cast<std::size_t>(r)];
     if (r != own) from.from_message(group_);
     if (r == 0)
       codec_.decode(group_, from.cluster(), mine.count, gradients + mine.first);
@@ -89,7 +76,7 @@ void CodedAllreduce::reduce_by_ring(float* gradients) {
   const int right = (own + 1) % ranks, left = (own + ranks - 1) % ranks;
   for (int step = 1; step < ranks; ++step) {  // the own part arrives last
     const int leaves = (own + ranks - step) % ranks, comes = (leaves + ranks - 1) % ranks;
-    const Code &sent = codes_[static_cast<std::size_t>(leaves)], &arrived = arrived_[0];
+    const CodeMemory &sent = codes_[static_cast<std::size_t>(leaves)], &arrived = arrived_[0];
     float* const state = codec_.needs_state() ? state_.as<float>() + part(leaves).first : nullptr;
     encode(leaves, gradients, state, sent);
     sent.to_message(group_);
@@ -106,7 +93,7 @@ void CodedAllreduce::reduce_by_ring(float* gradients) {
 /// Everybody gets every owner's code and decodes it.
 void CodedAllreduce::share(float* gradients) {
   const int ranks = job_.topology().ranks(), own = job_.team().rank();
-  const Code& mine = codes_[static_cast<std::size_t>(own)];
+  const CodeMemory& mine = codes_[static_cast<std::size_t>(own)];
   encode(own, gradients, sums_state_.as<float>(), mine);
   mine.to_message(group_);
   Messages messages(job_.team(), way_ == Way::once ? "coded" : "coded_ring");

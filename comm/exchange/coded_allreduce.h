@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "comm/codec/codec.h"
+#include "comm/exchange/code_memory.h"
 #include "comm/job_team.h"
 #include "core/solver/gradient_exchange.h"
 
@@ -23,28 +24,13 @@ class CodedAllreduce : public GradientExchange {
   float finish(Net& net) override;
 
  private:
-  /// Codes of one part, for the cluster, and for messages where those do not reach its memory.
-  class Code {
-   public:
-    Code(CoreGroup& group, i64 bytes);
-    void* cluster() const { return cluster_.get(); }
-    Span message() const { return {host_.empty() ? cluster_.get() : host_.data(), bytes_ / 4, Precision::fp32}; }
-    /// Waits.
-    void to_message(CoreGroup& group) const;
-    void from_message(CoreGroup& group) const;
-
-   private:
-    ClusterMemory cluster_;
-    mutable std::vector<float> host_;
-    i64 bytes_;
-  };
   struct Part {
     i64 first, count;
   };
 
   void make_memory(i64 values);
   Part part(int rank) const;
-  void encode(int part_of, const float* gradients, float* state, const Code& to) const;
+  void encode(int part_of, const float* gradients, float* state, const CodeMemory& to) const;
   void reduce_once(float* gradients);
   void reduce_by_ring(float* gradients);
   void share(float* gradients);
@@ -54,8 +40,8 @@ class CodedAllreduce : public GradientExchange {
   const Codec& codec_;
   const Way way_;
   i64 values_ = 0;
-  std::vector<Code> codes_;           // of each rank's part
-  std::vector<Code> arrived_;         // of the own part, from each rank; ring: one, as long as the longest part
+  std::vector<CodeMemory> codes_;     // of each rank's part
+  std::vector<CodeMemory> arrived_;   // of the own part, from each rank; ring: one, as long as the longest part
   ClusterMemory state_, sums_state_;  // what codes left out of gradients, and of the own part's sum
 };
 

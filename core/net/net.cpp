@@ -144,6 +144,21 @@ Net::Memory Net::memory() const {
   return memory;
 }
 
+std::vector<Net::Range> Net::weight_ranges() const {
+  std::vector<const Learnable*> by_place;
+  for (const Learnable& p : learnable_) by_place.push_back(&p);
+  std::sort(by_place.begin(), by_place.end(),
+            [](const Learnable* a, const Learnable* b) { return a->arena_offset < b->arena_offset; });
+  std::vector<Range> ranges;
+  bool goes_on = false;
+  for (const Learnable* const p : by_place) {
+    if (!p->statistic && !goes_on) ranges.push_back({p->arena_offset, 0});
+    if (!p->statistic) ranges.back().count = p->arena_offset + p->blob->count() - ranges.back().first;
+    goes_on = !p->statistic;
+  }
+  return ranges;
+}
+
 void Net::average_statistics() {
   if (run_.ranks == 1) return;
   std::vector<double> sums;

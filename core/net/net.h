@@ -113,6 +113,12 @@ class Net {
   /// Made, zeroed, by the first call of this, clear_gradients or backward: a net that only tests needs none.
   const std::shared_ptr<Storage>& gradient_arena();
 
+  /// Where the arenas hold what is no running statistic: nothing lies between the values of a range but gaps.
+  struct Range {
+    i64 first, count;  ///< in floats
+  };
+  std::vector<Range> weight_ranges() const;
+
   /// Bytes of the blobs between layers, of their gradients as far as backward needs them, of parameters, and of their
   /// gradients. What layers keep for themselves is not in it.
   struct Memory {

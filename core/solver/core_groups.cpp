@@ -92,28 +92,48 @@ class GroupExchange : public GradientExchange {
  public:
   GroupExchange(Table& table, CoreGroup& group, GroupBarrier& barrier)
       : table_(table), group_(group), barrier_(barrier) {}
+  bool has_master() const override { return table_.exchange.has_master(); }
 
   float finish(Net& net) override {
     const Storage& own = *net.gradient_arena();
-    group_.wait();
-    table_.shown[static_cast<std::size_t>(group_.index())] = own.data;
-    barrier_.arrive_and_wait();
+    show(own);
     if (group_.index() == 0) {
-      for (int other = 1; other < table_.groups(); ++other)
-        add_values(group_, gradients_of(other), own.data, own.count);
+      for (int other = 1; other < table_.groups(); ++other) add_values(group_, shown_by(other), own.data, own.count);
       group_.wait();
       table_.factor = table_.exchange.finish(net) / static_cast<float>(table_.groups());
     }
     barrier_.arrive_and_wait();
-    if (group_.index() != 0)
-      group_.copy(own.data, gradients_of(0), static_cast<std::size_t>(own.count) * sizeof(float));
-    group_.wait();
-    barrier_.arrive_and_wait();  // core group 0's gradients stand until all have them
+    if (!has_master()) take(own, {{0, own.count}});
     return table_.factor;
   }
 
+  void share_weights(Net& net) override {
+    if (!has_master()) return;
+    if (group_.index() == 0) table_.exchange.share_weights(net);
+    show(*net.parameter_arena());
+    take(*net.parameter_arena(), net.weight_ranges());
+  }
+  void restore_weights(Net& net) override {
+    if (group_.index() == 0) table_.exchange.restore_weights(net);
+  }
+
  private:
-  float* gradients_of(int group) const { return static_cast<float*>(table_.shown[static_cast<std::size_t>(group)]); }
+  float* shown_by(int group) const { return static_cast<float*>(table_.shown[static_cast<std::size_t>(group)]); }
+  /// To the other core groups of the process, once all have come.
+  void show(const Storage& own) {
+    group_.wait();
+    table_.shown[static_cast<std::size_t>(group_.index())] = own.data;
+    barrier_.arrive_and_wait();
+  }
+  /// What core group 0 shows, which stands until all have it.
+  void take(const Storage& own, const std::vector<Net::Range>& ranges) {
+    if (group_.index() != 0)
+      for (const Net::Range& range : ranges)
+        group_.copy(own.data + range.first, shown_by(0) + range.first,
+                    static_cast<std::size_t>(range.count) * sizeof(float));
+    group_.wait();
+    barrier_.arrive_and_wait();
+  }
 
   Table& table_;
   CoreGroup& group_;

@@ -3,16 +3,25 @@
 
 namespace cortado {
 
-/// How replicas agree on gradients; strategies live in comm, the solver does not know which one runs. Collective.
+/// How replicas come to the same weights; strategies live in comm, the solver does not know which one runs. Either all
+/// replicas get the mean gradient and update, or rank 0 alone does, the master, and hands out its weights. Collective.
 class GradientExchange {
  public:
   virtual ~GradientExchange() = default;
+  /// Whether rank 0 alone updates. The same on all ranks.
+  virtual bool has_master() const { return false; }
   /// Called while the last backward of an iteration runs, when the gradients of layer `index` are queued. May start
   /// communication.
   virtual void layer_finished(Net& /*net*/, std::size_t /*index*/) {}
   /// Called after backward. On return the net's gradient arena, multiplied by the factor returned, is the mean over
-  /// replicas, with the same bits on every rank. The factor saves a pass over memory: the update multiplies anyway.
+  /// replicas, with the same bits on every rank; where there is a master, on that alone, and undefined on others. The
+  /// factor saves a pass over memory: the update multiplies anyway.
   virtual float finish(Net& net) = 0;
+  /// Called when the master's weights are new: by an update, a file, or fillers. On return all replicas compute with
+  /// the same weights, which may have fewer bits than the master's. Running statistics stay everybody's own.
+  virtual void share_weights(Net& /*net*/) {}
+  /// Before the master updates its weights or writes them: its net holds them in full until they are shared again.
+  virtual void restore_weights(Net& /*net*/) {}
 };
 
 /// One process: nothing to exchange.

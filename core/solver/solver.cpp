@@ -88,6 +88,8 @@ struct Solver::State {
   };
   Merged merge(double loss, bool not_finite);
   float exchange_gradients();
+  void update_weights(float factor);
+  void share_weights();
   [[noreturn]] void throw_not_finite(const std::string& bad_layer);
   void log_training(Clock::time_point shown, i64 shown_at);
   void tell_progress(double seconds);
@@ -112,7 +114,7 @@ struct Solver::State {
   GradientExchange& exchange;
   std::unique_ptr<Net> net;
   std::vector<std::unique_ptr<Net>> test_nets;
-  std::unique_ptr<Optimizer> optimizer;
+  std::unique_ptr<Optimizer> optimizer;  // null on replicas that a master updates
   std::unique_ptr<Tuner> tuner;
   SmoothedLoss smoothed;
   std::vector<std::vector<Score>> scores;
@@ -137,8 +139,9 @@ Solver::State::State(const caffe::SolverParameter& given, const SolverOptions& g
   divide_batches(training.net, options.core_groups);
   CORTADO_LOG(info) << "Creating training net from " << training.source;
   net = make_net(training.net, &replicas);
-  share_from_root(replicas, *options.group, *net->parameter_arena());
-  optimizer = std::make_unique<Optimizer>(parameter, *net, *options.group);
+  share_weights();
+  if (replicas.rank() == 0 || !exchange.has_master())
+    optimizer = std::make_unique<Optimizer>(parameter, *net, *options.group);
   make_test_nets();
   for (const std::string& files : parameter.weights()) load_weights(files);
   CORTADO_LOG(info) << "Solver scaffolding done.";
@@ -198,12 +201,7 @@ void Solver::State::step(i64 iterations) {
       shown = Clock::now();
       shown_at = iteration;
     }
-    const float factor = exchange_gradients();
-    {
-      const TimelineSpan span(options.timeline, lane(), "update", "update");
-      optimizer->update(iteration, factor / parameter.loss_scale());
-      if (options.timeline != nullptr) options.group->wait();
-    }
+    update_weights(exchange_gradients());
     ++iteration;
     tell_progress(seconds_since(start));
     if (merged.snapshot || due(iteration, parameter.snapshot())) snapshot();
@@ -279,6 +277,24 @@ double Solver::State::forward_backward(std::string& bad_layer) {
 float Solver::State::exchange_gradients() {
   const TimelineSpan span(options.timeline, lane(), "exchange", "exchange");
   return exchange.finish(*net);
+}
+
+/// `factor` as GradientExchange::finish returns it.
+void Solver::State::update_weights(float factor) {
+  if (optimizer) {
+    const TimelineSpan span(options.timeline, lane(), "update", "update");
+    exchange.restore_weights(*net);
+    optimizer->update(iteration, factor / parameter.loss_scale());
+    if (options.timeline != nullptr) options.group->wait();
+  }
+  const TimelineSpan span(options.timeline, lane(), "weights", "exchange");
+  exchange.share_weights(*net);
+}
+
+/// Rank 0's, in every bit, and then as the exchange hands them out.
+void Solver::State::share_weights() {
+  share_from_root(replicas, *options.group, *net->parameter_arena());
+  exchange.share_weights(*net);
 }
 
 /// The one small collective per iteration: everybody's loss and what everybody's signals asked for.
@@ -386,7 +402,9 @@ std::string Solver::State::snapshot() {
   const std::string end = writes_hdf5() ? ".h5" : "";
   const std::string model_file = file_name(".caffemodel" + end), state_file = file_name(".solverstate" + end);
   net->average_statistics();
+  exchange.restore_weights(*net);
   on_root(replicas, [&] { write_snapshot(model_file, state_file); });
+  exchange.share_weights(*net);
   return state_file;
 }
 
@@ -428,6 +446,7 @@ void Solver::State::restore(const std::string& state_file) {
   require(header.ParseFromString(replicas.from_root(header.SerializeAsString())), "rank 0 sent the state");
 
   restore_plans(header.cortado());
+  exchange.restore_weights(*net);
   on_root(replicas, [&] {
     caffe::NetParameter trained;
     const std::string weights = weights_of(state, state_file);
@@ -436,8 +455,8 @@ void Solver::State::restore(const std::string& state_file) {
     net->copy_trained(trained);
     optimizer->read_history(state, state_file);
   });
-  share_from_root(replicas, *options.group, *net->parameter_arena());
-  share_from_root(replicas, *options.group, *optimizer->history());
+  share_weights();
+  if (!exchange.has_master()) share_from_root(replicas, *options.group, *optimizer->history());
   iteration = header.iter();
 }
 
@@ -461,6 +480,7 @@ void Solver::State::restore_plans(const caffe::CortadoState& stored) {
 }
 
 void Solver::State::load_weights(const std::string& model_files) {
+  exchange.restore_weights(*net);
   std::istringstream list(model_files);
   std::string file;
   while (std::getline(list, file, ',')) {
@@ -473,7 +493,7 @@ void Solver::State::load_weights(const std::string& model_files) {
       net->copy_trained(trained);
     });
   }
-  share_from_root(replicas, *options.group, *net->parameter_arena());
+  share_weights();
 }
 
 Solver::Solver(const caffe::SolverParameter& parameter, const SolverOptions& options)

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 
+#include "comm/codec/beyond.h"
 #include "core/base/bf16.h"
 #include "core/base/error.h"
 #include "tests/support/backends.h"
@@ -242,6 +243,26 @@ TEST_P(CodecTest, SizesAreWhatTheTypesPromise) {
   EXPECT_NEAR(ratio("threshold"), 16, 0.5);
   EXPECT_NEAR(ratio("one_bit"), 32, 2);
   EXPECT_THROW(find_codec("two_bit"), ConfigError);
+}
+
+TEST_P(CodecTest, ValuesBeyondALimitAreFoundInTheirSet) {
+  constexpr float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+  const i64 longest = 9000;  // several lines
+  const auto count = [](i64 n) { return static_cast<std::size_t>(n); };
+  for (const float bad : {2.0f, -2.0f, infinity, -infinity, nan, 1.9999999f})
+    for (const i64 n : {i64{1}, i64{33}, longest})
+      for (const i64 at : {i64{0}, n / 2, n - 1}) {
+        auto x = noise_vector(5, n);
+        x[count(at)] = bad;
+        const ClusterMemory with = memory(x), without = memory(noise_vector(6, longest));
+        const std::vector<Values> sets = {
+            {without.as<float>(), longest}, {nullptr, 0}, {with.as<float>(), n}, {without.as<float>(), n}};
+        const bool is_beyond_2 = bad != 1.9999999f, is_infinite = !std::isfinite(bad);
+        EXPECT_EQ(any_beyond(group_, sets, 2), (std::vector<bool>{false, false, is_beyond_2, false})) << bad;
+        EXPECT_EQ(any_beyond(group_, sets, infinity), (std::vector<bool>{false, false, is_infinite, false})) << bad;
+      }
+  EXPECT_EQ(any_beyond(group_, {}, 2), std::vector<bool>());
+  EXPECT_EQ(any_beyond(group_, {{nullptr, 0}}, 2), std::vector<bool>(1));
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, CodecTest, all_backends(), backend_name);

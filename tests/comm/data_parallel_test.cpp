@@ -2,34 +2,18 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <memory>
 
 #include "comm/exchange/packed_allreduce.h"
 #include "core/base/error.h"
 #include "tests/support/layer_rig.h"
 #include "tests/support/mpi_main.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/support/shared_folder.h"
 #include "tests/support/toy_solver.h"
 
 namespace cortado::test {
 namespace {
 constexpr int global_batch = 60;
 constexpr const char* rates = "base_lr: 0.1 lr_policy: 'inv' gamma: 0.1 power: 0.5 momentum: 0.9 weight_decay: 0.01 ";
-
-/// A folder of rank 0's that all ranks know.
-class SharedFolder {
- public:
-  SharedFolder() {
-    if (job().rank() == 0) folder_ = std::make_unique<TemporaryFolder>();
-    path_ = job().replicas().from_root(folder_ ? folder_->path().string() : "");
-  }
-  ~SharedFolder() { job().replicas().from_root(""); }  // nobody leaves before all are done
-  std::string file(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::unique_ptr<TemporaryFolder> folder_;
-  std::string path_;
-};
 
 class DataParallelTest : public ::testing::TestWithParam<std::string> {
  protected:
