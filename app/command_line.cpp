@@ -172,6 +172,9 @@ void add_predict(CLI::App& app, Options& o) {
       ->excludes(machine);
   verb->add_flag("--published", p.published, "Instead: the paper's tables from their inputs, beside what it prints")
       ->excludes(model);
+  verb->add_flag("--scalednn", p.scalednn,
+                 "Instead: ScaleDNN's four devices (Xu et al. 2021) simulated, beside what the paper prints")
+      ->excludes(model);
   verb->add_option("--iterations", p.iterations, "Iterations that measuring averages over")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
