@@ -103,7 +103,7 @@ void add_train(CLI::App& app, Options& o) {
   add_tuning(verb, o);
   verb->add_option("--exchange", o.exchange,
                    "How ranks agree on gradients: packed, host_sums and buckets (while backward goes on), coded, "
-                   "coded_ring, master (rank 0 updates); default is the solver's, packed");
+                   "coded_hops, master (rank 0 updates); default is the solver's, packed");
   verb->add_option(
       "--timeline", o.timeline,
       "Write what every iteration spends its time with, for Perfetto or chrome://tracing, and print shares");

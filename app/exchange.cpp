@@ -26,10 +26,10 @@ std::unique_ptr<GradientExchange> make_exchange(const Session& session, const Op
   const std::string& name = first_of(options.exchange, solver.exchange());
   const std::string& allreduce = first_of(options.allreduce, solver.allreduce());
   const std::string what = "exchange '" + name + "'";
-  const bool coded = name == "coded" || name == "coded_ring", master = name == "master";
+  const bool coded = name == "coded" || name == "coded_hops", master = name == "master";
   if (!coded && !master && (!options.codec.empty() || solver.has_codec()))
     throw ConfigError(what, "sends no codes, but a codec is given",
-                      "use exchange coded, coded_ring or master, or no codec");
+                      "use exchange coded, coded_hops or master, or no codec");
   if ((coded || master) && (!options.allreduce.empty() || solver.has_allreduce()))
     throw ConfigError(what,
                       coded ? "sums codes in its own way, but an allreduce is given"
@@ -44,7 +44,7 @@ std::unique_ptr<GradientExchange> make_exchange(const Session& session, const Op
   auto rules = options.rules.empty() ? std::vector<CollectiveRule>() : read_rules(options.rules);
   if (coded)
     return std::make_unique<CodedAllreduce>(team, session.group, find_codec(with),
-                                            name == "coded" ? CodedAllreduce::Way::once : CodedAllreduce::Way::ring);
+                                            name == "coded" ? CodedAllreduce::Way::once : CodedAllreduce::Way::hops);
   if (master) {
     team.set_rules(std::move(rules));
     return std::make_unique<MasterUpdate>(team, session.group, find_codec(with));
@@ -60,7 +60,7 @@ std::unique_ptr<GradientExchange> make_exchange(const Session& session, const Op
   if (name == "host_sums" && session.processor->core_groups() == 1)
     throw ConfigError(what, "cannot run with one core group in a process", "give --core-groups, or use packed");
   if (name != "packed" && name != "host_sums")
-    throw ConfigError(what, "is not known", "there are: packed, host_sums, buckets, coded, coded_ring, master");
+    throw ConfigError(what, "is not known", "there are: packed, host_sums, buckets, coded, coded_hops, master");
   team.set_rules(std::move(rules));
   return std::make_unique<PackedAllreduce>(team, session.group, allreduce);
 }

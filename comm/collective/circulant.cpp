@@ -1,8 +1,6 @@
-// Reduce-scatter and allgather on a circulant graph (Traeff, "Optimal, non-pipelined reduce-scatter and allreduce
-// algorithms", 2024): any number of ranks p takes ceil(log2 p) steps each way and sends (p - 1) / p of the values, no
-// folding. Each step has a skip s: number v sends to v + s the blocks that others beyond need, and is left with s
-// blocks. Here numbers go in turn over supernodes and skips are multiples of the number of supernodes while they can
-// be, so that the large early messages stay inside one.
+// Allreduce on a circulant graph: a reduce-scatter and an allgather.
+#include "comm/collective/circulant.h"
+
 #include <algorithm>
 
 #include "comm/collective/messages.h"
@@ -44,36 +42,32 @@ class Round {
 };
 
 void run(const Team& team, const Span& values) {
-  const std::vector<int> numbering = team.topology->round_robin();
-  const int p = static_cast<int>(numbering.size());
-  const int v = static_cast<int>(std::find(numbering.begin(), numbering.end(), team.rank()) - numbering.begin());
-  const auto rank_of = [&](int number) { return numbering[static_cast<std::size_t>((number + p) % p)]; };
-  const std::vector<int> skips = skips_for(p, team.topology->supernodes());
+  const CirculantSchedule schedule(*team.topology, team.rank());
+  const int p = team.size();
   Messages messages(team, "circulant");
-  int step = 0;
-  for (std::size_t k = 1; k < skips.size(); ++k) {
-    const int s = skips[k], before = skips[k - 1];
-    const Round theirs(values, p, v + s, v + before), own(values, p, v, v + before - s);
-    const Span arrived = scratch(team, values, own.count());
+  int number = 0;
+  for (const CirculantStep& step : schedule.steps) {
+    const Round sent(values, p, step.sent_first, step.sent_last), added(values, p, step.added_first, step.added_last);
+    const Span arrived = scratch(team, values, added.count());
     i64 at = 0;
-    for (const Span& part : own.parts()) {
-      messages.receive(rank_of(v - s), arrived.part(at, part.count));
+    for (const Span& part : added.parts()) {
+      messages.receive(step.from, arrived.part(at, part.count));
       at += part.count;
     }
-    for (const Span& part : theirs.parts()) messages.send(rank_of(v + s), part);
-    messages.wait(++step);
+    for (const Span& part : sent.parts()) messages.send(step.to, part);
+    messages.wait(++number);
     at = 0;
-    for (const Span& part : own.parts()) {
+    for (const Span& part : added.parts()) {
       team.sum->add(arrived.part(at, part.count), part);
       at += part.count;
     }
   }
-  for (std::size_t k = skips.size() - 1; k >= 1; --k) {
-    const int s = skips[k], before = skips[k - 1];
-    const Round theirs(values, p, v + s, v + before), own(values, p, v, v + before - s);
-    for (const Span& part : theirs.parts()) messages.receive(rank_of(v + s), part);
-    for (const Span& part : own.parts()) messages.send(rank_of(v - s), part);
-    messages.wait(++step);
+  for (auto step = schedule.steps.rbegin(); step != schedule.steps.rend(); ++step) {
+    const Round arriving(values, p, step->sent_first, step->sent_last);
+    const Round complete(values, p, step->added_first, step->added_last);
+    for (const Span& part : arriving.parts()) messages.receive(step->to, part);
+    for (const Span& part : complete.parts()) messages.send(step->from, part);
+    messages.wait(++number);
   }
 }
 
@@ -87,6 +81,17 @@ double cost(const Network& net, const JobShape& job, i64 bytes, i64, int) {
 }
 
 }  // namespace
+
+CirculantSchedule::CirculantSchedule(const Topology& topology, int rank) : owners(topology.round_robin()) {
+  const int p = static_cast<int>(owners.size());
+  own = static_cast<int>(std::find(owners.begin(), owners.end(), rank) - owners.begin());
+  const auto rank_of = [&](int number) { return owners[static_cast<std::size_t>((number + p) % p)]; };
+  const std::vector<int> skips = skips_for(p, topology.supernodes());
+  for (std::size_t k = 1; k < skips.size(); ++k) {
+    const int s = skips[k], before = skips[k - 1];
+    steps.push_back({rank_of(own + s), rank_of(own - s), own + s, own + before, own, own + before - s});
+  }
+}
 
 Algorithm circulant() {
   return {"circulant", "halving for any number of ranks, numbers in turn over supernodes", run, cost};

@@ -6,23 +6,26 @@
 
 namespace cortado {
 
-/// Codes for the cluster, and for messages where those do not reach its memory.
+/// Codes for the cluster, and for messages where those do not reach its memory. Places and lengths are bytes, multiples
+/// of four.
 class CodeMemory {
  public:
   CodeMemory() = default;
-  /// A multiple of four.
   CodeMemory(CoreGroup& group, i64 bytes) : cluster_(group, static_cast<std::size_t>(bytes)), bytes_(bytes) {
     if (!group.spec().host_memory) host_.resize(static_cast<std::size_t>(bytes / 4));
   }
-  void* cluster() const { return cluster_.get(); }
-  Span message() const { return {host_.empty() ? cluster_.get() : host_.data(), bytes_ / 4, Precision::fp32}; }
+  i64 bytes() const { return bytes_; }
+  void* cluster(i64 place) const { return cluster_.as<char>() + place; }
+  Span message(i64 place, i64 bytes) const {
+    return {host_.empty() ? cluster(place) : host_.data() + place / 4, bytes / 4, Precision::fp32};
+  }
   /// Waits.
-  void to_message(CoreGroup& group) const {
-    if (!host_.empty()) group.copy(host_.data(), cluster_.get(), static_cast<std::size_t>(bytes_));
+  void to_message(CoreGroup& group, i64 place, i64 bytes) const {
+    if (!host_.empty()) group.copy(message(place, bytes).data, cluster(place), static_cast<std::size_t>(bytes));
     group.wait();
   }
-  void from_message(CoreGroup& group) const {
-    if (!host_.empty()) group.copy(cluster_.get(), host_.data(), static_cast<std::size_t>(bytes_));
+  void from_message(CoreGroup& group, i64 place, i64 bytes) const {
+    if (!host_.empty()) group.copy(cluster(place), message(place, bytes).data, static_cast<std::size_t>(bytes));
   }
 
  private:

@@ -5,125 +5,132 @@
 
 #include "comm/collective/messages.h"
 #include "core/base/error.h"
+#include "core/machine/parts.h"
 
 namespace cortado {
+namespace {
+constexpr i64 alignment = 256;  // what devices and DMA want
+}
 
 CodedAllreduce::CodedAllreduce(JobTeam& job, CoreGroup& group, const Codec& codec, Way way)
-    : job_(job), group_(group), codec_(codec), way_(way) {
+    : job_(job),
+      group_(group),
+      codec_(codec),
+      way_(way),
+      schedule_(job.topology(), job.team().rank()),
+      ranks_(job.topology().ranks()) {
   if (std::isfinite(codec.limit()))
     throw ConfigError("codec '" + codec.name() + "'", "cannot code gradients: it holds sizes below 2 only",
                       "it is for weights, which exchange 'master' sends; choose another one");
 }
 
-CodedAllreduce::Part CodedAllreduce::part(int rank) const {
-  const i64 blocks = (values_ + codec_.block() - 1) / codec_.block(), ranks = job_.topology().ranks();
-  const i64 first = block_begin(blocks, ranks, rank) * codec_.block();
-  const i64 end = block_begin(blocks, ranks, rank + 1) * codec_.block();
-  return {std::min(first, values_), std::min(end, values_) - std::min(first, values_)};
+CodedAllreduce::Range CodedAllreduce::parts(int first, int last) const {
+  const i64 blocks = (values_ + codec_.block() - 1) / codec_.block();
+  const auto begin = [&](int part) { return std::min(block_begin(blocks, ranks_, part) * codec_.block(), values_); };
+  return {begin(first), begin(last) - begin(first), first * part_bytes_, (last - first) * part_bytes_};
+}
+
+std::vector<CodedAllreduce::Range> CodedAllreduce::ranges(int first, int last) const {
+  const int begin = first % ranks_, end = begin + last - first;
+  if (end <= ranks_) return {parts(begin, end)};
+  return {parts(begin, ranks_), parts(0, end - ranks_)};
+}
+
+float* CodedAllreduce::state(const Range& range) const {
+  return codec_.needs_state() ? state_.as<float>() + range.first : nullptr;
 }
 
 void CodedAllreduce::make_memory(i64 values) {
   if (values == values_) return;
   values_ = values;
-  const int ranks = job_.topology().ranks(), own = job_.team().rank();
-  codes_.clear();
-  arrived_.clear();
-  for (int r = 0; r < ranks; ++r) codes_.emplace_back(group_, codec_.encoded_bytes(part(r).count));
-  const i64 longest = codec_.encoded_bytes(part(0).count), own_bytes = codec_.encoded_bytes(part(own).count);
-  for (int r = 0; r < (way_ == Way::ring ? 1 : ranks); ++r)
-    arrived_.emplace_back(group_, way_ == Way::ring ? longest : own_bytes);
+  part_bytes_ = round_up(bytes_of(parts(0, 1)), alignment);  // the first one is the longest
+  codes_ = CodeMemory(group_, ranks_ * part_bytes_);
+  arrived_ = CodeMemory(group_, ranks_ * part_bytes_);
   if (!codec_.needs_state()) return;
   state_ = ClusterMemory(group_, static_cast<std::size_t>(values) * 4);
-  sums_state_ = ClusterMemory(group_, static_cast<std::size_t>(part(own).count) * 4);
+  sums_state_ = ClusterMemory(group_, static_cast<std::size_t>(parts(schedule_.own, schedule_.own + 1).count) * 4);
   group_.zero(state_.get(), state_.bytes());
   group_.zero(sums_state_.get(), sums_state_.bytes());
 }
 
-/// `state` is the part's own.
-void CodedAllreduce::encode(int part_of, const float* gradients, float* state, const CodeMemory& to) const {
-  const Part p = part(part_of);
-  codec_.encode(group_, gradients + p.first, p.count, state, to.cluster());
-}
-
 void CodedAllreduce::reduce_once(float* gradients) {
-  const int ranks = job_.topology().ranks(), own = job_.team().rank();
-  const Part mine = part(own);
+  const int own = schedule_.own;
+  const Range mine = parts(own, own + 1);
+  const auto from = [&](int p) { return parts(p, p + 1).place; };  // where what its owner sends arrives
   Messages messages(job_.team(), "coded");
-  for (int r = 0; r < ranks; ++r)
-    if (r != own) messages.receive(r, arrived_[static_cast<std::size_t>(r)].message());
-  for (int k = 1; k <= ranks; ++k) {  // the own part last; neighbours first, so that nobody gets all at once
-    const int to = (own + k) % ranks;
-    const CodeMemory& code = codes_[static_cast<std::size_t>(to)];
-    float* const state = codec_.needs_state() ? state_.as<float>() + part(to).first : nullptr;
-    encode(to, gradients, state, code);
-    if (to == own) break;
-    code.to_message(group_);
-    messages.send(to, code.message());
+  for (int p = 0; p < ranks_; ++p)
+    if (p != own)
+      messages.receive(schedule_.owners[static_cast<std::size_t>(p)], arrived_.message(from(p), bytes_of(mine)));
+  for (int k = 1; k <= ranks_; ++k) {  // the own part last; neighbours first, so that nobody gets all at once
+    const int p = (own + k) % ranks_;
+    const Range part = parts(p, p + 1);
+    codec_.encode(group_, gradients + part.first, part.count, state(part), codes_.cluster(part.place));
+    if (p == own) break;
+    codes_.to_message(group_, part.place, bytes_of(part));
+    messages.send(schedule_.owners[static_cast<std::size_t>(p)], codes_.message(part.place, bytes_of(part)));
   }
   messages.wait(1);
-  for (int r = 0; r < ranks; ++r) {  // always in the same order: the same bits from run to run
-    const CodeMemory& from = r == own ? codes_[static_cast<std::size_t>(r)] : arrived_[static_cast<std::size_t>(r)];
-    if (r != own) from.from_message(group_);
-    if (r == 0)
-      codec_.decode(group_, from.cluster(), mine.count, gradients + mine.first);
+  for (int p = 0; p < ranks_; ++p) {  // always in the same order: the same bits from run to run
+    if (p != own) arrived_.from_message(group_, from(p), bytes_of(mine));
+    const void* const code = (p == own ? codes_ : arrived_).cluster(from(p));
+    if (p == 0)
+      codec_.decode(group_, code, mine.count, gradients + mine.first);
     else
-      codec_.decode_add(group_, from.cluster(), mine.count, gradients + mine.first);
+      codec_.decode_add(group_, code, mine.count, gradients + mine.first);
   }
 }
 
-void CodedAllreduce::reduce_by_ring(float* gradients) {
-  const int ranks = job_.topology().ranks(), own = job_.team().rank();
-  const int right = (own + 1) % ranks, left = (own + ranks - 1) % ranks;
-  for (int step = 1; step < ranks; ++step) {  // the own part arrives last
-    const int leaves = (own + ranks - step) % ranks, comes = (leaves + ranks - 1) % ranks;
-    const CodeMemory &sent = codes_[static_cast<std::size_t>(leaves)], &arrived = arrived_[0];
-    float* const state = codec_.needs_state() ? state_.as<float>() + part(leaves).first : nullptr;
-    encode(leaves, gradients, state, sent);
-    sent.to_message(group_);
-    Messages messages(job_.team(), "coded_ring");
-    const Part p = part(comes);
-    messages.receive(left, arrived.message().part(0, codec_.encoded_bytes(p.count) / 4));
-    messages.send(right, sent.message());
-    messages.wait(step);
-    arrived.from_message(group_);
-    codec_.decode_add(group_, arrived.cluster(), p.count, gradients + p.first);
+void CodedAllreduce::reduce_by_hops(float* gradients) {
+  Messages messages(job_.team(), "coded_hops");
+  int number = 0;
+  for (const CirculantStep& step : schedule_.steps) {
+    const auto added = ranges(step.added_first, step.added_last);
+    for (const Range& range : added) messages.receive(step.from, arrived_.message(range.place, bytes_of(range)));
+    for (const Range& range : ranges(step.sent_first, step.sent_last)) {
+      codec_.encode(group_, gradients + range.first, range.count, state(range), codes_.cluster(range.place));
+      codes_.to_message(group_, range.place, bytes_of(range));
+      messages.send(step.to, codes_.message(range.place, bytes_of(range)));
+    }
+    messages.wait(++number);
+    for (const Range& range : added) {
+      arrived_.from_message(group_, range.place, bytes_of(range));
+      codec_.decode_add(group_, arrived_.cluster(range.place), range.count, gradients + range.first);
+    }
   }
 }
 
-/// Everybody gets every owner's code and decodes it.
+/// Everybody gets every owner's code and decodes it. What lies between codes goes along.
 void CodedAllreduce::share(float* gradients) {
-  const int ranks = job_.topology().ranks(), own = job_.team().rank();
-  const CodeMemory& mine = codes_[static_cast<std::size_t>(own)];
-  encode(own, gradients, sums_state_.as<float>(), mine);
-  mine.to_message(group_);
-  Messages messages(job_.team(), way_ == Way::once ? "coded" : "coded_ring");
-  const int right = (own + 1) % ranks, left = (own + ranks - 1) % ranks;
-  for (int step = 1; step < ranks; ++step) {
-    const auto sent = static_cast<std::size_t>((own + ranks - step + 1) % ranks);
-    const auto comes = static_cast<std::size_t>((own + ranks - step) % ranks);
-    messages.receive(left, codes_[comes].message());
-    messages.send(right, codes_[sent].message());
-    messages.wait(ranks + step);
-    codes_[comes].from_message(group_);
+  const int own = schedule_.own;
+  const Range mine = parts(own, own + 1);
+  codec_.encode(group_, gradients + mine.first, mine.count, sums_state_.as<float>(), codes_.cluster(mine.place));
+  codes_.to_message(group_, mine.place, mine.parts_bytes);
+  Messages messages(job_.team(), way_ == Way::once ? "coded" : "coded_hops");
+  int number = static_cast<int>(schedule_.steps.size()) + 1;
+  const auto codes = [&](const Range& range) { return codes_.message(range.place, range.parts_bytes); };
+  for (auto step = schedule_.steps.rbegin(); step != schedule_.steps.rend(); ++step) {
+    for (const Range& range : ranges(step->sent_first, step->sent_last)) messages.receive(step->to, codes(range));
+    for (const Range& range : ranges(step->added_first, step->added_last)) messages.send(step->from, codes(range));
+    messages.wait(++number);
   }
-  for (int r = 0; r < ranks; ++r) {
-    const Part p = part(r);
-    codec_.decode(group_, codes_[static_cast<std::size_t>(r)].cluster(), p.count, gradients + p.first);
+  for (int p = 0; p < ranks_; ++p) {
+    const Range part = parts(p, p + 1);
+    if (p != own) codes_.from_message(group_, part.place, part.parts_bytes);
+    codec_.decode(group_, codes_.cluster(part.place), part.count, gradients + part.first);
   }
 }
 
 float CodedAllreduce::finish(Net& net) {
-  const int ranks = job_.topology().ranks();
-  if (ranks == 1) return 1;
+  if (ranks_ == 1) return 1;
   const Storage& gradients = *net.gradient_arena();
   make_memory(gradients.count);
   if (way_ == Way::once)
     reduce_once(gradients.data);
   else
-    reduce_by_ring(gradients.data);
+    reduce_by_hops(gradients.data);
   share(gradients.data);
   group_.wait();
-  return 1.0f / static_cast<float>(ranks);
+  return 1.0f / static_cast<float>(ranks_);
 }
 
 }  // namespace cortado

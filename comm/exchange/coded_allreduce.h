@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "comm/codec/codec.h"
+#include "comm/collective/circulant.h"
 #include "comm/exchange/code_memory.h"
 #include "comm/job_team.h"
 #include "core/solver/gradient_exchange.h"
@@ -11,37 +12,45 @@ namespace cortado {
 /// Gradients sent as codes, after backward. Every rank owns a part of the arena, whole blocks of the codec:
 /// - once: each rank encodes its gradients once and sends each part to its owner, who adds up what they decode to, its
 ///   own among them;
-/// - ring: parts travel round the ranks, who decode what arrives, add it to their own, and encode the sum for the next.
-///   Values are coded p - 1 times on their way, but a rank never sends to more than one other.
+/// - by hops: partial sums travel as in the allreduce `circulant`; at every hop they are decoded, added and encoded
+///   again. Values are coded ceil(log2 p) times on their way, but a rank sends as few messages.
 /// Owners then encode their sums, and all ranks decode the same codes, so that they agree in every bit. What codecs
 /// with state leave out is kept for the next iteration, of gradients and of sums; snapshots do not hold it.
 class CodedAllreduce : public GradientExchange {
  public:
-  enum class Way { once, ring };
+  enum class Way { once, hops };
   /// All are borrowed. Throws ConfigError for a codec of weights.
   CodedAllreduce(JobTeam& job, CoreGroup& group, const Codec& codec, Way way);
   /// The arena then holds the sum of decoded values; returns 1 / ranks.
   float finish(Net& net) override;
 
  private:
-  struct Part {
+  /// Neighbouring parts: where their values and their codes lie. Together they encode to no more bytes than apart.
+  struct Range {
     i64 first, count;
+    i64 place;        ///< of the first one's code
+    i64 parts_bytes;  ///< of the room for the code of each
   };
 
   void make_memory(i64 values);
-  Part part(int rank) const;
-  void encode(int part_of, const float* gradients, float* state, const CodeMemory& to) const;
+  Range parts(int first, int last) const;
+  i64 bytes_of(const Range& range) const { return codec_.encoded_bytes(range.count); }
+  /// Of parts counted round, at most two.
+  std::vector<Range> ranges(int first, int last) const;
+  float* state(const Range& range) const;
   void reduce_once(float* gradients);
-  void reduce_by_ring(float* gradients);
+  void reduce_by_hops(float* gradients);
   void share(float* gradients);
 
   JobTeam& job_;
   CoreGroup& group_;
   const Codec& codec_;
   const Way way_;
+  const CirculantSchedule schedule_;
+  const int ranks_;
   i64 values_ = 0;
-  std::vector<CodeMemory> codes_;     // of each rank's part
-  std::vector<CodeMemory> arrived_;   // of the own part, from each rank; ring: one, as long as the longest part
+  i64 part_bytes_ = 0;  // room for the code of a part
+  CodeMemory codes_, arrived_;
   ClusterMemory state_, sums_state_;  // what codes left out of gradients, and of the own part's sum
 };
 

@@ -88,9 +88,9 @@ void MasterUpdate::share_codes(const Net& net) {
   for (std::size_t i = 0; i < parts_.size(); ++i) parts_[i].is_coded = is_coded[i] != 0;
   place_parts();
   if (is_master()) encode();
-  message_.to_message(group_);
-  broadcast(message_.message());
-  message_.from_message(group_);
+  message_.to_message(group_, 0, message_.bytes());
+  broadcast(message_.message(0, message_.bytes()));
+  message_.from_message(group_, 0, message_.bytes());
   decode(arena_->data);
   group_.wait();
 }
@@ -133,13 +133,13 @@ void MasterUpdate::place_parts() {
     part.place = bytes;
     bytes += round_up(part.is_coded ? codec_.encoded_bytes(part.count) : 4 * part.count, alignment);
   }
-  if (message_.message().bytes() != bytes) message_ = CodeMemory(group_, bytes);
+  if (message_.bytes() != bytes) message_ = CodeMemory(group_, bytes);
 }
 
 void MasterUpdate::encode() const {
   for (const Part& part : parts_) {
     const float* const weights = full_.as<float>() + part.first;
-    void* const code = static_cast<char*>(message_.cluster()) + part.place;
+    void* const code = message_.cluster(part.place);
     if (part.is_coded)
       codec_.encode(group_, weights, part.count, nullptr, code);
     else
@@ -149,7 +149,7 @@ void MasterUpdate::encode() const {
 
 void MasterUpdate::decode(float* weights) const {
   for (const Part& part : parts_) {
-    const void* const code = static_cast<const char*>(message_.cluster()) + part.place;
+    const void* const code = message_.cluster(part.place);
     if (part.is_coded)
       codec_.decode(group_, code, part.count, weights + part.first);
     else

@@ -88,7 +88,7 @@ std::vector<std::string> nets() {
 TEST_P(ExchangeTest, MeansAreRightAndTheSameEverywhere) {
   PackedAllreduce packed(team_, group_);
   const auto by_model = buckets(), by_ring = buckets("ring");
-  const auto once = coded("fp32", CodedAllreduce::Way::once), around = coded("fp32", CodedAllreduce::Way::ring);
+  const auto once = coded("fp32", CodedAllreduce::Way::once), around = coded("fp32", CodedAllreduce::Way::hops);
   std::vector<std::unique_ptr<Net>> made;
   for (const auto& text : nets()) made.push_back(net(text));
   for (const auto& of : made)
@@ -111,7 +111,7 @@ TEST_P(ExchangeTest, CodesErrAsTheirTypesDo) {
   } types[] = {{"bf16", 0.004f},    {"fp16", 0.0005f},       {"dynamic_tree8", 0.008f},
                {"linear8", 0.004f}, {"static_tree8", 0.03f}, {"mantissa8", 0.06f}};
   for (const auto& type : types)
-    for (const auto way : {CodedAllreduce::Way::once, CodedAllreduce::Way::ring}) {
+    for (const auto way : {CodedAllreduce::Way::once, CodedAllreduce::Way::hops}) {
       const auto exchange = coded(type.codec, way);
       for (std::uint64_t round = 0; round < 2; ++round) {
         const auto mean = exchanged(*exchange, *made);
@@ -133,7 +133,7 @@ TEST_P(LongExchangeTest, WhatCodesLeaveOutComesLater) {
   const i64 count = made->gradient_arena()->count;
   const auto due = due_mean(count);
   for (const char* codec : {"one_bit", "threshold"})
-    for (const auto way : {CodedAllreduce::Way::once, CodedAllreduce::Way::ring}) {
+    for (const auto way : {CodedAllreduce::Way::once, CodedAllreduce::Way::hops}) {
       const auto exchange = coded(codec, way);
       std::vector<float> sum(static_cast<std::size_t>(count));
       constexpr int rounds = 20;

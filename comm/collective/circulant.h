@@ -1,0 +1,29 @@
+#pragma once
+#include <vector>
+
+#include "comm/topology.h"
+
+namespace cortado {
+
+/// A step of a reduce-scatter on a circulant graph, as one rank sees it. Blocks are counted round: of p blocks, block
+/// b >= p is block b - p.
+struct CirculantStep {
+  int to, from;                 ///< ranks
+  int sent_first, sent_last;    ///< blocks whose partial sums go to `to`
+  int added_first, added_last;  ///< blocks that the partial sums from `from` are added to
+};
+
+/// How a rank takes part in a reduce-scatter and an allgather on a circulant graph (Träff, "Optimal, non-pipelined
+/// reduce-scatter and allreduce algorithms", 2024): any number of ranks p takes ceil(log2 p) steps each way and sends
+/// (p - 1) / p of the values, no folding. Each step has a skip s: number v sends to v + s the blocks that others beyond
+/// need, and is left with s blocks. Here numbers go in turn over supernodes and skips are multiples of the number of
+/// supernodes while they can be, so that the large early messages stay inside one.
+/// The allgather takes the steps from the last to the first: blocks `added` go to `from`, blocks `sent` come from `to`.
+struct CirculantSchedule {
+  CirculantSchedule(const Topology& topology, int rank);
+  std::vector<int> owners;  ///< the rank that is left with the sum, by block
+  int own;                  ///< this rank's block
+  std::vector<CirculantStep> steps;
+};
+
+}  // namespace cortado
