@@ -56,14 +56,16 @@ bool fits(const caffe::BlobProto& proto, const Shape& shape) {
   return padded == stored;
 }
 
-void to_proto(const Blob& blob, caffe::BlobProto& proto, bool with_diff) {
+void to_proto(const Shape& shape, const std::vector<float>& values, const std::vector<float>& gradients,
+              caffe::BlobProto& proto) {
   proto.Clear();
-  for (const i64 d : blob.shape()) proto.mutable_shape()->add_dim(d);
-  const auto values = blob.data_vector();
+  for (const i64 d : shape) proto.mutable_shape()->add_dim(d);
   proto.mutable_data()->Assign(values.begin(), values.end());
-  if (!with_diff) return;
-  const auto gradients = blob.diff_vector();
   proto.mutable_diff()->Assign(gradients.begin(), gradients.end());
+}
+
+void to_proto(const Blob& blob, caffe::BlobProto& proto, bool with_diff) {
+  to_proto(blob.shape(), blob.data_vector(), with_diff ? blob.diff_vector() : std::vector<float>(), proto);
 }
 
 }  // namespace cortado

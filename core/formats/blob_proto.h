@@ -27,5 +27,8 @@ bool fits(const caffe::BlobProto& proto, const Shape& shape);
 
 /// Shape and values of `blob`, and its gradients if `with_diff`. Waits for the cluster.
 void to_proto(const Blob& blob, caffe::BlobProto& proto, bool with_diff = false);
+/// The same of values in host memory; no gradients where that is empty.
+void to_proto(const Shape& shape, const std::vector<float>& values, const std::vector<float>& gradients,
+              caffe::BlobProto& proto);
 
 }  // namespace cortado

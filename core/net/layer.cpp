@@ -4,6 +4,8 @@
 #include "core/base/random.h"
 #include "core/formats/blob_proto.h"
 #include "core/formats/caffe.pb.h"
+#include "core/net/division.h"
+#include "core/net/part_exchange.h"
 
 namespace cortado {
 namespace {
@@ -65,6 +67,15 @@ void Layer::add_parameter(const Shape& shape, const caffe::FillerParameter& fill
     fill(*blob, filler, random_key(index));
   } catch (const ConfigError& error) { bad_config("filler of blob " + std::to_string(index) + ": " + error.what()); }
   blobs_.push_back(std::move(blob));
+}
+
+void Layer::add_part(const Division& division, const caffe::FillerParameter& filler) {
+  const std::size_t index = parameters_added_;
+  add_parameter(division.whole(), filler);
+  const int rank = context_.parts->rank();
+  const auto part = std::make_shared<Blob>(group(), division.part(rank));
+  part->write_data(division.take(blobs_[index]->data_vector(), rank).data());
+  blobs_[index] = part;
 }
 
 void Layer::bad_config(const std::string& what, const std::string& advice) const {

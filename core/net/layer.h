@@ -18,6 +18,9 @@ class LayerParameter;
 
 namespace cortado {
 
+class Division;
+class PartExchange;
+
 enum class Phase { train, test };
 
 /// How batches reach the core groups of a process: each its own part from the host, or through core group 0 (the
@@ -50,6 +53,7 @@ struct LayerContext {
   const SourceOpener* sources;        ///< null where nothing can be read
   Workspace& workspace;               ///< shared by the layers of a net
   const SinkOpener* sinks = nullptr;  ///< null where nothing can be written
+  PartExchange* parts = nullptr;      ///< null where no layer is divided over ranks
 };
 
 /// Which candidate each layer and direction uses ("conv1/forward" -> "implicit"). Rank 0 decides for all and
@@ -113,6 +117,8 @@ class Layer {
   virtual bool can_run_in_place() const { return false; }
   /// Whether blob `i` is a running statistic: averaged over replicas, never updated by the solver (BatchNorm's three).
   virtual bool is_statistic(std::size_t /*i*/) const { return false; }
+  /// How the ranks hold blob `i`, each a part of it; null: each holds all of it.
+  virtual const Division* division(std::size_t /*i*/) const { return nullptr; }
   /// Candidates chosen, by direction ("forward" -> "explicit"), for layers that have a choice.
   virtual PlanBook plans() const { return {}; }
   /// All candidates for the shapes of the last reshape, those that refuse too, in the layer's own order.
@@ -155,6 +161,8 @@ class Layer {
   /// Appends a learnable blob and fills it. A blob that came with the parameter (`blobs`) is kept instead; throws
   /// ShapeError if that has another shape.
   void add_parameter(const Shape& shape, const caffe::FillerParameter& filler);
+  /// The same for this rank's part of a blob that ranks divide: of what is filled, or came, as a whole.
+  void add_part(const Division& division, const caffe::FillerParameter& filler);
 
   /// ConfigError / ShapeError that name this layer.
   [[noreturn]] void bad_config(const std::string& what, const std::string& advice = "") const;

@@ -11,7 +11,9 @@
 #include "core/formats/blob_proto.h"
 #include "core/formats/caffe.pb.h"
 #include "core/machine/parts.h"
+#include "core/net/division.h"
 #include "core/net/gradient_memory.h"
+#include "core/net/part_exchange.h"
 
 namespace cortado {
 namespace {
@@ -20,6 +22,14 @@ bool all_finite(const Blob& blob) {
   return std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); });
 }
 
+bool is_divided(const Net::Entry& entry) { return entry.layer->division(0) != nullptr; }
+
+/// Where a stored net has that parameter's layer, if it has the blob; -1: it does not.
+int layer_of(const caffe::NetParameter& stored, const Net::Learnable& learnable) {
+  for (int i = 0; i < stored.layer_size(); ++i)
+    if (stored.layer(i).name() == learnable.layer && learnable.index < stored.layer(i).blobs_size()) return i;
+  return -1;
+}
 }  // namespace
 
 void Net::forward(std::size_t from, std::size_t to) {
@@ -61,7 +71,7 @@ std::vector<i64> Net::final_gradients() {
       at->second = std::min(at->second, runs_in[i]);
     }
   for (const Learnable& p : learnable_)
-    for (std::size_t i = first_user.at(p.blob->diff()) + 1; i < ends.size(); ++i)
+    for (std::size_t i = p.division != nullptr ? ends.size() : first_user.at(p.blob->diff()) + 1; i < ends.size(); ++i)
       ends[i] = std::min(ends[i], p.arena_offset);
   return ends;
 }
@@ -76,14 +86,18 @@ void Net::place_shared_gradients() {
 void Net::clear_gradients() {
   const auto& arena = gradient_arena();
   if (arena->count > 0) group_->zero(arena->data, static_cast<std::size_t>(arena->count) * sizeof(float));
+  for (const auto& p : learnable_)
+    if (p.division != nullptr) p.blob->zero_diff();
 }
 
 const std::shared_ptr<Storage>& Net::gradient_arena() {
   if (gradient_arena_) return gradient_arena_;
   i64 size = 0;
-  for (const auto& p : learnable_) size = std::max(size, p.arena_offset + round_up(p.blob->count(), arena_alignment));
+  for (const auto& p : learnable_)
+    if (p.division == nullptr) size = std::max(size, p.arena_offset + round_up(p.blob->count(), arena_alignment));
   gradient_arena_ = Storage::make(*group_, size);
-  for (const auto& p : learnable_) p.blob->place_diff(Storage::range(gradient_arena_, p.arena_offset, p.blob->count()));
+  for (const auto& p : learnable_)
+    if (p.division == nullptr) p.blob->place_diff(Storage::range(gradient_arena_, p.arena_offset, p.blob->count()));
   for (const auto& share : shares_) share.user->share_diff(*share.owner);
   return gradient_arena_;
 }
@@ -201,14 +215,44 @@ void Net::copy_trained(const caffe::NetParameter& trained) {
     for (std::size_t i = 0; i < held; ++i) {
       const auto& stored = source.blobs(static_cast<int>(i));
       if (stored.data_size() + stored.double_data_size() == 0 && is_anothers(*blobs[i])) continue;
-      if (!fits(stored, blobs[i]->shape()))
+      const Division* const division = target->division(i);
+      const Shape& shape = division != nullptr ? division->whole() : blobs[i]->shape();
+      if (!fits(stored, shape))
         throw ShapeError(where,
                          "blob " + std::to_string(i) + " of the weights has shape " + to_string(shape_of(stored)) +
-                             ", the net's has " + to_string(blobs[i]->shape()),
+                             ", the net's has " + to_string(shape),
                          "rename the layer to learn it from scratch");
-      blobs[i]->write_data(values_of(stored, where + " of the weights, blob " + std::to_string(i)).data());
+      const auto values = values_of(stored, where + " of the weights, blob " + std::to_string(i));
+      blobs[i]->write_data((division != nullptr ? division->take(values, parts_->rank()) : values).data());
     }
   }
+}
+
+void Net::spread_parts(const caffe::NetParameter& weights) {
+  for (const Learnable& p : learnable_) {
+    if (p.division == nullptr) continue;
+    const int layer = parts_->rank() == 0 ? layer_of(weights, p) : -1;
+    if (run_.replicas->from_root(layer >= 0 ? "given" : "").empty()) continue;
+    std::vector<float> whole;
+    if (layer >= 0) whole = values_of(weights.layer(layer).blobs(p.index), "layer '" + p.layer + "' of the weights");
+    p.blob->write_data(p.division->spread(*parts_, whole).data());
+  }
+}
+
+void Net::collect_parts(caffe::NetParameter& weights, bool write_diff) const {
+  for (const Learnable& p : learnable_) {
+    if (p.division == nullptr) continue;
+    const auto values = p.division->collect(*parts_, p.blob->data_vector());
+    const auto gradients = write_diff ? p.division->collect(*parts_, p.blob->diff_vector()) : std::vector<float>();
+    if (parts_->rank() != 0) continue;
+    auto& blob = *weights.mutable_layer(layer_of(weights, p))->mutable_blobs(p.index);
+    cortado::to_proto(p.division->whole(), values, gradients, blob);
+  }
+}
+
+std::size_t Net::end_of_divided() const {
+  const auto last = std::find_if(layers_.rbegin(), layers_.rend(), is_divided);
+  return static_cast<std::size_t>(layers_.rend() - last);
 }
 
 void Net::to_proto(caffe::NetParameter& out, bool write_diff) const {

@@ -21,6 +21,7 @@ struct NetOptions {
   const SourceOpener* sources = nullptr;
   const SinkOpener* sinks = nullptr;
   const Replicas* replicas = nullptr;  ///< null: this process alone
+  PartExchange* parts = nullptr;       ///< null: layers are whole, whatever they ask for
   int writer = 0, writers = 1;         ///< see RunState
   std::uint64_t seed = 1;
   Feed feed = Feed::direct;
@@ -40,7 +41,8 @@ struct NetOptions {
 ///
 /// All learnable values lie in one arena and all their gradients in another, in the order in which backward
 /// finishes them (last layer first), so the exchange of gradients needs no packing and a bucket is a range. Each
-/// blob starts at a multiple of `arena_alignment` floats; the gaps are zero and stay so.
+/// blob starts at a multiple of `arena_alignment` floats; the gaps are zero and stay so. Not in them, but in memory of
+/// their own, are this rank's parts of blobs that lie over ranks: nobody else has values or gradients of them.
 ///
 /// Building a net shapes it and fills its parameters; other memory comes with the first forward and backward.
 class Net {
@@ -103,8 +105,9 @@ class Net {
     std::string layer;  ///< owner
     int index;          ///< which of its blobs
     float lr_mult, decay_mult;
-    i64 arena_offset;  ///< in floats
-    bool statistic;    ///< averaged over replicas instead of updated
+    i64 arena_offset;                    ///< in floats; means nothing for a part
+    bool statistic;                      ///< averaged over replicas instead of updated
+    const Division* division = nullptr;  ///< how ranks hold it, of which `blob` is this one's part; null: whole
   };
   const std::vector<Learnable>& learnable() const { return learnable_; }
   static constexpr i64 arena_alignment = 32;
@@ -129,11 +132,22 @@ class Net {
   /// Averages the running statistics over replicas, so that all ranks agree. Collective; before tests and snapshots.
   void average_statistics();
 
+  /// The ranks that hold parts; null where there are none.
+  PartExchange* parts() const { return parts_; }
+  /// So many layers, in forward order, have all those among them that meet other ranks in their forward because they
+  /// are divided; 0: none does.
+  std::size_t end_of_divided() const;
+  /// Makes parts those of the whole that is in `weights` on rank 0 (others' is not looked at), where it is. Collective.
+  void spread_parts(const caffe::NetParameter& weights);
+  /// The other way: rank 0's `weights`, made by to_proto with the same `write_diff`, get the whole instead of the part.
+  /// Collective.
+  void collect_parts(caffe::NetParameter& weights, bool write_diff = false) const;
+
   /// Weights by layer name, as Caffe: layers that the file lacks keep theirs, layers that only the file has are
   /// logged, other shapes throw ShapeError. Legacy 4-d shapes may have ones in front. Of a parameter that layers share,
-  /// the owner's blob may be the only one.
+  /// the owner's blob may be the only one. Files hold blobs whole: of one that ranks divide, this rank takes its part.
   void copy_trained(const caffe::NetParameter& trained);
-  /// The net with its weights, as Caffe writes a .caffemodel (`write_diff`: gradients too).
+  /// The net with its weights, as Caffe writes a .caffemodel (`write_diff`: gradients too); with this rank's parts.
   void to_proto(caffe::NetParameter& out, bool write_diff = false) const;
   /// This net's parameter values become the other's (test nets share the training net's), by layer name. Throws
   /// ShapeError.
@@ -171,6 +185,7 @@ class Net {
   };
   std::vector<Share> shares_;  // parameters shared by name
   CoreGroup* group_;
+  PartExchange* parts_;
   std::shared_ptr<Storage> parameter_arena_, gradient_arena_;
   bool share_gradients_ = false, gradients_placed_ = false;
   float loss_scale_ = 1;

@@ -54,6 +54,7 @@ Net::Net(const caffe::NetParameter& parameter, const NetOptions& options)
     : name_(parameter.name()),
       workspace_(std::make_unique<Workspace>(*options.group)),
       group_(options.group),
+      parts_(options.parts),
       share_gradients_(options.share_gradients),
       loss_scale_(options.loss_scale) {
   run_.phase = parameter.state().phase() == caffe::TRAIN ? Phase::train : Phase::test;
@@ -100,8 +101,8 @@ void Net::Builder::add_layer(caffe::LayerParameter& parameter) {
   net_.layers_.emplace_back();
   Entry& entry = net_.layers_.back();
   entry.type = parameter.type();
-  entry.layer = options_.layers->make(
-      parameter, LayerContext{*options_.group, net_.run_, options_.sources, *net_.workspace_, options_.sinks});
+  entry.layer = options_.layers->make(parameter, LayerContext{*options_.group, net_.run_, options_.sources,
+                                                              *net_.workspace_, options_.sinks, options_.parts});
   parameter.clear_blobs();  // the layer holds them now
   check_counts(entry, parameter);
   connect_bottoms(entry, parameter);
@@ -190,6 +191,7 @@ void Net::Builder::add_parameters(Entry& entry, const caffe::LayerParameter& par
   if (static_cast<std::size_t>(parameter.param_size()) > blobs.size())
     throw ConfigError(where, "has " + std::to_string(parameter.param_size()) + " param { } for " +
                                  std::to_string(blobs.size()) + " parameter blobs");
+  check_division(entry, parameter);
   // Weight files and random numbers know parameters by their layer's name.
   if (!blobs.empty() && !layers_with_blobs_.insert(parameter.name()).second)
     throw ConfigError(where, "two layers with parameters have this name", "give each its own");
@@ -206,6 +208,21 @@ void Net::Builder::add_parameters(Entry& entry, const caffe::LayerParameter& par
   }
 }
 
+/// What divided layers share is not kept, and ranks that multiply each other's samples must have equally many.
+void Net::Builder::check_division(const Entry& entry, const caffe::LayerParameter& parameter) const {
+  if (entry.layer->division(0) == nullptr) return;
+  const std::string where = place_of(parameter);
+  for (const auto& spec : parameter.param())
+    if (!spec.name().empty())
+      throw ConfigError(where, "cannot be divided: its parameter '" + spec.name() + "' may be shared with other layers",
+                        "leave out the param's name, or `divided`");
+  for (const Entry& before : net_.layers_)
+    if (before.layer->shapes_tops_in_forward())
+      throw ConfigError(
+          where, "cannot be divided: behind layer '" + before.layer->name() + "' ranks have batches of different sizes",
+          "leave out `divided`");
+}
+
 void Net::Builder::own_parameter(const Entry& entry, std::size_t i, const caffe::ParamSpec& spec) {
   Learnable parameter;
   parameter.blob = entry.layer->blobs()[i].get();
@@ -215,6 +232,7 @@ void Net::Builder::own_parameter(const Entry& entry, std::size_t i, const caffe:
   parameter.lr_mult = parameter.statistic ? 0 : spec.lr_mult();
   parameter.decay_mult = parameter.statistic ? 0 : spec.decay_mult();
   parameter.arena_offset = 0;
+  parameter.division = entry.layer->division(i);
   if (!spec.name().empty()) named_[spec.name()] = {net_.learnable_.size(), spec.has_lr_mult(), spec.has_decay_mult()};
   net_.learnable_.push_back(parameter);
   layer_of_learnable_.push_back(net_.layers_.size() - 1);
@@ -332,11 +350,13 @@ void Net::Builder::place_parameters() {
                    [&](std::size_t a, std::size_t b) { return layer_of_learnable_[a] > layer_of_learnable_[b]; });
   i64 size = 0;
   for (const std::size_t i : order) {
+    if (net_.learnable_[i].division != nullptr) continue;
     net_.learnable_[i].arena_offset = size;
     size += round_up(net_.learnable_[i].blob->count(), arena_alignment);
   }
   net_.parameter_arena_ = Storage::make(*options_.group, size);
   for (auto& parameter : net_.learnable_) {
+    if (parameter.division != nullptr) continue;
     const auto values = parameter.blob->data_vector();
     parameter.blob->place_data(Storage::range(net_.parameter_arena_, parameter.arena_offset, parameter.blob->count()));
     parameter.blob->write_data(values.data());

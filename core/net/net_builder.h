@@ -34,6 +34,7 @@ struct Net::Builder {
   void check_counts(const Entry& entry, const caffe::LayerParameter& parameter) const;
   void set_up(Entry& entry);
   void read_loss_weights(Entry& entry, const caffe::LayerParameter& parameter);
+  void check_division(const Entry& entry, const caffe::LayerParameter& parameter) const;
   void add_parameters(Entry& entry, const caffe::LayerParameter& parameter);
   void own_parameter(const Entry& entry, std::size_t i, const caffe::ParamSpec& spec);
   void share_parameter(const Entry& entry, std::size_t i, const caffe::ParamSpec& spec);

@@ -7,6 +7,8 @@
 #include "core/formats/blob_proto.h"
 #include "core/formats/caffe.pb.h"
 #include "core/machine/parts.h"
+#include "core/net/division.h"
+#include "core/net/part_exchange.h"
 #include "core/solver/norms.h"
 #include "core/solver/rate.h"
 
@@ -22,7 +24,13 @@ Optimizer::Optimizer(const caffe::SolverParameter& parameter, Net& net, CoreGrou
       net_(net),
       group_(group),
       pitch_(round_up(net.parameter_arena()->count, Net::arena_alignment)),
-      history_(Storage::make(group, type_.histories * pitch_)) {}
+      history_(Storage::make(group, type_.histories * pitch_)) {
+  for (std::size_t i = 0; i < net.learnable().size(); ++i) {
+    const Net::Learnable& learnable = net.learnable()[i];
+    if (learnable.division != nullptr)
+      part_histories_[i] = Storage::make(group, type_.histories * learnable.blob->count());
+  }
+}
 
 void Optimizer::log_rate(i64 iteration, float rate) const {
   const int step = rate_step(parameter_, iteration);
@@ -32,12 +40,21 @@ void Optimizer::log_rate(i64 iteration, float rate) const {
     CORTADO_LOG(info) << "Iteration " << iteration << ", lr = " << rate;
 }
 
-float Optimizer::clip(float scale) const {
+float Optimizer::clip(const GradientScale& scale) const {
   const float limit = parameter_.clip_gradients();
   if (limit < 0) return 1;
   const Storage& gradients = *net_.gradient_arena();
-  const double sum = sums_of_squares(group_, {{gradients.data, gradients.count}})[0];
-  const auto norm = static_cast<float>(double{scale} * std::sqrt(sum));
+  std::vector<Values> sets = {{gradients.data, gradients.count}};
+  for (const auto& part : part_histories_) {
+    const Blob& blob = *net_.learnable()[part.first].blob;
+    sets.push_back({blob.diff(), blob.count()});
+  }
+  auto sums = sums_of_squares(group_, sets);
+  if (sums.size() > 1) net_.run().replicas->sum(sums.data() + 1, static_cast<i64>(sums.size()) - 1);
+  const double of_parts = double{scale.parts} / double{scale.arena};
+  double sum = sums[0];
+  for (std::size_t i = 1; i < sums.size(); ++i) sum += of_parts * of_parts * sums[i];
+  const auto norm = static_cast<float>(double{scale.arena} * std::sqrt(sum));
   if (norm <= limit) return 1;
   const float factor = limit / norm;
   CORTADO_LOG(info) << "Gradient clipping: scaling down gradients (L2 norm " << norm << " > " << limit
@@ -49,44 +66,56 @@ float Optimizer::decay_of(const Net::Learnable& learnable) const {
   return parameter_.weight_decay() * learnable.decay_mult;
 }
 
-std::vector<float> Optimizer::local_rates(float scale) const {
+std::vector<float> Optimizer::local_rates(const GradientScale& scale) const {
   const auto& learnables = net_.learnable();
   std::vector<float> rates(learnables.size(), 1);
   if (!type_.has_local_rates) return rates;
   std::vector<Values> sets;
   for (const Net::Learnable& learnable : learnables)
-    for (const Storage* arena : {net_.parameter_arena().get(), net_.gradient_arena().get()})
-      sets.push_back({arena->data + learnable.arena_offset, is_trained(learnable) ? learnable.blob->count() : 0});
-  const auto sums = sums_of_squares(group_, sets);
+    for (const float* values : {learnable.blob->data(), learnable.blob->diff()})
+      sets.push_back({values, is_trained(learnable) ? learnable.blob->count() : 0});
+  auto sums = sums_of_squares(group_, sets);
+  for (const auto& part : part_histories_) net_.run().replicas->sum(&sums[2 * part.first], 2);
   for (std::size_t i = 0; i < rates.size(); ++i) {
-    const double weights = std::sqrt(sums[2 * i]), gradients = double{scale} * std::sqrt(sums[2 * i + 1]);
+    const double weights = std::sqrt(sums[2 * i]);
+    const double gradients = double{scale.of(learnables[i])} * std::sqrt(sums[2 * i + 1]);
     const double all = gradients + double{decay_of(learnables[i])} * weights;
     if (weights > 0 && all > 0) rates[i] = static_cast<float>(double{parameter_.trust_coefficient()} * weights / all);
   }
   return rates;
 }
 
-BlobUpdate Optimizer::update_of(const Net::Learnable& learnable) const {
+std::shared_ptr<Storage> Optimizer::history(std::size_t learnable, int k) const {
+  const Net::Learnable& of = net_.learnable()[learnable];
+  const i64 count = of.blob->count();
+  const auto part = part_histories_.find(learnable);
+  return part != part_histories_.end() ? Storage::range(part->second, k * count, count)
+                                       : Storage::range(history_, k * pitch_ + of.arena_offset, count);
+}
+
+BlobUpdate Optimizer::update_of(std::size_t learnable) const {
+  const Net::Learnable& of = net_.learnable()[learnable];
   BlobUpdate update;
-  update.gradient = net_.gradient_arena()->data + learnable.arena_offset;
-  update.weight = net_.parameter_arena()->data + learnable.arena_offset;
-  update.history = history_->data + learnable.arena_offset;
-  update.pitch = pitch_;
-  update.count = learnable.blob->count();
-  (parameter_.regularization_type() == "L1" ? update.l1 : update.l2) = decay_of(learnable);
+  update.gradient = of.blob->diff();
+  update.weight = of.blob->mutable_data();
+  update.history = history(learnable, 0)->data;
+  update.count = of.blob->count();
+  update.pitch = of.division != nullptr ? update.count : pitch_;
+  (parameter_.regularization_type() == "L1" ? update.l1 : update.l2) = decay_of(of);
   return update;
 }
 
-void Optimizer::update(i64 iteration, float scale) {
+void Optimizer::update(i64 iteration, const GradientScale& scale) {
   const float rate = learning_rate(parameter_, iteration);
   log_rate(iteration, rate);
-  const float scale_of_all = scale * clip(scale) / static_cast<float>(parameter_.iter_size());
+  net_.gradient_arena();  // there blobs have their gradients, even if nothing went backward
+  const GradientScale scale_of_all = scale.scaled(clip(scale), static_cast<float>(parameter_.iter_size()));
   const std::vector<float> local = local_rates(scale_of_all);
   for (std::size_t i = 0; i < local.size(); ++i) {
     const Net::Learnable& learnable = net_.learnable()[i];
     if (!is_trained(learnable)) continue;
-    BlobUpdate update = update_of(learnable);
-    update.scale = scale_of_all;
+    BlobUpdate update = update_of(i);
+    update.scale = scale_of_all.of(learnable);
     update.rate = rate * learnable.lr_mult * local[i];
     update.iteration = iteration;
     type_.update(group_, parameter_, update);
@@ -96,15 +125,15 @@ void Optimizer::update(i64 iteration, float scale) {
 template <class Visit>
 void Optimizer::for_each_history(Visit visit) const {
   for (int k = 0; k < type_.histories; ++k)
-    for (const Net::Learnable& learnable : net_.learnable()) visit(learnable, k * pitch_ + learnable.arena_offset);
+    for (std::size_t i = 0; i < net_.learnable().size(); ++i) {
+      Blob blob(group_, net_.learnable()[i].blob->shape());
+      blob.place_data(history(i, k));
+      visit(net_.learnable()[i], blob);
+    }
 }
 
 void Optimizer::write_history(caffe::SolverState& state) const {
-  for_each_history([&](const Net::Learnable& learnable, i64 first) {
-    Blob blob(group_, learnable.blob->shape());
-    blob.place_data(Storage::range(history_, first, blob.count()));
-    to_proto(blob, *state.add_history());
-  });
+  for_each_history([&](const Net::Learnable&, const Blob& history) { to_proto(history, *state.add_history()); });
 }
 
 void Optimizer::read_history(const caffe::SolverState& state, const std::string& file) {
@@ -116,15 +145,36 @@ void Optimizer::read_history(const caffe::SolverState& state, const std::string&
                     "it is truncated, or of another net or solver type");
   CORTADO_LOG(info) << "SGDSolver: restoring history";  // Caffe's line, whatever the type
   int next = 0;
-  for_each_history([&](const Net::Learnable& learnable, i64 first) {
+  for_each_history([&](const Net::Learnable& learnable, Blob& history) {
     const caffe::BlobProto& stored = state.history(next++);
     const std::string what = "history of layer '" + learnable.layer + "', blob " + std::to_string(learnable.index);
-    if (!fits(stored, learnable.blob->shape()))
-      throw FileError(file, what + " has shape " + to_string(shape_of(stored)) + ", the net's blob has " +
-                                to_string(learnable.blob->shape()));
+    const Shape& shape = learnable.division != nullptr ? learnable.division->whole() : history.shape();
+    if (!fits(stored, shape))
+      throw FileError(file,
+                      what + " has shape " + to_string(shape_of(stored)) + ", the net's blob has " + to_string(shape));
     const std::vector<float> values = values_of(stored, file + ", " + what);
-    group_.copy(history_->data + first, values.data(), values.size() * sizeof(float));
-    group_.wait();  // `values` must outlive the copy
+    if (learnable.division == nullptr) history.write_data(values.data());
+  });
+}
+
+void Optimizer::spread_parts(const caffe::SolverState& state) {
+  int next = 0;
+  for_each_history([&](const Net::Learnable& learnable, Blob& history) {
+    const int stored = next++;
+    if (learnable.division == nullptr) return;
+    std::vector<float> whole;
+    if (net_.parts()->rank() == 0) whole = values_of(state.history(stored), "history");
+    history.write_data(learnable.division->spread(*net_.parts(), whole).data());
+  });
+}
+
+void Optimizer::collect_parts(caffe::SolverState& state) const {
+  int next = 0;
+  for_each_history([&](const Net::Learnable& learnable, const Blob& history) {
+    const int stored = next++;
+    if (learnable.division == nullptr) return;
+    const auto whole = learnable.division->collect(*net_.parts(), history.data_vector());
+    if (net_.parts()->rank() == 0) to_proto(learnable.division->whole(), whole, {}, *state.mutable_history(stored));
   });
 }
 

@@ -97,11 +97,14 @@ struct Solver::State {
 
   void test_all();
   void test(std::size_t index);
+  static void assist(Net& tested);
 
   bool writes_hdf5() const { return parameter.snapshot_format() == caffe::SolverParameter::HDF5; }
   std::string file_name(const std::string& extension) const;
   std::string snapshot();
-  void write_snapshot(const std::string& model_file, const std::string& state_file) const;
+  void describe(const std::string& model_file, caffe::NetParameter& model, caffe::SolverState& state) const;
+  void write_snapshot(const std::string& model_file, caffe::NetParameter& model, const std::string& state_file,
+                      const caffe::SolverState& state) const;
   void restore(const std::string& state_file);
   void restore_plans(const caffe::CortadoState& stored);
   void load_weights(const std::string& model_files);
@@ -158,6 +161,7 @@ std::unique_ptr<Net> Solver::State::make_net(const caffe::NetParameter& net_para
   net_options.writers = replicas.size();
   net_options.feed = options.feed;
   net_options.replicas = net_replicas;
+  net_options.parts = options.parts;
   net_options.seed = parameter.random_seed() >= 0 ? static_cast<std::uint64_t>(parameter.random_seed()) : 1;
   net_options.share_gradients = true;
   net_options.loss_scale = parameter.loss_scale();
@@ -171,7 +175,8 @@ std::unique_ptr<Net> Solver::State::make_net(const caffe::NetParameter& net_para
 void Solver::State::make_test_nets() {
   for (const NamedNet& named : cortado::test_nets(parameter)) {
     CORTADO_LOG(info) << "Creating test net (#" << test_nets.size() << ") specified by " << named.source;
-    // Each rank runs whole passes of its own, so a test net has no replicas: its layers must not meet others.
+    // Each rank runs whole passes of its own, so a test net has no replicas: its layers must not meet others, but those
+    // whose weights others hold.
     test_nets.push_back(make_net(named.net, nullptr));
     test_nets.back()->share_trained(*net);
   }
@@ -284,7 +289,8 @@ void Solver::State::update_weights(float factor) {
   if (optimizer) {
     const TimelineSpan span(options.timeline, lane(), "update", "update");
     exchange.restore_weights(*net);
-    optimizer->update(iteration, factor / parameter.loss_scale());
+    const GradientScale mean{factor, 1 / static_cast<float>(replicas.size())};
+    optimizer->update(iteration, mean.scaled(1, parameter.loss_scale()));
     if (options.timeline != nullptr) options.group->wait();
   }
   const TimelineSpan span(options.timeline, lane(), "weights", "exchange");
@@ -364,6 +370,13 @@ void Solver::State::test_all() {
   for (std::size_t i = 0; i < test_nets.size() && !stopped; ++i) test(i);
 }
 
+/// For other ranks' passes, in which this one has none: what divided layers need. Layers that only take, like those
+/// that write files, are left out.
+void Solver::State::assist(Net& tested) {
+  for (std::size_t i = 0; i < tested.end_of_divided(); ++i)
+    if (!tested.layers()[i].top.empty()) tested.forward(i, i + 1);
+}
+
 void Solver::State::test(std::size_t index) {
   CORTADO_LOG(info) << "Iteration " << iteration << ", Testing net (#" << index << ")";
   Net& tested = *test_nets[index];
@@ -379,7 +392,10 @@ void Solver::State::test(std::size_t index) {
       return;
     }
     tested.run().pass = first + replicas.rank();
-    if (tested.run().pass >= passes) continue;
+    if (tested.run().pass >= passes) {
+      assist(tested);
+      continue;
+    }
     tested.forward();
     if (parameter.test_compute_loss()) loss += tested.loss();
     add_outputs(tested, sums);
@@ -403,25 +419,19 @@ std::string Solver::State::snapshot() {
   const std::string model_file = file_name(".caffemodel" + end), state_file = file_name(".solverstate" + end);
   net->average_statistics();
   exchange.restore_weights(*net);
-  on_root(replicas, [&] { write_snapshot(model_file, state_file); });
+  caffe::NetParameter model;  // both on rank 0 only
+  caffe::SolverState state;
+  on_root(replicas, [&] { describe(model_file, model, state); });
   exchange.share_weights(*net);
+  net->collect_parts(model, parameter.snapshot_diff());
+  if (optimizer) optimizer->collect_parts(state);
+  on_root(replicas, [&] { write_snapshot(model_file, model, state_file, state); });
   return state_file;
 }
 
-void Solver::State::write_snapshot(const std::string& model_file, const std::string& state_file) const {
-  const char* const kind = writes_hdf5() ? "HDF5 file " : "binary proto file ";
-  CORTADO_LOG(info) << "Snapshotting to " << kind << model_file;
-  caffe::NetParameter model;
+void Solver::State::describe(const std::string& model_file, caffe::NetParameter& model,
+                             caffe::SolverState& state) const {
   net->to_proto(model, parameter.snapshot_diff());
-  if (writes_hdf5()) {
-    keep_owners(*net, model);
-    options.hdf5->write_weights(model_file, model);
-  } else {
-    write_binary(model_file, model);
-  }
-
-  CORTADO_LOG(info) << "Snapshotting solver state to " << kind << state_file;
-  caffe::SolverState state;
   state.set_iter(static_cast<int>(iteration));
   state.set_learned_net(model_file);
   state.set_current_step(rate_step(parameter, iteration));
@@ -430,6 +440,20 @@ void Solver::State::write_snapshot(const std::string& model_file, const std::str
   store_plans(net->plans(), own);
   own.set_ranks(replicas.size());
   own.set_threads(options.group->spec().cpes);
+}
+
+void Solver::State::write_snapshot(const std::string& model_file, caffe::NetParameter& model,
+                                   const std::string& state_file, const caffe::SolverState& state) const {
+  const char* const kind = writes_hdf5() ? "HDF5 file " : "binary proto file ";
+  CORTADO_LOG(info) << "Snapshotting to " << kind << model_file;
+  if (writes_hdf5()) {
+    keep_owners(*net, model);
+    options.hdf5->write_weights(model_file, model);
+  } else {
+    write_binary(model_file, model);
+  }
+
+  CORTADO_LOG(info) << "Snapshotting solver state to " << kind << state_file;
   if (writes_hdf5())
     options.hdf5->write_state(state_file, state);
   else
@@ -447,8 +471,8 @@ void Solver::State::restore(const std::string& state_file) {
 
   restore_plans(header.cortado());
   exchange.restore_weights(*net);
+  caffe::NetParameter trained;  // on rank 0 only
   on_root(replicas, [&] {
-    caffe::NetParameter trained;
     const std::string weights = weights_of(state, state_file);
     read_weights(weights, options.hdf5, trained);
     check_complete(trained, *net, weights);
@@ -457,6 +481,8 @@ void Solver::State::restore(const std::string& state_file) {
   });
   share_weights();
   if (!exchange.has_master()) share_from_root(replicas, *options.group, *optimizer->history());
+  net->spread_parts(trained);
+  if (optimizer) optimizer->spread_parts(state);
   iteration = header.iter();
 }
 
@@ -487,11 +513,12 @@ void Solver::State::load_weights(const std::string& model_files) {
     file.erase(0, file.find_first_not_of(" \t"));
     file.erase(file.find_last_not_of(" \t") + 1);
     CORTADO_LOG(info) << "Finetuning from " << file;
+    caffe::NetParameter trained;  // on rank 0 only
     on_root(replicas, [&] {
-      caffe::NetParameter trained;
       read_weights(file, options.hdf5, trained);
       net->copy_trained(trained);
     });
+    net->spread_parts(trained);
   }
   share_weights();
 }

@@ -27,6 +27,7 @@ struct SolverOptions {
   const SinkOpener* sinks = nullptr;
   const Hdf5Files* hdf5 = nullptr;       ///< null: neither weights nor states in HDF5
   const Replicas* replicas = nullptr;    ///< null: this process alone
+  PartExchange* parts = nullptr;         ///< among the replicas; null: layers are whole, whatever they ask for
   Feed feed = Feed::direct;              ///< of the training net
   i64 core_groups = 1;                   ///< of the process, among which its training batch is divided
   GradientExchange* exchange = nullptr;  ///< may be null where there is one replica
