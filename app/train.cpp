@@ -7,6 +7,7 @@
 #include "app/timeline_file.h"
 #include "app/tuning.h"
 #include "comm/job_team.h"
+#include "comm/mpi_part_exchange.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/formats/caffe.pb.h"
@@ -46,6 +47,7 @@ int train(Session& session, const Options& options) {
     timeline = std::make_unique<Timeline>();
   }
   const auto exchange = make_exchange(session, options, parameter, team, timeline.get());
+  MpiPartExchange parts(session.job.replicas().communicator(), session.group, options.patience, timeline.get());
   ProgressBar bar("training");
   SolverOptions with;
   with.group = &session.group;  // of core group 0
@@ -58,6 +60,7 @@ int train(Session& session, const Options& options) {
     throw ConfigError("feed 'master'", "cannot run with one core group in a process: there is nobody to hand parts to",
                       "give --core-groups, or leave it out");
   with.replicas = &session.job.replicas();
+  with.parts = &parts;
   with.exchange = exchange.get();
   with.host_sums = uses_host_sums(options, parameter);
   with.timeline = timeline.get();

@@ -12,8 +12,37 @@ void InnerProductLayer::setup(const Blobs& bottom, const Blobs&) {
   transpose_ = p.transpose();
   bias_ = p.bias_term();
   if (outputs_ < 1) bad_config("num_output must be at least 1");
-  add_parameter(transpose_ ? Shape{terms_, outputs_} : Shape{outputs_, terms_}, p.weight_filler());
+  const Shape weights = transpose_ ? Shape{terms_, outputs_} : Shape{outputs_, terms_};
+  if (p.divided() != caffe::InnerProductParameter::NO) divide(weights);
+  if (division_)
+    add_part(*division_, p.weight_filler());
+  else
+    add_parameter(weights, p.weight_filler());
   if (bias_) add_parameter({outputs_}, p.bias_filler());
+}
+
+void InnerProductLayer::divide(const Shape& weights) {
+  const auto& p = parameter().inner_product_param();
+  const std::string asked = "divided: " + caffe::InnerProductParameter::Division_Name(p.divided());
+  if (p.sub_batches() < 1) bad_config("sub_batches must be at least 1");
+  if (run().replicas->groups_of_process() > 1)
+    bad_config(asked + " cannot run with several core groups in a process",
+               "start a rank for each core group, or leave out `divided`");
+  if (context().parts == nullptr) return;
+  PartExchange& ranks = *context().parts;
+  const std::string problem = ranks.why_not(p.codec());
+  if (!problem.empty()) bad_config(asked + " cannot run: " + problem);
+  if (ranks.size() == 1) return;
+  const bool inputs = p.divided() == caffe::InnerProductParameter::INPUTS;
+  const i64 divided = inputs ? terms_ : outputs_;
+  if (divided < ranks.size())
+    bad_config(asked + " cannot run: " + std::to_string(divided) + (inputs ? " inputs" : " outputs") +
+                   " are fewer than " + std::to_string(ranks.size()) + " ranks",
+               "use fewer ranks, or leave out `divided`");
+  division_ = std::make_unique<Division>(weights, inputs == transpose_ ? 0 : 1, ranks.size());
+  divided_ =
+      std::make_unique<DividedRows>(ranks, group(), context().workspace, *division_,
+                                    DividedRows::Settings{terms_, outputs_, inputs, i64{p.sub_batches()}, p.codec()});
 }
 
 void InnerProductLayer::reshape(const Blobs& bottom, const Blobs& top) {
@@ -24,6 +53,7 @@ void InnerProductLayer::reshape(const Blobs& bottom, const Blobs& top) {
   Shape shape(bottom[0]->shape().begin(), bottom[0]->shape().begin() + axis_);
   shape.push_back(outputs_);
   top[0]->reshape(shape);
+  if (divided_) divided_->reshape(rows_);
   multiplier_ = tile_program_wanted_ ? Multiplier::tile_program : preferred_multiplier(group());
 }
 
@@ -37,7 +67,8 @@ PlanBook InnerProductLayer::plans() const {
 }
 
 std::vector<PlanOption> InnerProductLayer::plan_options() const {
-  const std::string shape = "m" + std::to_string(rows_) + "n" + std::to_string(outputs_) + "k" + std::to_string(terms_);
+  const std::string shape =
+      "m" + std::to_string(rows_here()) + "n" + std::to_string(outputs_here()) + "k" + std::to_string(terms_here());
   return {{"product", shape, "library", why_not(Multiplier::library, group()), 0},
           {"product", shape, "tile_program", "", 0}};
 }
@@ -46,33 +77,58 @@ void InnerProductLayer::multiply_timed(const MatrixLibrary::Gemm& gemm) {
   run_plan("product", [&] { multiply(group(), multiplier_, gemm); });
 }
 
+void InnerProductLayer::multiply_forward(const float* x, float* y, i64 rows) {
+  const i64 terms = terms_here(), outputs = outputs_here();
+  multiply_timed(MatrixLibrary::Gemm{false, !transpose_, rows, outputs, terms, 1, x, terms, blobs()[0]->data(),
+                                     transpose_ ? outputs : terms, 0, y, outputs});
+}
+
+void InnerProductLayer::multiply_errors(const float* dy, float* dx, i64 rows) {
+  const i64 terms = terms_here(), outputs = outputs_here();
+  multiply_timed(MatrixLibrary::Gemm{false, transpose_, rows, terms, outputs, 1, dy, outputs, blobs()[0]->data(),
+                                     transpose_ ? outputs : terms, 0, dx, terms});
+}
+
+void InnerProductLayer::multiply_gradient(const float* dy, const float* x, i64 rows) {
+  const i64 terms = terms_here(), outputs = outputs_here();
+  float* const dw = blobs()[0]->mutable_diff();
+  if (transpose_)
+    multiply_timed(MatrixLibrary::Gemm{true, false, terms, outputs, rows, 1, x, terms, dy, outputs, 1, dw, outputs});
+  else
+    multiply_timed(MatrixLibrary::Gemm{true, false, outputs, terms, rows, 1, dy, outputs, x, terms, 1, dw, terms});
+}
+
 void InnerProductLayer::forward(const Blobs& bottom, const Blobs& top) {
-  const i64 ld_weights = transpose_ ? outputs_ : terms_;
-  multiply_timed(MatrixLibrary::Gemm{false, !transpose_, rows_, outputs_, terms_, 1, bottom[0]->data(), terms_,
-                                     blobs()[0]->data(), ld_weights, 0, top[0]->mutable_data(), outputs_});
-  if (bias_) add_to_columns(group(), blobs()[1]->data(), top[0]->mutable_data(), rows_, outputs_);
+  const float* const x = bottom[0]->data();
+  float* const y = top[0]->mutable_data();
+  if (divided_)
+    divided_->forward(x, y,
+                      [this](const float* all_x, float* all_y, i64 rows) { multiply_forward(all_x, all_y, rows); });
+  else
+    multiply_forward(x, y, rows_);
+  if (bias_) add_to_columns(group(), blobs()[1]->data(), y, rows_, outputs_);
 }
 
 void InnerProductLayer::backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
-  const float* const dy = top[0]->diff();
-  if (param_propagate_down(0)) {
-    float* const dw = blobs()[0]->mutable_diff();
-    const float* const x = bottom[0]->data();
-    if (transpose_)
-      multiply_timed(
-          MatrixLibrary::Gemm{true, false, terms_, outputs_, rows_, 1, x, terms_, dy, outputs_, 1, dw, outputs_});
-    else
-      multiply_timed(
-          MatrixLibrary::Gemm{true, false, outputs_, terms_, rows_, 1, dy, outputs_, x, terms_, 1, dw, terms_});
-  }
+  const float *const dy = top[0]->diff(), *const x = bottom[0]->data();
+  float* const dx = propagate_down[0] ? bottom[0]->mutable_diff() : nullptr;
+  const bool learns = param_propagate_down(0);
   if (bias_ && param_propagate_down(1)) sum_to_bias(group(), dy, rows_, outputs_, 1, blobs()[1]->mutable_diff());
-  if (propagate_down[0])
-    multiply_timed(MatrixLibrary::Gemm{false, transpose_, rows_, terms_, outputs_, 1, dy, outputs_, blobs()[0]->data(),
-                                       transpose_ ? outputs_ : terms_, 0, bottom[0]->mutable_diff(), terms_});
+  if (divided_) {
+    DividedRows::Gradient gradient;
+    if (learns)
+      gradient = [this](const float* all_dy, const float* all_x, i64 rows) { multiply_gradient(all_dy, all_x, rows); };
+    return divided_->backward(
+        dy, dx, [this](const float* all_dy, float* all_dx, i64 rows) { multiply_errors(all_dy, all_dx, rows); },
+        gradient);
+  }
+  if (learns) multiply_gradient(dy, x, rows_);
+  if (dx != nullptr) multiply_errors(dy, dx, rows_);
 }
 
 Layer::Cost InnerProductLayer::cost(const Blobs&, const Blobs&) const {
-  const auto m = static_cast<double>(rows_), n = static_cast<double>(outputs_), k = static_cast<double>(terms_);
+  const auto m = static_cast<double>(divided_ ? divided_->all_rows() : rows_);
+  const auto n = static_cast<double>(outputs_here()), k = static_cast<double>(terms_here());
   const double flops = 2 * m * n * k, bytes = 4 * (m * k + m * n + n * k);
   return {flops, 2 * flops, bytes, 2 * bytes};
 }

@@ -1,12 +1,20 @@
 #pragma once
+#include <memory>
+
+#include "core/net/division.h"
 #include "core/net/layer.h"
 #include "layers/gemm/gemm.h"
+#include "layers/inner_product/divided_rows.h"
 
 namespace cortado {
 
 /// Caffe's InnerProduct: the bottom's axes from `axis` on are flattened into K terms, those before into M rows; the top
 /// is M x num_output = bottom (M x K) weights^T (K x num_output) + bias. Weights are num_output x K, or K x num_output
 /// with `transpose`.
+///
+/// With `divided` and several ranks, each holds the weights of some outputs, or of some inputs, and multiplies all
+/// ranks' rows by them (DividedRows). Their gradients are then sums over all ranks' rows, which nobody needs to
+/// exchange. Each rank has the whole bias, adds it to its own rows, and has its gradient from them.
 class InnerProductLayer : public Layer {
  public:
   using Layer::Layer;
@@ -14,18 +22,29 @@ class InnerProductLayer : public Layer {
   void reshape(const Blobs& bottom, const Blobs& top) override;
   void forward(const Blobs& bottom, const Blobs& top) override;
   void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) override;
+  const Division* division(std::size_t i) const override { return i == 0 ? division_.get() : nullptr; }
   PlanBook plans() const override;
   std::vector<PlanOption> plan_options() const override;
   void choose_plans(const PlanBook& wanted) override;
   Cost cost(const Blobs& bottom, const Blobs& top) const override;
 
  private:
+  void divide(const Shape& weights);
+  i64 terms_here() const { return divided_ ? divided_->terms_here() : terms_; }
+  i64 outputs_here() const { return divided_ ? divided_->outputs_here() : outputs_; }
+  i64 rows_here() const { return divided_ ? divided_->most_rows() : rows_; }
+  // Products with the weights that this rank holds.
+  void multiply_timed(const MatrixLibrary::Gemm& gemm);
+  void multiply_forward(const float* x, float* y, i64 rows);
+  void multiply_errors(const float* dy, float* dx, i64 rows);
+  void multiply_gradient(const float* dy, const float* x, i64 rows);
+
   int axis_ = 1;
   i64 rows_ = 0, terms_ = 0, outputs_ = 0;
   bool bias_ = true, transpose_ = false;
   bool tile_program_wanted_ = false;
-  void multiply_timed(const MatrixLibrary::Gemm& gemm);
-
+  std::unique_ptr<Division> division_;  // of the weights; null: each rank has all
+  std::unique_ptr<DividedRows> divided_;
   Multiplier multiplier_ = Multiplier::library;
 };
 
