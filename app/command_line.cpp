@@ -160,6 +160,9 @@ void add_predict(CLI::App& app, Options& o) {
   verb->add_option("--sub-batch", p.sub_batch,
                    "Samples that pass through fully connected layers at a time; default: a device's batch")
       ->check(CLI::PositiveNumber);
+  verb->add_flag("--divide", p.divide,
+                 "Instead: whether and how to divide the weights of each fully connected layer over devices")
+      ->needs(machine);
   verb->add_flag("--count-one-pass", p.one_pass,
                  "Count what is exposed of one pass only, as the paper's equations do; default: of every pass");
   verb->add_option("--codec", o.codec, "What messages are sent as; default fp32");

@@ -76,7 +76,7 @@ struct Options {
     std::vector<int> devices = {1, 2, 4, 8, 16, 32, 64, 96};
     i64 sub_batch = 0, iterations = 10;
     std::string fully_connected = "model";  ///< or data, whole
-    bool one_pass = false, published = false, scalednn = false, check = false;
+    bool divide = false, one_pass = false, published = false, scalednn = false, check = false;
   } predict;
   struct Bench {
     std::string kind;               ///< conv, gemm, pool, relu, transform, net, codec, io, arrays, ...

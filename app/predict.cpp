@@ -159,6 +159,7 @@ void forecast(const Session& session, const Options& options) {
   const Work work = machine.compute ? given(session, options, machine, net) : measured(session, options, net);
   // Floats are sent as they are, not in a codec's blocks.
   const Coding coding = codec.name() == "fp32" ? Coding() : Coding{&codec, machine.encode, machine.decode};
+  if (p.divide) return show_divisions(session, options, work, machine.links, coding, how);
 
   Report report({{"devices", "devices"},
                  {"passes", "passes"},

@@ -6,6 +6,7 @@
 
 #include "app/prediction_machine.h"
 #include "app/published_prediction.h"
+#include "comm/predict/division.h"
 #include "comm/predict/speedup.h"
 #include "core/base/error.h"
 
@@ -167,6 +168,37 @@ TEST(PredictionTest, FourDevicesComeOutOfShapesAndLinks) {
   EXPECT_NEAR(p.speedup, 3.53, 0.08);
   how.count_one_pass = false;
   EXPECT_NEAR(predict(alexnet, links, {}, how, 4).speedup, 3.53, 0.15);
+}
+
+TEST(DivisionTest, SubBatchesHideMessagesBehindProducts) {
+  EXPECT_DOUBLE_EQ(exposed_in(1, 2, 10, 3, 0), 2 + 3) << "nothing to hide behind";
+  EXPECT_DOUBLE_EQ(exposed_in(1, 2, 10, 3, 4), 2) << "what goes back does so behind what comes after";
+  EXPECT_DOUBLE_EQ(exposed_in(4, 2, 10, 3, 0), 2 + 3) << "all but the first and the last";
+  // A link that is busy all the time: two sub-batches come, one goes, one goes.
+  EXPECT_DOUBLE_EQ(exposed_in(2, 5, 1, 5, 0), 4 * 5 - 2);
+}
+
+TEST(DivisionTest, TheCheaperMessagesDecide) {
+  // Gradients of 1000 x 10 weights take long; an input is a hundred outputs.
+  const Work work{8, {layer("conv", false, 10, 10, 1000, {1, 1, 1}), layer("fc", true, 10010, 1000, 10, {1, 1, 1})}, 6};
+  const auto of = [&](double bandwidth, int devices) {
+    Parallelism how;
+    return predict_divisions(work, node_of(64, bandwidth), {}, how, devices).at(0);
+  };
+  const DividedLayer fc = of(1000, 2);
+  EXPECT_EQ(fc.choice(), DividedLayer::Choice::inputs);
+  EXPECT_GT(fc.outputs.iteration, fc.inputs.iteration);
+  // 8 rows of 10 outputs of two devices, and columns of 8 x 1000 inputs, both there and back; the iteration without.
+  EXPECT_LE(fc.inputs.iteration, 6 + 2 * (4 * 8 * 10 + 4 * 8 * 500) / 1000.0 + 4 * 10 / 1000.0 + 1e-9);
+  EXPECT_GE(fc.inputs.iteration, 6);
+  EXPECT_EQ(of(1000, 16).outputs.iteration, 0) << "16 devices cannot divide 10 outputs";
+  EXPECT_TRUE(predict_divisions(work, node_of(4, 1), {}, {}, 1).empty());
+}
+
+TEST(DivisionTest, FewParametersStayWhole) {
+  const Work work{512, {layer("fc1", true, 110, 10, 10, {1, 1, 1}), layer("fc2", true, 110, 10, 10, {1, 1, 1})}, 6};
+  for (const auto& one : predict_divisions(work, node_of(4, 1000), {}, {}, 4))
+    EXPECT_EQ(one.choice(), DividedLayer::Choice::undivided) << one.name;
 }
 
 TEST(PublishedPredictionTest, EveryValueFollowsOrSaysWhyNot) {
