@@ -72,6 +72,7 @@ const Published published[] = {
     {"lenet", 431080, {{"conv2", {64, 50, 8, 8}}, {"ip2", {64, 10}}}, classified, "digits"},
     {"mnist_mlp", 1863690, {{"ip2", {64, 1024}}, {"ip3", {64, 10}}}, classified},
     {"mnist_mlp", 1863690, {{"ip2", {64, 1024}}, {"ip3", {64, 10}}}, classified, "digits"},
+    {"mnist_mlp", 1863690, {{"ip2", {64, 1024}}, {"ip3", {64, 10}}}, classified, "divided"},
     {"cifar10_quick", 145578, {{"pool1", {100, 32, 16, 16}}, {"pool3", {100, 64, 4, 4}}}, classified},
     {"cifar10_quick", 145578, {{"data", {100, 3, 32, 32}}, {"pool3", {100, 64, 4, 4}}}, classified, "digits"},
     {"cifar10_full", 89578, {{"norm1", {100, 32, 16, 16}}, {"pool3", {100, 64, 4, 4}}}, classified},
