@@ -20,17 +20,16 @@ void WindowedLayer::read_parameter(const Blobs& bottom, const Blobs& top) {
   const auto& p = parameter().convolution_param();
   const int axes = bottom[0]->axes();
   if (bottom.size() != top.size()) bad_config("every bottom needs a top of its own");
-  if (axes < 3) bad_shape("expects N x C x spatial axes, the bottom has shape " + to_string(bottom[0]->shape()));
-  if (p.axis() != 1 && p.axis() != 1 - axes) bad_config("axis must be 1: channels stand second");
-  window_ = read_window(*this, p, axes - 2);
+  channel_axis_ = bottom[0]->canonical_axis(p.axis());
+  window_ = read_window(*this, p, axes - channel_axis_ - 1);
   shape_.g = p.group();
   if (p.num_output() < 1) bad_config("num_output must be at least 1");
   bias_ = p.bias_term();
-  const i64 in = bottom[0]->dim(1), out = p.num_output();
+  const i64 in = bottom[0]->dim(channel_axis_), out = p.num_output();
   if (shape_.g < 1 || in % shape_.g != 0 || out % shape_.g != 0)
     bad_config("group " + std::to_string(shape_.g) + " does not divide " + std::to_string(in) + " input and " +
                std::to_string(out) + " output channels");
-  if (axes <= 4) return;
+  if (window_.axes() <= 2) return;
   volume_ = std::make_unique<Volume>(group());
   stacked_ = std::make_unique<Blob>(group());
   images_ = std::make_unique<Blob>(group());
@@ -44,10 +43,18 @@ Shape WindowedLayer::weights(i64 in, i64 out) const {
 
 void WindowedLayer::check_bottoms(const Blobs& bottom, i64 channels) const {
   for (const Blob* b : bottom) {
-    if (b->axes() != static_cast<int>(window_.axes()) + 2 || b->dim(1) != channels)
+    if (b->axes() != channel_axis_ + 1 + static_cast<int>(window_.axes()) || b->dim(channel_axis_) != channels)
       bad_shape("expects " + std::to_string(channels) + " channels, a bottom has shape " + to_string(b->shape()));
     if (b->shape() != bottom[0]->shape()) bad_shape("bottoms must have equal shapes");
   }
+}
+
+void WindowedLayer::shape_tops(const Blob& bottom, const Blobs& top, i64 channels,
+                               const std::vector<i64>& extents) const {
+  Shape shape(bottom.shape().begin(), bottom.shape().begin() + channel_axis_);
+  shape.push_back(channels);
+  shape.insert(shape.end(), extents.begin(), extents.end());
+  for (Blob* t : top) t->reshape(shape, bottom.precision());
 }
 
 void WindowedLayer::plan(i64 samples, i64 in_channels, i64 out_channels, const std::vector<i64>& in,
@@ -55,13 +62,7 @@ void WindowedLayer::plan(i64 samples, i64 in_channels, i64 out_channels, const s
   ConvolutionShape& s = shape_;
   s.precision = precision;
   s.mb = samples, s.ic = in_channels, s.oc = out_channels;
-  const std::size_t w = window_.axes() - 1, h = w - 1;
-  s.iw = in[w], s.ow = out[w];
-  s.kw = window_.kernel[w], s.sw = window_.stride[w], s.pw = window_.pad[w], s.dw = window_.dilation[w];
-  if (window_.axes() > 1) {
-    s.ih = in[h], s.oh = out[h];
-    s.kh = window_.kernel[h], s.sh = window_.stride[h], s.ph = window_.pad[h], s.dh = window_.dilation[h];
-  }
+  set_planes(s, window_, in, out);
   if (volume_) {
     if (precision != Precision::fp32)
       bad_config("more than two spatial axes need single precision", "say precision: FP32 in the layer");
@@ -113,25 +114,17 @@ void WindowedLayer::run(ConvolutionDirection direction, const ConvolutionArgumen
 void ConvolutionLayer::setup(const Blobs& bottom, const Blobs& top) {
   const auto& p = parameter().convolution_param();
   read_parameter(bottom, top);
-  add_parameter(weights(bottom[0]->dim(1), p.num_output()), p.weight_filler());
+  add_parameter(weights(bottom[0]->dim(channel_axis_), p.num_output()), p.weight_filler());
   if (bias_) add_parameter({p.num_output()}, p.bias_filler());
 }
 
 void ConvolutionLayer::reshape(const Blobs& bottom, const Blobs& top) {
   const i64 in_channels = blobs()[0]->dim(1) * shape_.g, out_channels = blobs()[0]->dim(0);
   check_bottoms(bottom, in_channels);
-  const std::vector<i64> in(bottom[0]->shape().begin() + 2, bottom[0]->shape().end());
-  std::vector<i64> out;
-  for (std::size_t d = 0; d < in.size(); ++d) {
-    out.push_back(window_.outputs(d, in[d]));
-    if (out[d] < 1)
-      bad_shape("a kernel of " + std::to_string(window_.kernel[d]) + " does not fit axis " + std::to_string(d + 2) +
-                " of the bottom's " + to_string(bottom[0]->shape()));
-  }
-  Shape shape = {bottom[0]->dim(0), out_channels};
-  shape.insert(shape.end(), out.begin(), out.end());
-  for (Blob* t : top) t->reshape(shape, bottom[0]->precision());
-  plan(bottom[0]->dim(0), in_channels, out_channels, in, out, bottom[0]->precision());
+  const std::vector<i64> in = spatial_sizes(*bottom[0], window_.axes()),
+                         out = window_outputs(*this, window_, *bottom[0]);
+  shape_tops(*bottom[0], top, out_channels, out);
+  plan(samples(*bottom[0]), in_channels, out_channels, in, out, bottom[0]->precision());
 }
 
 /// A ReLU behind a bias that is learned.

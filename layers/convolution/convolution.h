@@ -5,9 +5,9 @@
 
 namespace cortado {
 
-/// What Convolution and Deconvolution share: a window that slides over any number of spatial axes, and the choice of
-/// candidates. All work on two axes; of one axis the other has extent 1, and of more the leading ones become images and
-/// channels (Volume).
+/// What Convolution and Deconvolution share: a window that slides over the axes behind `axis`, the channels', any
+/// number of them; axes before it count samples. And the choice of candidates. All work on two axes; of fewer the
+/// others have extent 1, and of more the leading ones become images and channels (Volume).
 class WindowedLayer : public Layer {
  public:
   using Layer::Layer;
@@ -27,13 +27,17 @@ class WindowedLayer : public Layer {
   void read_parameter(const Blobs& bottom, const Blobs& top);
   /// The shape of the weights of a convolution from `in` to `out` channels.
   Shape weights(i64 in, i64 out) const;
+  /// Shapes the tops: the bottom's samples, these channels and spatial extents.
+  void shape_tops(const Blob& bottom, const Blobs& top, i64 channels, const std::vector<i64>& extents) const;
   /// Makes shape_ that of a convolution between these spatial extents, and chooses candidates.
   void plan(i64 samples, i64 in_channels, i64 out_channels, const std::vector<i64>& in, const std::vector<i64>& out,
             Precision precision);
   /// All bottoms must have the first one's shape, and these channels. Throws ShapeError.
   void check_bottoms(const Blobs& bottom, i64 channels) const;
+  i64 samples(const Blob& blob) const { return blob.count(0, channel_axis_); }
   void run(ConvolutionDirection direction, const ConvolutionArguments& arguments);
 
+  int channel_axis_ = 1;
   SlidingWindow window_;
   ConvolutionShape shape_;
   bool bias_ = true;

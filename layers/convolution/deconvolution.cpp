@@ -8,29 +8,27 @@ namespace cortado {
 void DeconvolutionLayer::setup(const Blobs& bottom, const Blobs& top) {
   const auto& p = parameter().convolution_param();
   read_parameter(bottom, top);
-  add_parameter(weights(p.num_output(), bottom[0]->dim(1)), p.weight_filler());
+  add_parameter(weights(p.num_output(), bottom[0]->dim(channel_axis_)), p.weight_filler());
   if (bias_) add_parameter({p.num_output()}, p.bias_filler());
 }
 
 void DeconvolutionLayer::reshape(const Blobs& bottom, const Blobs& top) {
   const i64 in_channels = blobs()[0]->dim(1) * shape_.g, out_channels = blobs()[0]->dim(0);
   check_bottoms(bottom, out_channels);
-  const std::vector<i64> out(bottom[0]->shape().begin() + 2, bottom[0]->shape().end());
+  const std::vector<i64> out = spatial_sizes(*bottom[0], window_.axes());
   std::vector<i64> in;
   for (std::size_t d = 0; d < out.size(); ++d) {
     in.push_back(window_.inputs(d, out[d]));
     if (in[d] < 1)
-      bad_shape("a pad of " + std::to_string(window_.pad[d]) + " leaves nothing of axis " + std::to_string(d + 2) +
+      bad_shape("a pad of " + std::to_string(window_.pad[d]) + " leaves nothing of spatial axis " + std::to_string(d) +
                 " of the top");
   }
-  Shape shape = {bottom[0]->dim(0), in_channels};
-  shape.insert(shape.end(), in.begin(), in.end());
-  for (Blob* t : top) t->reshape(shape, bottom[0]->precision());
-  plan(bottom[0]->dim(0), in_channels, out_channels, in, out, bottom[0]->precision());
+  shape_tops(*bottom[0], top, in_channels, in);
+  plan(samples(*bottom[0]), in_channels, out_channels, in, out, bottom[0]->precision());
 }
 
 void DeconvolutionLayer::forward(const Blobs& bottom, const Blobs& top) {
-  const i64 channels = blobs()[0]->dim(1) * shape_.g, pixels = top[0]->count(2);
+  const i64 channels = blobs()[0]->dim(1) * shape_.g, pixels = top[0]->count(channel_axis_ + 1);
   with_element(shape_.precision, [&](auto element) {
     using T = decltype(element);
     for (std::size_t i = 0; i < bottom.size(); ++i) {
@@ -40,19 +38,19 @@ void DeconvolutionLayer::forward(const Blobs& bottom, const Blobs& top) {
       run(ConvolutionDirection::input_gradient, {nullptr, blobs()[0]->data(), x.data<T>(), y});
       if (volume_) volume_->unstack(stacked_->data(), top[i]->mutable_data(), top[i]->count());
       if (bias_)
-        add_to_rows(group(), blobs()[1]->data(), channels, top[i]->mutable_data<T>(), top[i]->dim(0) * channels,
+        add_to_rows(group(), blobs()[1]->data(), channels, top[i]->mutable_data<T>(), samples(*top[i]) * channels,
                     pixels);
     }
   });
 }
 
 void DeconvolutionLayer::backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
-  const i64 channels = blobs()[0]->dim(1) * shape_.g, pixels = top[0]->count(2);
+  const i64 channels = blobs()[0]->dim(1) * shape_.g, pixels = top[0]->count(channel_axis_ + 1);
   with_element(shape_.precision, [&](auto element) {
     using T = decltype(element);
     for (std::size_t i = 0; i < bottom.size(); ++i) {
       if (bias_ && param_propagate_down(1))
-        sum_to_bias(group(), top[i]->diff<T>(), top[i]->dim(0), channels, pixels, blobs()[1]->mutable_diff());
+        sum_to_bias(group(), top[i]->diff<T>(), samples(*top[i]), channels, pixels, blobs()[1]->mutable_diff());
       if (volume_) {
         volume_->stack(top[i]->diff(), stacked_->mutable_diff());
         volume_->unorder(bottom[i]->data(), images_->mutable_data());

@@ -8,39 +8,45 @@
 namespace cortado {
 
 void Im2colLayer::reshape(const Blobs& bottom, const Blobs& top) {
-  const int axes = bottom[0]->axes();
-  if (axes != 3 && axes != 4)
-    bad_shape("expects N x C x H x W or N x C x W, the bottom has shape " + to_string(bottom[0]->shape()));
+  const Blob& x = *bottom[0];
   const auto& p = parameter().convolution_param();
-  if (p.axis() != 1 && p.axis() != 1 - axes) bad_config("axis must be 1: channels stand second");
-  const SlidingWindow window = read_window(*this, p, axes - 2);
-  Shape shape = {bottom[0]->dim(0), bottom[0]->dim(1) * count_of(window.kernel)};
-  for (std::size_t d = 0; d < window.axes(); ++d) {
-    shape.push_back(window.outputs(d, bottom[0]->dim(static_cast<int>(d) + 2)));
-    if (shape.back() < 1)
-      bad_shape("a kernel of " + std::to_string(window.kernel[d]) + " does not fit the bottom's shape " +
-                to_string(bottom[0]->shape()));
-  }
+  const int axis = x.canonical_axis(p.axis());
+  const SlidingWindow window = read_window(*this, p, x.axes() - axis - 1);
+  const std::vector<i64> in = spatial_sizes(x, window.axes()), out = window_outputs(*this, window, x);
+  const i64 samples = x.count(0, axis), columns = x.dim(axis) * count_of(window.kernel);
+  Shape shape(x.shape().begin(), x.shape().begin() + axis);
+  shape.push_back(columns);
+  shape.insert(shape.end(), out.begin(), out.end());
   top[0]->reshape(shape);
-  ConvolutionShape& s = shape_;
-  const std::size_t w = window.axes() - 1;
-  s.mb = bottom[0]->dim(0), s.ic = bottom[0]->dim(1);
-  s.iw = bottom[0]->dim(axes - 1), s.ow = shape.back();
-  s.kw = window.kernel[w], s.sw = window.stride[w], s.pw = window.pad[w], s.dw = window.dilation[w];
-  if (axes == 4) {
-    s.ih = bottom[0]->dim(2), s.oh = shape[2];
-    s.kh = window.kernel[0], s.sh = window.stride[0], s.ph = window.pad[0], s.dh = window.dilation[0];
+  shape_ = {};
+  shape_.mb = samples, shape_.ic = x.dim(axis);
+  set_planes(shape_, window, in, out);
+  if (window.axes() > 2) {
+    if (!volume_) volume_ = std::make_unique<Volume>(group());
+    if (!stacked_) stacked_ = std::make_unique<Blob>(group());
+    if (!columns_) columns_ = std::make_unique<Blob>(group());
+    volume_->reshape(samples, shape_.ic, columns, in, out, window);
+    shape_.mb = volume_->images(), shape_.ic *= volume_->channels_per_channel();
+    stacked_->reshape({shape_.mb, shape_.ic, shape_.ih, shape_.iw});
+    columns_->reshape({shape_.mb, columns, shape_.oh, shape_.ow});
   }
-  for (const std::string& reason : {refuse_im2col(group().spec(), s), refuse_col2im(group().spec(), s)})
+  for (const std::string& reason : {refuse_im2col(group().spec(), shape_), refuse_col2im(group().spec(), shape_)})
     if (!reason.empty()) throw PlanError("layer '" + name() + "'", reason);
 }
 
 void Im2colLayer::forward(const Blobs& bottom, const Blobs& top) {
-  run_im2col(group(), shape_, bottom[0]->data(), shape_.mb, top[0]->mutable_data(), false);
+  if (volume_) volume_->stack(bottom[0]->data(), stacked_->mutable_data());
+  run_im2col(group(), shape_, (volume_ ? *stacked_ : *bottom[0]).data(), shape_.mb,
+             (volume_ ? *columns_ : *top[0]).mutable_data(), false);
+  if (volume_) volume_->order(columns_->data(), top[0]->mutable_data());
 }
 
 void Im2colLayer::backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
-  if (propagate_down[0]) run_col2im(group(), shape_, top[0]->diff(), shape_.mb, bottom[0]->mutable_diff(), false);
+  if (!propagate_down[0]) return;
+  if (volume_) volume_->unorder(top[0]->diff(), columns_->mutable_diff());
+  run_col2im(group(), shape_, (volume_ ? *columns_ : *top[0]).diff(), shape_.mb,
+             (volume_ ? *stacked_ : *bottom[0]).mutable_diff(), false);
+  if (volume_) volume_->unstack(stacked_->diff(), bottom[0]->mutable_diff(), bottom[0]->count());
 }
 
 Layer::Cost Im2colLayer::cost(const Blobs& bottom, const Blobs& top) const {

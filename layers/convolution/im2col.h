@@ -1,10 +1,12 @@
 #pragma once
 #include "core/net/layer.h"
 #include "layers/convolution/shape.h"
+#include "layers/convolution/volume.h"
 
 namespace cortado {
 
-/// Caffe's Im2col: the values under a convolution's window, as N x (C KH KW) x OH x OW; over one or two spatial axes.
+/// Caffe's Im2col: the values under a convolution's window, as N x (C KH KW) x OH x OW; over any number of spatial
+/// axes.
 class Im2colLayer : public Layer {
  public:
   using Layer::Layer;
@@ -15,6 +17,8 @@ class Im2colLayer : public Layer {
 
  private:
   ConvolutionShape shape_;
+  std::unique_ptr<Volume> volume_;           // where there are more than two spatial axes
+  std::unique_ptr<Blob> stacked_, columns_;  // planes in, columns out, and their gradients, image by image
 };
 
 }  // namespace cortado

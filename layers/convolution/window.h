@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "core/net/layer.h"
+#include "layers/convolution/shape.h"
 
 namespace caffe {
 class ConvolutionParameter;
@@ -25,8 +26,16 @@ struct SlidingWindow {
   i64 inputs(std::size_t d, i64 outputs) const { return stride[d] * (outputs - 1) + extent(d) - 2 * pad[d]; }
 };
 
-/// Reads it for `axes` spatial axes: every field once for all or once per axis, or for two axes as _h and _w. Throws
-/// ConfigError that names the layer.
+/// Reads it for `axes` spatial axes (those behind the channels; there may be none): every field once for all or once
+/// per axis, or for two axes as _h and _w. Throws ConfigError that names the layer.
 SlidingWindow read_window(const Layer& layer, const caffe::ConvolutionParameter& parameter, int axes);
+
+/// The sizes of an array's last `axes` axes.
+std::vector<i64> spatial_sizes(const Blob& blob, std::size_t axes);
+/// What the window makes of the last axes of `bottom`. Throws ShapeError that names the layer where it does not fit.
+std::vector<i64> window_outputs(const Layer& layer, const SlidingWindow& window, const Blob& bottom);
+/// Fills in the last two axes' sizes and window; a convolution over fewer has sizes and kernels of 1 in their place.
+void set_planes(ConvolutionShape& shape, const SlidingWindow& window, const std::vector<i64>& in,
+                const std::vector<i64>& out);
 
 }  // namespace cortado

@@ -54,7 +54,7 @@ void SppLayer::reshape(const Blobs& bottom, const Blobs& top) {
     width += level.pooled->count(1);
   }
   part_->reshape(bottom[0]->shape());
-  top[0]->reshape({bottom[0]->dim(0), width});
+  top[0]->reshape(levels_.size() == 1 ? levels_[0].pooled->shape() : Shape{bottom[0]->dim(0), width});
 }
 
 void SppLayer::forward(const Blobs& bottom, const Blobs& top) {
@@ -62,7 +62,7 @@ void SppLayer::forward(const Blobs& bottom, const Blobs& top) {
   for (auto& level : levels_) {
     level.pooling->forward(bottom, {level.pooled.get()});
     const i64 width = level.pooled->count(1);
-    copy_rows<float>(group(), level.pooled->data(), width, to, top[0]->dim(1), top[0]->dim(0), width);
+    copy_rows<float>(group(), level.pooled->data(), width, to, top[0]->count(1), top[0]->dim(0), width);
     to += width;
   }
 }
@@ -73,7 +73,7 @@ void SppLayer::backward(const Blobs& top, const std::vector<bool>& propagate_dow
   for (std::size_t l = 0; l < levels_.size(); ++l) {
     Blob& pooled = *levels_[l].pooled;
     const i64 width = pooled.count(1);
-    copy_rows<float>(group(), from, top[0]->dim(1), pooled.mutable_diff(), width, top[0]->dim(0), width);
+    copy_rows<float>(group(), from, top[0]->count(1), pooled.mutable_diff(), width, top[0]->dim(0), width);
     from += width;
     // Pooling writes its bottom's gradient, so levels behind the first write elsewhere.
     part_->share_data(*bottom[0]);

@@ -56,19 +56,20 @@ class VolumeTest : public ::testing::TestWithParam<std::string> {
     rig.fill_top_diff(0, [](i64 i) { return noise(5, i); });
     rig.backward();
     const auto& p = rig.layer().parameter().convolution_param();
-    const auto window = read_window(rig.layer(), p, static_cast<int>(c.bottom.size()) - 2);
+    const int axis = rig.bottom(0).canonical_axis(p.axis());
+    const auto window = read_window(rig.layer(), p, rig.bottom(0).axes() - axis - 1);
     const Blob &bottom = rig.bottom(0), &top = rig.top(0), &large = turned ? top : bottom,
                &small = turned ? bottom : top;
-    const Shape in(large.shape().begin() + 2, large.shape().end()), out(small.shape().begin() + 2, small.shape().end());
+    const Shape in = spatial_sizes(large, window.axes()), out = spatial_sizes(small, window.axes());
     const auto x = bottom.data_vector(), w = rig.blob(0).data_vector(), bias = rig.blob(1).data_vector(),
                dy = top.diff_vector();
     std::vector<double> y(dy.size()), dx(x.size()), dw(w.size()), db(bias.size());
     for (std::size_t i = 0; i < y.size(); ++i) {
-      const std::size_t k = i / static_cast<std::size_t>(top.count(2)) % bias.size();
+      const std::size_t k = i / static_cast<std::size_t>(top.count(axis + 1)) % bias.size();
       y[i] = double{bias[k]};
       db[k] += double{dy[i]};
     }
-    for_each_product(bottom.dim(0), large.dim(1), small.dim(1), p.group(), in, out, window,
+    for_each_product(bottom.count(0, axis), large.dim(axis), small.dim(axis), p.group(), in, out, window,
                      [&](std::size_t l, std::size_t k, std::size_t s) {
                        const std::size_t from = turned ? s : l, to = turned ? l : s;
                        y[to] += double{x[from]} * double{w[k]};
@@ -96,6 +97,11 @@ const std::vector<Case>& cases() {
        6},
       {"kernel_size: 3 stride: 2 pad: 1 group: 2", {2, 4, 5, 3, 6}, 2},
       {"kernel_size: 2", {1, 2, 2, 3, 2, 3}, 2},
+      {"kernel_size: 3 pad_w: 1", {1, 2, 4, 5}, 2},
+      {"axis: 2 kernel_size: 3 stride: 2 pad: 1", {2, 3, 4, 5, 6}, 3},
+      {"axis: -2 kernel_size: 2 group: 2", {2, 3, 4, 5}, 2},
+      {"axis: 0 kernel_size: 2", {3, 2, 3, 4}, 2},
+      {"kernel_size: 3", {5, 4}, 3},
   };
   return all;
 }
@@ -112,7 +118,8 @@ TEST_P(VolumeTest, MistakesAreNamed) {
   const auto make = [&](const std::string& type, const std::string& p, const Shape& bottom) {
     LayerRig(GetParam(), text_of(type, {p, bottom, 4}), {bottom});
   };
-  EXPECT_THROW(make("Convolution", "kernel_size: 3", {2, 3}), ShapeError);
+  EXPECT_THROW(make("Convolution", "axis: 4 kernel_size: 3", {2, 3, 4, 4}), ShapeError);
+  EXPECT_THROW(make("Convolution", "kernel_h: 3", {2, 3, 4, 4}), ConfigError);
   EXPECT_THROW(make("Convolution", "kernel_size: 3 kernel_size: 3", {2, 3, 4, 4, 4}), ConfigError);
   EXPECT_THROW(make("Convolution", "kernel_h: 3 kernel_w: 3", {2, 3, 4, 4, 4}), ConfigError);
   EXPECT_THROW(make("Convolution", "kernel_size: 5", {2, 3, 4, 4, 4}), ShapeError);
@@ -122,19 +129,24 @@ TEST_P(VolumeTest, MistakesAreNamed) {
 
 TEST_P(VolumeTest, Im2colIsTheDefinition) {
   for (const Case& c :
-       {Case{"kernel_size: 3 stride: 2 pad: 1", {2, 3, 7, 8}, 1}, Case{"kernel_size: 2 dilation: 3", {1, 2, 9}, 1}}) {
+       {Case{"kernel_size: 3 stride: 2 pad: 1", {2, 3, 7, 8}, 1}, Case{"kernel_size: 2 dilation: 3", {1, 2, 9}, 1},
+        Case{"kernel_size: 3 stride: 2 pad: 1", {2, 3, 5, 4, 6}, 1},
+        Case{"axis: 2 kernel_size: 2 dilation: 1 dilation: 2 dilation: 1", {2, 1, 3, 4, 5, 3}, 1},
+        Case{"axis: -1", {2, 3}, 1}}) {
+    SCOPED_TRACE(c.parameter + " on " + to_string(c.bottom));
     LayerRig rig(GetParam(), text_of("Im2col", c), {c.bottom});
     rig.forward();
     rig.fill_top_diff(0, [](i64 i) { return noise(5, i); });
     rig.backward();
-    const auto window =
-        read_window(rig.layer(), rig.layer().parameter().convolution_param(), static_cast<int>(c.bottom.size()) - 2);
-    const Shape in(c.bottom.begin() + 2, c.bottom.end()), out(rig.top(0).shape().begin() + 2, rig.top(0).shape().end());
-    const i64 channels = c.bottom[1], taps = count_of(window.kernel);
+    const auto& p = rig.layer().parameter().convolution_param();
+    const int axis = rig.bottom(0).canonical_axis(p.axis());
+    const auto window = read_window(rig.layer(), p, rig.bottom(0).axes() - axis - 1);
+    const Shape in = spatial_sizes(rig.bottom(0), window.axes()), out = spatial_sizes(rig.top(0), window.axes());
+    const i64 channels = rig.bottom(0).dim(axis), taps = count_of(window.kernel);
     const auto x = rig.bottom(0).data_vector(), dy = rig.top(0).diff_vector();
     std::vector<float> y(dy.size()), dx(x.size());
     // A convolution with one group and output per channel, whose products are the columns' entries.
-    for_each_product(c.bottom[0], channels, channels, channels, in, out, window,
+    for_each_product(rig.bottom(0).count(0, axis), channels, channels, channels, in, out, window,
                      [&](std::size_t from, std::size_t k, std::size_t to) {
                        const auto pixels = static_cast<std::size_t>(count_of(out));
                        const std::size_t plane = to / pixels, tap = k % static_cast<std::size_t>(taps);
@@ -152,6 +164,9 @@ TEST_P(VolumeTest, SppGradientsAreSlopes) {
   LayerRig average(GetParam(), spp + "AVE }", {{2, 2, 9, 11}});
   average.check_gradients();
   EXPECT_EQ(average.top(0).shape(), (Shape{2, 2 * 21}));
+  LayerRig single(GetParam(), "name: \"s\" type: \"SPP\" spp_param { pyramid_height: 1 pool: AVE }", {{2, 3, 5, 4}});
+  single.check_gradients();
+  EXPECT_EQ(single.top(0).shape(), (Shape{2, 3, 1, 1}));
   LayerRig(GetParam(), spp + "MAX }", {{1, 2, 9, 11}}).check_gradients(1e-3f, 1e-2f, true);
   EXPECT_THROW(LayerRig(GetParam(), "name: \"s\" type: \"SPP\"", {{1, 2, 9, 11}}), ConfigError);
 }
