@@ -8,9 +8,9 @@ void CropLayer::reshape(const Blobs& bottom, const Blobs& top) {
   const auto& p = parameter().crop_param();
   const int axes = bottom[0]->axes(), first = bottom[0]->canonical_axis(p.axis());
   if (axes > window_axes) bad_shape("has more than " + std::to_string(window_axes) + " axes");
-  if (bottom[1]->axes() != axes)
-    bad_shape("bottoms of shapes " + to_string(bottom[0]->shape()) + " and " + to_string(bottom[1]->shape()) +
-              " differ in their number of axes");
+  if (bottom[1]->axes() < axes)
+    bad_shape("the second bottom's shape " + to_string(bottom[1]->shape()) + " has fewer axes than the first one's, " +
+              to_string(bottom[0]->shape()));
   if (p.offset_size() > 1 && p.offset_size() != axes - first)
     bad_config(std::to_string(p.offset_size()) + " offsets for " + std::to_string(axes - first) + " axes",
                "give none, one, or one for each");

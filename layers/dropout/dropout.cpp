@@ -7,7 +7,8 @@ namespace cortado {
 
 void DropoutLayer::setup(const Blobs&, const Blobs&) {
   const float ratio = parameter().dropout_param().dropout_ratio();
-  if (!(ratio > 0 && ratio < 1)) bad_config("dropout_ratio must lie between 0 and 1, it is " + std::to_string(ratio));
+  if (!(ratio >= 0 && ratio < 1))
+    bad_config("dropout_ratio must be 0 or more and below 1, it is " + std::to_string(ratio));
 }
 
 void DropoutLayer::reshape(const Blobs& bottom, const Blobs& top) { top[0]->reshape(bottom[0]->shape()); }

@@ -47,7 +47,8 @@ void EltwiseLayer::setup(const Blobs& bottom, const Blobs&) {
   const auto& p = parameter().eltwise_param();
   if (p.coeff_size() > 0 && p.coeff_size() != static_cast<int>(bottom.size()))
     bad_config(std::to_string(p.coeff_size()) + " coefficients for " + std::to_string(bottom.size()) + " bottoms");
-  if (p.coeff_size() > 0 && p.operation() != caffe::EltwiseParameter::SUM) bad_config("coefficients go with SUM only");
+  if (p.coeff_size() > 0 && p.operation() == caffe::EltwiseParameter::PROD)
+    bad_config("coefficients do not go with PROD", "leave them out, or put a Power layer behind");
   index_ = std::make_unique<Blob>(group());
 }
 

@@ -22,15 +22,16 @@ struct SquaredDifference {
   }
 };
 
-/// -t log s - (1 - t) log(1 - s) for s = sigmoid(x), computed without overflow.
+/// -t log s - (1 - t) log(1 - s) for s = sigmoid(x), computed without overflow. As in Caffe a target is ignored if its
+/// whole part is the ignored number.
 struct SigmoidCrossEntropy {
   static constexpr const char *label = "sigmoid_cross_entropy_loss",
                               *gradient_label = "sigmoid_cross_entropy_loss_gradient";
   bool ignores;
-  float ignored;
+  int ignored;
   template <class V>
   CORTADO_FN bool counts(V t) const {
-    return !(ignores && t == ignored);
+    return !(ignores && static_cast<int>(t) == ignored);
   }
   template <class V>
   CORTADO_FN V value(V x, V t) const {

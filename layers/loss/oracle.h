@@ -15,12 +15,12 @@ inline double euclidean_loss(const std::vector<float>& a, const std::vector<floa
 }
 
 /// Sum, not divided; targets that are `ignored` are left out and counted.
-inline double sigmoid_cross_entropy(const std::vector<float>& x, const std::vector<float>& t, float ignored,
+inline double sigmoid_cross_entropy(const std::vector<float>& x, const std::vector<float>& t, int ignored,
                                     i64& counted) {
   double sum = 0;
   counted = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
-    if (t[i] == ignored) continue;
+    if (static_cast<int>(t[i]) == ignored) continue;
     const double s = 1 / (1 + std::exp(-double{x[i]}));
     sum -= double{t[i]} * std::log(s) + (1 - double{t[i]}) * std::log(1 - s);
     ++counted;

@@ -4,9 +4,7 @@
 
 namespace cortado {
 namespace {
-loss::SigmoidCrossEntropy term(const caffe::LossParameter& p) {
-  return {p.has_ignore_label(), static_cast<float>(p.ignore_label())};
-}
+loss::SigmoidCrossEntropy term(const caffe::LossParameter& p) { return {p.has_ignore_label(), p.ignore_label()}; }
 }  // namespace
 
 void SigmoidCrossEntropyLossLayer::reshape(const Blobs& bottom, const Blobs& top) {

@@ -4,8 +4,8 @@
 namespace cortado {
 
 /// Caffe's SigmoidCrossEntropyLoss: -t log s - (1 - t) log(1 - s) summed over all elements of scores x, for s =
-/// sigmoid(x) and targets t, divided by the batch unless loss_param says otherwise. Targets that are the ignore_label
-/// do not count.
+/// sigmoid(x) and targets t, divided by the batch unless loss_param says otherwise. Targets whose
+/// whole part is the ignore_label do not count.
 class SigmoidCrossEntropyLossLayer : public LossLayer {
  public:
   using LossLayer::LossLayer;

@@ -62,6 +62,12 @@ TEST_P(DropoutTest, TestingPassesValues) {
   EXPECT_EQ(rig.bottom(0).diff_vector(), rig.top(0).diff_vector());
 }
 
+TEST_P(DropoutTest, RatioZeroDropsNothing) {
+  LayerRig rig(GetParam(), "name: \"d\" type: \"Dropout\" dropout_param { dropout_ratio: 0 }", {{2, 35}});
+  rig.forward();
+  EXPECT_EQ(rig.top(0).data_vector(), rig.bottom(0).data_vector());
+}
+
 TEST_P(DropoutTest, RatioMustBeAProbability) {
   EXPECT_THROW(LayerRig(GetParam(), "name: \"d\" type: \"Dropout\" dropout_param { dropout_ratio: 1 }", {{4}}),
                ConfigError);

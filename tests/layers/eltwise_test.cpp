@@ -29,7 +29,8 @@ TEST_P(EltwiseTest, IsTheOracle) {
                                    {"operation: PROD", Eltwise::product, {1, 1}},
                                    {"operation: PROD", Eltwise::product, {1, 1, 1, 1}},
                                    {"operation: MAX", Eltwise::largest, {1, 1}},
-                                   {"operation: MAX", Eltwise::largest, {1, 1, 1}}};
+                                   {"operation: MAX", Eltwise::largest, {1, 1, 1}},
+                                   {"operation: MAX coeff: 2 coeff: 3", Eltwise::largest, {1, 1}}};  // not looked at
   for (const auto& c : cases)
     for (const Shape& shape : {Shape{1}, Shape{2, 3, 5, 7}, Shape{3, 10007}}) {
       SCOPED_TRACE(to_string(shape) + " " + c.options);
@@ -70,7 +71,7 @@ TEST_P(EltwiseTest, GradientsAreSlopes) {
 TEST_P(EltwiseTest, MistakesAreNamed) {
   EXPECT_THROW(LayerRig(GetParam(), eltwise(), {{2, 3}, {3, 2}}), ShapeError);
   EXPECT_THROW(LayerRig(GetParam(), eltwise("coeff: 1"), {{2}, {2}}), ConfigError);
-  EXPECT_THROW(LayerRig(GetParam(), eltwise("operation: MAX coeff: 1 coeff: 2"), {{2}, {2}}), ConfigError);
+  EXPECT_THROW(LayerRig(GetParam(), eltwise("operation: PROD coeff: 1 coeff: 2"), {{2}, {2}}), ConfigError);
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, EltwiseTest, all_backends(), backend_name);

@@ -50,7 +50,7 @@ TEST_P(LossesTest, SigmoidCrossEntropyLeavesIgnoredTargetsOut) {
     LayerRig rig(GetParam(),
                  text("SigmoidCrossEntropyLoss", "loss_param { ignore_label: 2 normalization: " + mode + " }"),
                  {{4, 5}, {4, 5}});
-    rig.fill_bottom(1, [](i64 i) { return static_cast<float>(i % 3); });
+    rig.fill_bottom(1, [](i64 i) { return static_cast<float>(i % 3) + 0.25f; });
     i64 counted = 0;
     const double sum =
         oracle::sigmoid_cross_entropy(rig.bottom(0).data_vector(), rig.bottom(1).data_vector(), 2, counted);

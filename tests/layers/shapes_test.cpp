@@ -84,7 +84,8 @@ TEST_P(ShapesTest, CropTakesAWindow) {
   };
   for (const Case& c : {Case{"axis: 2 offset: 2 offset: 1", {2, 3, 9, 8}, {2, 3, 5, 6}, {0, 0, 2, 1}},
                         Case{"axis: 1 offset: 1", {2, 4, 7, 5001}, {2, 2, 3, 4999}, {0, 1, 1, 1}},
-                        Case{"axis: 0", {3, 5}, {2, 5}, {0, 0}}, Case{"axis: -1 offset: 3", {6}, {3}, {3}},
+                        Case{"axis: 0", {3, 5}, {2, 5}, {0, 0}}, Case{"axis: 0", {3, 5}, {2, 5, 7}, {0, 0}},
+                        Case{"axis: -1 offset: 3", {6}, {3}, {3}},
                         Case{"axis: 2 offset: 1", {1, 2, 3, 4, 5}, {1, 1, 2, 2, 4}, {0, 0, 1, 1, 1}}}) {
     SCOPED_TRACE(c.options);
     LayerRig rig(GetParam(), "name: \"c\" type: \"Crop\" crop_param { " + c.options + " }", {c.whole, c.part});
@@ -111,6 +112,7 @@ TEST_P(ShapesTest, CropTakesAWindow) {
   };
   EXPECT_THROW(crop("axis: 2 offset: 2"), ShapeError);
   EXPECT_THROW(crop("axis: 1 offset: 0 offset: 1"), ConfigError);
+  EXPECT_THROW(LayerRig(GetParam(), "name: \"c\" type: \"Crop\"", {{2, 3, 4, 4}, {2, 3, 3}}), ShapeError);
 }
 
 TEST_P(ShapesTest, TileRepeats) {
