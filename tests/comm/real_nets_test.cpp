@@ -50,6 +50,51 @@ std::string head(const std::string& loss = "") {
          loss + " }";
 }
 
+/// Sequences `from` (T x N x ...) with the blob `cont`, through a recurrent layer to `to`.
+std::string recurrent(const std::string& type, const std::string& from, const std::string& to) {
+  return "layer { name: 'recurrent' type: '" + type + "' bottom: '" + from + "' bottom: 'cont' top: '" + to +
+         "' recurrent_param { num_output: 6 weight_filler { type: 'uniform' min: -0.2 max: 0.2 } } }";
+}
+
+/// A loss of what stands at each time of `from`, the samples of the data layer.
+std::string loss_of_times(const std::string& from) {
+  return "layer { name: 'ip' type: 'InnerProduct' bottom: '" + from + R"(' top: 'ip'
+      inner_product_param { num_output: 5 weight_filler { type: 'xavier' } } }
+    layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'ip' bottom: 'label' top: 'loss' })";
+}
+
+/// The blob `cont` of 3 sequences: `blocks` times `times` times, at the first of which they begin.
+std::string sequences_begin(int times, int blocks) {
+  std::string text =
+      "layer { name: 'ones' type: 'DummyData' top: 'begins' top: 'goes_on' dummy_data_param { "
+      "shape { dim: 1 dim: 3 } shape { dim: " +
+      std::to_string(times - 1) +
+      " dim: 3 } data_filler { value: 0 } data_filler { value: 1 } } } "
+      "layer { name: 'cont' type: 'Concat' top: 'cont' concat_param { axis: 0 } ";
+  for (int i = 0; i < blocks; ++i) text += "bottom: 'begins' bottom: 'goes_on' ";
+  return text + "} ";
+}
+
+/// The blob `cont` of sequences that always go on.
+std::string sequences_go_on(int times, int sequences) {
+  return "layer { name: 'cont' type: 'DummyData' top: 'cont' dummy_data_param { shape { dim: " + std::to_string(times) +
+         " dim: " + std::to_string(sequences) + " } data_filler { value: 1 } } } ";
+}
+
+/// `from` cut into as many parts along one axis, which are joined along the other.
+std::string regroup(const std::string& from, const std::string& to, int parts, int cut_axis, int join_axis) {
+  std::string slice = "layer { name: 'cut_" + from + "' type: 'Slice' bottom: '" + from +
+                      "' slice_param { axis: " + std::to_string(cut_axis) + " } ";
+  std::string concat = "layer { name: 'join_" + from + "' type: 'Concat' top: '" + to +
+                       "' concat_param { axis: " + std::to_string(join_axis) + " } ";
+  for (int i = 0; i < parts; ++i) {
+    const std::string part = ": '" + from + "_" + std::to_string(i) + "' ";
+    slice += "top" + part;
+    concat += "bottom" + part;
+  }
+  return slice + "} " + concat + "} ";
+}
+
 class RealNetsTest : public ::testing::TestWithParam<std::string> {
  protected:
   SolverOptions alone() const {
@@ -66,9 +111,10 @@ class RealNetsTest : public ::testing::TestWithParam<std::string> {
   }
   /// Trains `rest` behind the data layer both ways and compares losses, weights
   /// and running statistics.
-  void compare(const std::string& rest) {
-    Solver one(solver_of(rates, data(global_batch) + rest), alone());
-    Solver all(solver_of(rates, data(global_batch / job().size()) + rest), together());
+  void compare(const std::string& rest) { compare(rest, rest); }
+  void compare(const std::string& rest_of_one, const std::string& rest_of_all) {
+    Solver one(solver_of(rates, data(global_batch) + rest_of_one), alone());
+    Solver all(solver_of(rates, data(global_batch / job().size()) + rest_of_all), together());
     for (int i = 0; i < 4; ++i) {
       one.step(1);
       all.step(1);
@@ -95,6 +141,28 @@ TEST_P(RealNetsTest, CountValidLabelsOverAllRanks) {
 }
 
 TEST_P(RealNetsTest, SynchronisedBatchStatisticsEqualOneRank) { compare(convolution() + batch_norm("true") + head()); }
+
+/// A batch of a recurrent net holds times: n ranks have n stretches of them.
+TEST_P(RealNetsTest, SequencesThatBeginWithEveryBatchEqualOneRank) {
+  const int ranks = job().size(), times = global_batch / ranks;
+  for (const std::string type : {"LSTM", "RNN"}) {
+    SCOPED_TRACE(type);
+    const std::string net = recurrent(type, "data", "h") + loss_of_times("h");
+    compare(sequences_begin(times, ranks) + net, sequences_begin(times, 1) + net);
+  }
+}
+
+/// Where states go on from batch to batch, every rank has sequences of its own: n ranks with N each are one rank with n
+/// N, whose net here puts side by side what the data have one after another.
+TEST_P(RealNetsTest, SequencesOfEveryRankEqualOneRankWithAll) {
+  const int ranks = job().size(), times = global_batch / ranks;
+  for (const std::string type : {"LSTM", "RNN"}) {
+    SCOPED_TRACE(type);
+    compare(sequences_go_on(times, 3 * ranks) + regroup("data", "streams", ranks, 0, 1) +
+                recurrent(type, "streams", "hs") + regroup("hs", "h", ranks, 1, 0) + loss_of_times("h"),
+            sequences_go_on(times, 3) + recurrent(type, "data", "h") + loss_of_times("h"));
+  }
+}
 
 TEST_P(RealNetsTest, OwnBatchStatisticsAgreeAfterTests) {
   const std::string net = data(global_batch / job().size()) + convolution() + batch_norm("false") + head();
