@@ -39,6 +39,9 @@ void naming(const std::string& where, const Step& step) {
   }
 }
 
+/// Caffe's losses need not name their top. It is an output of the net like others.
+std::string automatic_top(const std::string& layer) { return layer + " (automatic)"; }
+
 /// The choices for one layer: "conv1/forward" becomes "forward".
 PlanBook plans_of(const PlanBook& all, const std::string& layer) {
   PlanBook own;
@@ -104,6 +107,7 @@ void Net::Builder::add_layer(caffe::LayerParameter& parameter) {
   entry.layer = options_.layers->make(parameter, LayerContext{*options_.group, net_.run_, options_.sources,
                                                               *net_.workspace_, options_.sinks, options_.parts});
   parameter.clear_blobs();  // the layer holds them now
+  if (entry.layer->is_loss() && parameter.top_size() == 0) parameter.add_top(automatic_top(parameter.name()));
   check_counts(entry, parameter);
   connect_bottoms(entry, parameter);
   connect_tops(entry, parameter);

@@ -75,6 +75,21 @@ TEST(NetBuild, WiresLayersAndFindsOutputsByName) {
   EXPECT_EQ(net->blob("none"), nullptr);
 }
 
+TEST(NetBuild, LossesNeedNotNameTheirTop) {
+  const auto net = small_net(data_layer() + scale_layer("s", "data", "y", "", 2) +
+                             "layer { name: 'one' type: 'Loss' bottom: 'y' } "
+                             "layer { name: 'two' type: 'Loss' bottom: 'y' loss_weight: 3 }");
+  std::vector<float> values(static_cast<std::size_t>(net->blob("data")->count()), 1.0f);
+  net->blob("data")->write_data(values.data());
+  net->forward();
+  EXPECT_EQ(net->loss(), 4 * 2 * static_cast<double>(values.size()));
+  ASSERT_EQ(net->outputs().size(), 2u);
+  EXPECT_EQ(net->outputs()[1].name, "two (automatic)");
+  EXPECT_EQ(net->layer("two")->parameter().top_size(), 0);  // weight files say what the net's text says
+  net->backward();
+  EXPECT_EQ(net->blob("y")->diff_vector()[0], 4);
+}
+
 TEST(NetBuild, ForwardRunsInPlaceLayersAndSplits) {
   const auto net = small_net(data_layer() + scale_layer("a", "data", "x", "", 2) + scale_layer("b", "x", "x", "", 3) +
                              scale_layer("c", "x", "y", "", 5) + loss_layer("x"));
