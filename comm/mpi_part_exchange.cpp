@@ -1,6 +1,7 @@
 #include "comm/mpi_part_exchange.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "comm/collective/messages.h"
 #include "core/base/error.h"
@@ -40,7 +41,7 @@ std::string MpiPartExchange::why_not(const std::string& codec) const {
   if (found == all.end()) return "codec '" + codec + "' is not known";
   if ((*found)->needs_state())
     return "codec '" + codec + "' adds what it leaves out to the next values, and the next activations are others'";
-  if (!(*found)->takes_any_size()) return "codec '" + codec + "' holds sizes below 2 only, which is for weights";
+  if (std::isfinite((*found)->limit())) return "codec '" + codec + "' holds sizes below 2 only, which is for weights";
   int threads = MPI_THREAD_SINGLE;
   MPI_Query_thread(&threads);
   if (size() > 1 && threads < MPI_THREAD_MULTIPLE) return "this MPI library lets one thread call it at a time";

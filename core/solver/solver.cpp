@@ -142,6 +142,10 @@ Solver::State::State(const caffe::SolverParameter& given, const SolverOptions& g
   divide_batches(training.net, options.core_groups);
   CORTADO_LOG(info) << "Creating training net from " << training.source;
   net = make_net(training.net, &replicas);
+  if (exchange.has_master() && net->end_of_divided() > 0)
+    throw ConfigError("layer '" + net->layers()[net->end_of_divided() - 1].layer->name() + "'",
+                      "is divided over ranks, but the exchange lets rank 0 alone update",
+                      "use another exchange, or leave out `divided`");
   share_weights();
   if (replicas.rank() == 0 || !exchange.has_master())
     optimizer = std::make_unique<Optimizer>(parameter, *net, *options.group);
