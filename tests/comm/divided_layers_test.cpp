@@ -164,7 +164,7 @@ TEST_P(DividedLayersTest, WithEveryExchangeOfGradients) {
   const auto expected = solver(net_of(3, "", ""));
   BucketAllreduce buckets(job().replicas().communicator(), group_of(GetParam()), {}, 30, {}, "auto");
   CodedAllreduce once(ranks_.team, group_of(GetParam()), find_codec("fp32"), CodedAllreduce::Way::once);
-  CodedAllreduce ring(ranks_.team, group_of(GetParam()), find_codec("fp32"), CodedAllreduce::Way::ring);
+  CodedAllreduce ring(ranks_.team, group_of(GetParam()), find_codec("fp32"), CodedAllreduce::Way::hops);
   std::vector<std::unique_ptr<Solver>> solvers;
   for (GradientExchange* exchange : {static_cast<GradientExchange*>(&buckets), static_cast<GradientExchange*>(&once),
                                      static_cast<GradientExchange*>(&ring)}) {
