@@ -261,6 +261,8 @@ void Net::to_proto(caffe::NetParameter& out, bool write_diff) const {
   for (const auto& entry : layers_) {
     auto& layer = *out.add_layer();
     layer = entry.layer->parameter();
+    if (entry.layer->is_loss() && layer.loss_weight_size() == 0)  // Caffe's losses write the weights that they assume
+      for (const double weight : entry.loss_weights) layer.add_loss_weight(static_cast<float>(weight));
     for (const auto& blob : entry.layer->blobs()) cortado::to_proto(*blob, *layer.add_blobs(), write_diff);
   }
 }

@@ -1,4 +1,6 @@
 // Training runs, on the backend that the build is for.
+#include <google/protobuf/util/message_differencer.h>
+
 #include <cmath>
 #include <filesystem>
 #include <map>
@@ -116,6 +118,29 @@ TEST(GoldenWeights, CaffesModelHoldsWhatItsHdf5TwinHolds) {
     }
   }
   EXPECT_EQ(compared, 8u);
+}
+
+TEST(GoldenWeights, WrittenBackTheyAreTheSameMessage) {
+  if (golden_folder().empty()) GTEST_SKIP();
+  const H5File file(golden_folder() + "/train/lenet_sgd_inv.h5");
+  const TemporaryFolder folder;
+  const std::string data = std::filesystem::absolute(golden_folder() + "/train/" + file.text(".", "data")).string();
+  auto parameter = solver_parameter(file, folder.write("list.txt", data + "\n"), 1);
+  parameter.set_snapshot_prefix(folder.file("ours"));
+  const LayerTable layers = all_layers();
+  const Sources sources;
+  Solver solver(parameter, options_for(layers, sources));
+  solver.load_weights(golden_folder() + "/train/lenet.caffemodel");
+  solver.snapshot();
+  caffe::NetParameter theirs, ours;
+  read_binary(golden_folder() + "/train/lenet.caffemodel", theirs);
+  read_binary(folder.file("ours_iter_0.caffemodel"), ours);
+  // Where the data lay when Caffe wrote it.
+  theirs.mutable_layer(0)->mutable_hdf5_data_param()->set_source(folder.file("list.txt"));
+  google::protobuf::util::MessageDifferencer differencer;
+  std::string differences;
+  differencer.ReportDifferencesToString(&differences);
+  EXPECT_TRUE(differencer.Compare(theirs, ours)) << differences.substr(0, 2000);
 }
 
 TEST(GoldenWeights, CaffesHdf5IsRead) {
