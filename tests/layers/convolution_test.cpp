@@ -236,7 +236,7 @@ TEST_P(ConvolutionTest, WhatCannotBeIsRefusedByName) {
   expect_says(message("num_output: 4 kernel_size: 9", {1, 1, 5, 5}), "does not fit");
   expect_says(message("num_output: 4 kernel_size: 3 group: 3", {1, 3, 5, 5}), "group 3");
   expect_says(message("num_output: 4", {1, 3, 5, 5}), "kernel_size is missing");
-  expect_says(message("num_output: 4 kernel_size: 3", {3, 5}), "N x C x spatial axes");
+  expect_says(message("num_output: 4 kernel_size: 3 axis: 2", {3, 5}), "axis 2");
   expect_says(message("kernel_size: 3", {1, 3, 5, 5}), "num_output");
 }
 
