@@ -46,7 +46,8 @@ bool same_on_all_ranks(const std::vector<float>& values) {
   return same(roots, values);
 }
 
-void check_allreduce(const JobTeam& team, const Algorithm& algorithm) {
+/// An allreduce, or a reduce, which leaves the sum on rank 0 only.
+void check_sums(const JobTeam& team, const Algorithm& algorithm, bool on_all) {
   for (const i64 count : lengths()) {
     const auto n = static_cast<std::size_t>(count);
     std::vector<float> expected(n), first;
@@ -57,9 +58,10 @@ void check_allreduce(const JobTeam& team, const Algorithm& algorithm) {
     for (int run = 0; run < 2; ++run) {
       std::vector<float> values = noise_vector(static_cast<std::uint64_t>(job().rank()) + 1, count);
       algorithm.run(team.team(), {values.data(), count, Precision::fp32});
+      if (on_all) { EXPECT_TRUE(same_on_all_ranks(values)) << algorithm.name << " " << count; }
+      if (!on_all && job().rank() != 0) continue;
       expect_near(values, expected, 1e-5f, 1e-5f);
-      EXPECT_TRUE(same_on_all_ranks(values)) << algorithm.name << " " << count;
-      if (run == 1) { EXPECT_TRUE(same(values, first)) << algorithm.name; }
+      if (run == 1) { EXPECT_TRUE(same(values, first)) << algorithm.name << " " << count; }
       first = values;
     }
   }
@@ -70,7 +72,7 @@ TEST_P(CollectivesTest, AllreducesAgreeWithTheSumAndAmongRanksAndRuns) {
   for (const auto& options : topologies(folder.path().string())) {
     const JobTeam team(job().replicas().communicator(), group_of(GetParam()), options);
     for (const Algorithm& algorithm : allreduce_algorithms())
-      if (algorithm.why_not(team.team()).empty()) check_allreduce(team, algorithm);
+      if (algorithm.why_not(team.team()).empty()) check_sums(team, algorithm, true);
   }
 }
 
@@ -90,25 +92,6 @@ TEST_P(CollectivesTest, AllreducesOfBf16) {
   }
 }
 
-void check_reduce(const JobTeam& team, const Algorithm& algorithm) {
-  for (const i64 count : lengths()) {
-    const auto n = static_cast<std::size_t>(count);
-    std::vector<float> expected(n), first;
-    for (int r = 0; r < job().size(); ++r) {
-      const auto part = noise_vector(static_cast<std::uint64_t>(r) + 1, count);
-      for (std::size_t i = 0; i < n; ++i) expected[i] += part[i];
-    }
-    for (int run = 0; run < 2; ++run) {
-      std::vector<float> values = noise_vector(static_cast<std::uint64_t>(job().rank()) + 1, count);
-      algorithm.run(team.team(), {values.data(), count, Precision::fp32});
-      if (job().rank() != 0) continue;
-      expect_near(values, expected, 1e-5f, 1e-5f);
-      if (run == 1) { EXPECT_TRUE(same(values, first)) << algorithm.name << " " << count; }
-      first = values;
-    }
-  }
-}
-
 TEST_P(CollectivesTest, ReducesSumOnRank0) {
   const TemporaryFolder folder;
   for (const auto& options : topologies(folder.path().string())) {
@@ -118,7 +101,7 @@ TEST_P(CollectivesTest, ReducesSumOnRank0) {
         if (!algorithm.why_not(team.team()).empty()) continue;
         team.team().chunk_bytes = chunk;
         team.team().radix = chunk == 400 ? 3 : 2;
-        check_reduce(team, algorithm);
+        check_sums(team, algorithm, false);
       }
   }
 }
