@@ -160,7 +160,8 @@ Net::Memory Net::memory() const {
 
 std::vector<Net::Range> Net::weight_ranges() const {
   std::vector<const Learnable*> by_place;
-  for (const Learnable& p : learnable_) by_place.push_back(&p);
+  for (const Learnable& p : learnable_)
+    if (p.division == nullptr) by_place.push_back(&p);
   std::sort(by_place.begin(), by_place.end(),
             [](const Learnable* a, const Learnable* b) { return a->arena_offset < b->arena_offset; });
   std::vector<Range> ranges;
