@@ -102,7 +102,7 @@ i64 MpiPartExchange::start(const std::string& codec, const std::vector<Outgoing>
       continue;
     }
     const i64 floats = floats_of(exchange.codec, one.count);
-    Arrival arrival{exchange.receives.size(), one, take_buffer(exchange.codec, floats)};
+    Arrival arrival{one, take_buffer(exchange.codec, floats)};
     exchange.receives.push_back({one.from, span_of(arrival.buffer, floats)});
     exchange.arrivals.push_back(std::move(arrival));
   }

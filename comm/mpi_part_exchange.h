@@ -47,7 +47,6 @@ class MpiPartExchange : public PartExchange {
     Span span;
   };
   struct Arrival {
-    std::size_t message;
     Incoming to;
     Buffer buffer;
   };
