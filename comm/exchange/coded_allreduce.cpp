@@ -133,4 +133,23 @@ float CodedAllreduce::finish(Net& net) {
   return 1.0f / static_cast<float>(ranks_);
 }
 
+std::vector<float> CodedAllreduce::residuals() const {
+  std::vector<float> values((state_.bytes() + sums_state_.bytes()) / 4);
+  if (values.empty()) return values;
+  group_.copy(values.data(), state_.get(), state_.bytes());
+  group_.copy(values.data() + state_.bytes() / 4, sums_state_.get(), sums_state_.bytes());
+  group_.wait();
+  return values;
+}
+
+bool CodedAllreduce::restore_residuals(Net& net, const std::vector<float>& values) {
+  if (ranks_ > 1) make_memory(net.gradient_arena()->count);
+  if (values.size() * 4 != state_.bytes() + sums_state_.bytes()) return false;
+  if (values.empty()) return true;
+  group_.copy(state_.get(), values.data(), state_.bytes());
+  group_.copy(sums_state_.get(), values.data() + state_.bytes() / 4, sums_state_.bytes());
+  group_.wait();
+  return true;
+}
+
 }  // namespace cortado

@@ -15,7 +15,7 @@ namespace cortado {
 /// - by hops: partial sums travel as in the allreduce `circulant`; at every hop they are decoded, added and encoded
 ///   again. Values are coded ceil(log2 p) times on their way, but a rank sends as few messages.
 /// Owners then encode their sums, and all ranks decode the same codes, so that they agree in every bit. What codecs
-/// with state leave out is kept for the next iteration, of gradients and of sums; snapshots do not hold it.
+/// with state leave out is kept for the next iteration, of gradients and of sums.
 class CodedAllreduce : public GradientExchange {
  public:
   enum class Way { once, hops };
@@ -23,6 +23,8 @@ class CodedAllreduce : public GradientExchange {
   CodedAllreduce(JobTeam& job, CoreGroup& group, const Codec& codec, Way way);
   /// The arena then holds the sum of decoded values; returns 1 / ranks.
   float finish(Net& net) override;
+  std::vector<float> residuals() const override;
+  bool restore_residuals(Net& net, const std::vector<float>& values) override;
 
  private:
   /// Neighbouring parts: where their values and their codes lie. Together they encode to no more bytes than apart.

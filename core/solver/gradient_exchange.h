@@ -1,4 +1,6 @@
 #pragma once
+#include <vector>
+
 #include "core/net/net.h"
 
 namespace cortado {
@@ -22,6 +24,11 @@ class GradientExchange {
   virtual void share_weights(Net& /*net*/) {}
   /// Before the master updates its weights or writes them: its net holds them in full until they are shared again.
   virtual void restore_weights(Net& /*net*/) {}
+  /// For snapshots: what this replica keeps from one iteration for the next, such as what its codes left out.
+  virtual std::vector<float> residuals() const { return {}; }
+  /// Goes on from what residuals() returned in another run. Returns false, and changes nothing, when that was of
+  /// another net, codec, exchange or number of replicas.
+  virtual bool restore_residuals(Net& /*net*/, const std::vector<float>& values) { return values.empty(); }
 };
 
 /// One process: nothing to exchange.

@@ -106,6 +106,9 @@ struct Solver::State {
   void write_snapshot(const std::string& model_file, caffe::NetParameter& model, const std::string& state_file,
                       const caffe::SolverState& state) const;
   void restore(const std::string& state_file);
+  std::string residuals_file(const std::string& state_file) const;
+  void write_residuals(const std::string& state_file) const;
+  void restore_residuals(const std::string& state_file);
   void restore_plans(const caffe::CortadoState& stored);
   void load_weights(const std::string& model_files);
 
@@ -430,7 +433,37 @@ std::string Solver::State::snapshot() {
   net->collect_parts(model, parameter.snapshot_diff());
   if (optimizer) optimizer->collect_parts(state);
   on_root(replicas, [&] { write_snapshot(model_file, model, state_file, state); });
+  write_residuals(state_file);
   return state_file;
+}
+
+/// Each rank's own, beside the state: at a thousand ranks they are many times as large as the weights.
+std::string Solver::State::residuals_file(const std::string& state_file) const {
+  return state_file + ".residuals." + std::to_string(replicas.rank());
+}
+
+void Solver::State::write_residuals(const std::string& state_file) const {
+  const std::vector<float> values = exchange.residuals();
+  if (values.empty()) return;
+  caffe::SolverState file;
+  file.set_iter(static_cast<int>(iteration));
+  file.add_history()->mutable_data()->Add(values.begin(), values.end());
+  write_binary(residuals_file(state_file), file);
+}
+
+/// Residuals that are missing or do not fit make the first iterations a little less exact, no more: a warning.
+void Solver::State::restore_residuals(const std::string& state_file) {
+  const std::string name = residuals_file(state_file);
+  std::vector<float> values;
+  if (std::filesystem::exists(name)) {
+    caffe::SolverState file;
+    read_binary(name, file);
+    if (file.iter() == iteration && file.history_size() == 1)
+      values.assign(file.history(0).data().begin(), file.history(0).data().end());
+  }
+  if (!exchange.restore_residuals(*net, values))
+    CORTADO_LOG(warning) << name << " is missing or of another run: what the gradients' codes had left out before this "
+                         << "snapshot is lost, and the run does not go on bit for bit";
 }
 
 void Solver::State::describe(const std::string& model_file, caffe::NetParameter& model,
@@ -488,6 +521,7 @@ void Solver::State::restore(const std::string& state_file) {
   net->spread_parts(trained);
   if (optimizer) optimizer->spread_parts(state);
   iteration = header.iter();
+  restore_residuals(state_file);
 }
 
 /// Other candidates, ranks or threads sum in another order: then the run goes on, but not bit for bit.

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
 #include <memory>
 
 #include "comm/exchange/bucket_allreduce.h"
@@ -11,6 +12,7 @@
 #include "layers/all_layers.h"
 #include "tests/support/layer_rig.h"
 #include "tests/support/mpi_main.h"
+#include "tests/support/shared_folder.h"
 #include "tests/support/toy_solver.h"
 
 namespace cortado::test {
@@ -57,14 +59,14 @@ class ExchangeTest : public ::testing::TestWithParam<std::string> {
     }
     return mean;
   }
-  std::unique_ptr<Solver> solver(GradientExchange* exchange, int batch) {
+  std::unique_ptr<Solver> solver(GradientExchange* exchange, int batch, const std::string& more = "") {
     auto options = toy_options(GetParam());
     if (exchange != nullptr) {
       options.replicas = &job().replicas();
       options.exchange = exchange;
     }
-    return std::make_unique<Solver>(solver_of("base_lr: 0.1 lr_policy: 'fixed' momentum: 0.9 ", toy_net(67, batch)),
-                                    options);
+    return std::make_unique<Solver>(
+        solver_of("base_lr: 0.1 lr_policy: 'fixed' momentum: 0.9 " + more, toy_net(67, batch)), options);
   }
 
   CoreGroup& group_ = group_of(GetParam());
@@ -179,6 +181,30 @@ TEST_P(LongExchangeTest, ALossFallsWithEveryCodec) {
     }
     EXPECT_NEAR(exact->last_loss(), packed->last_loss(), 0.2 * packed->last_loss() + 0.05) << codec->name();
   }
+}
+
+TEST_P(LongExchangeTest, SnapshotsHoldWhatCodesLeftOut) {
+  for (const char* codec : {"one_bit", "linear8"})
+    for (const auto way : {CodedAllreduce::Way::once, CodedAllreduce::Way::hops}) {
+      const SharedFolder folder;
+      const std::string prefix = "snapshot_prefix: '" + folder.file("toy") + "'";
+      const auto exchange = coded(codec, way), then = coded(codec, way), lost = coded(codec, way);
+      const auto straight = solver(exchange.get(), 60 / ranks(), prefix);
+      straight->step(3);
+      const std::string state = straight->snapshot();
+      straight->step(2);
+      const auto goes_on = [&](GradientExchange& again) {
+        const auto resumed = solver(&again, 60 / ranks(), prefix);
+        resumed->restore(state);
+        resumed->step(2);
+        return parameters_of(resumed->net()) == parameters_of(straight->net());
+      };
+      EXPECT_TRUE(goes_on(*then)) << codec;
+      const std::string own = state + ".residuals." + std::to_string(job().rank());
+      const bool kept = find_codec(codec).needs_state() && ranks() > 1;
+      EXPECT_EQ(std::filesystem::remove(own), kept);
+      EXPECT_EQ(goes_on(*lost), !kept) << codec << ": without what was left out it goes on in another way";
+    }
 }
 
 TEST_P(ExchangeTest, WhatCannotRunSaysSo) {
