@@ -113,6 +113,20 @@ Planned<MaxPoolBackward> plan_max_backward(const MachineSpec& spec, const PoolSh
                                   });
 }
 
+template <bool train>
+Planned<StochasticPoolForward<train>> plan_stochastic_forward(const MachineSpec& spec, const PoolShape& shape) {
+  using Program = StochasticPoolForward<train>;
+  return planned<Program>(spec, shape, shape.oh, shape.ow,
+                          [](PlanBuilder& book, const PoolShape& s, const PlaneCut& c, Program& p) {
+                            p.in = book.line("in", 4 * input_count(s, c), p.depth);
+                            p.out = book.line("out", 4 * own_count(c), p.depth);
+                            p.out_sums = book.line("out_sums", 4 * own_count(c), p.depth);
+                            if (train) p.out_mask = book.line("out_mask", 4 * own_count(c), p.depth);
+                          });
+}
+template Planned<StochasticPoolForward<true>> plan_stochastic_forward(const MachineSpec& spec, const PoolShape& shape);
+template Planned<StochasticPoolForward<false>> plan_stochastic_forward(const MachineSpec& spec, const PoolShape& shape);
+
 Planned<AveragePoolForward> plan_average_forward(const MachineSpec& spec, const PoolShape& shape) {
   return planned<AveragePoolForward>(
       spec, shape, shape.oh, shape.ow,

@@ -17,6 +17,8 @@ struct Planned {
 /// whole rows, else blocks of columns, as the scratchpad allows. Throw PlanError where not even one window fits.
 Planned<MaxPoolForward> plan_max_forward(const MachineSpec& spec, const PoolShape& shape);
 Planned<MaxPoolBackward> plan_max_backward(const MachineSpec& spec, const PoolShape& shape);
+template <bool train>
+Planned<StochasticPoolForward<train>> plan_stochastic_forward(const MachineSpec& spec, const PoolShape& shape);
 Planned<AveragePoolForward> plan_average_forward(const MachineSpec& spec, const PoolShape& shape);
 Planned<AveragePoolBackward> plan_average_backward(const MachineSpec& spec, const PoolShape& shape);
 /// Averages where one window holds each plane, of any size.

@@ -13,15 +13,17 @@ i64 floor_div(i64 a, i64 b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
 }  // namespace
 
 bool PoolingLayer::takes_max() const { return parameter().pooling_param().pool() == caffe::PoolingParameter::MAX; }
+bool PoolingLayer::averages() const { return parameter().pooling_param().pool() == caffe::PoolingParameter::AVE; }
+bool PoolingLayer::by_lot() const { return !takes_max() && !averages(); }
 
 Layer::Arity PoolingLayer::tops() const { return {1, takes_max() ? 2 : 1}; }
 
-bool PoolingLayer::keeps_bf16(const caffe::LayerParameter& parameter) { return parameter.top_size() == 1; }
+bool PoolingLayer::keeps_bf16(const caffe::LayerParameter& parameter) {
+  return parameter.top_size() == 1 && parameter.pooling_param().pool() != caffe::PoolingParameter::STOCHASTIC;
+}
 
 void PoolingLayer::setup(const Blobs& /*bottom*/, const Blobs& /*top*/) {
   const auto& p = parameter().pooling_param();
-  if (p.pool() == caffe::PoolingParameter::STOCHASTIC)
-    bad_config("stochastic pooling is not supported", "use pool: MAX or pool: AVE");
   global_ = p.global_pooling();
   round_up_ = p.round_mode() == caffe::PoolingParameter::CEIL;
   const bool sides = p.has_kernel_h() || p.has_kernel_w();
@@ -53,6 +55,7 @@ void PoolingLayer::check_window() const {
   if (shape_.kh < 1 || shape_.kw < 1) bad_config("its kernel size must be positive");
   if (shape_.ph < 0 || shape_.pw < 0 || shape_.ph >= shape_.kh || shape_.pw >= shape_.kw)
     bad_config("its pad must be smaller than its kernel");
+  if (by_lot() && (shape_.ph > 0 || shape_.pw > 0)) bad_config("stochastic pooling takes no pad");
 }
 
 int PoolingLayer::output_size(int extent, int kernel, int stride, int pad) const {
@@ -83,14 +86,15 @@ void PoolingLayer::reshape(const Blobs& bottom, const Blobs& top) {
   top[0]->reshape(shape, precision_);
   if (top.size() > 1) top[1]->reshape(shape);  // the mask
   const std::size_t bytes = static_cast<std::size_t>(top[0]->count()) * sizeof(int);
-  if (takes_max() && mask_.bytes() < bytes) mask_ = ClusterMemory(group(), bytes);
+  if (!averages() && mask_.bytes() < bytes) mask_ = ClusterMemory(group(), bytes);
+  if (by_lot() && sums_.bytes() < bytes) sums_ = ClusterMemory(group(), bytes);
   for (const char* direction : {"forward", "backward"}) chosen_[direction] = choose(direction);
 }
 
 bool PoolingLayer::averages_planes() const {
   const bool whole =
       shape_.oh == 1 && shape_.ow == 1 && shape_.kh - shape_.ph >= shape_.h && shape_.kw - shape_.pw >= shape_.w;
-  return whole && !takes_max();
+  return whole && averages();
 }
 
 namespace {
@@ -132,7 +136,23 @@ void PoolingLayer::forward_by_planes(const T* x, T* y) {
   launch(group(), planned, &Program::x, x, &Program::y, y);
 }
 
+void PoolingLayer::forward_by_lot(const float* x, float* y) {
+  const auto go = [&](auto planned) {
+    using Program = decltype(planned.program);
+    planned.program.sums = sums_.as<float>();
+    planned.program.mask = mask_.as<int>();
+    planned.program.key = random_key(0);
+    planned.program.first = run().first_sample(shape_.planes) * shape_.oh * shape_.ow;
+    launch(group(), planned, &Program::x, x, &Program::y, y);
+  };
+  if (run().phase == Phase::train)
+    go(plan_stochastic_forward<true>(group().spec(), shape_));
+  else
+    go(plan_stochastic_forward<false>(group().spec(), shape_));
+}
+
 void PoolingLayer::forward_by_rows(const float* x, float* y) {
+  if (by_lot()) return forward_by_lot(x, y);
   const MachineSpec& spec = group().spec();
   if (!takes_max())
     return launch(group(), plan_average_forward(spec, shape_), &AveragePoolForward::x, x, &AveragePoolForward::y, y);
@@ -156,6 +176,7 @@ void PoolingLayer::write_mask(Blob& top) {
 
 void PoolingLayer::backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
   if (!propagate_down[0]) return;
+  if (by_lot() && run().phase == Phase::test) bad_config("stochastic pooling has a gradient in training only");
   run_plan("backward", [&] {
     if (chosen_.at("backward") == rows_plan && !averages_planes())
       return backward_by_rows(top[0]->diff(), bottom[0]->mutable_diff());
@@ -185,7 +206,7 @@ void PoolingLayer::backward_by_planes(const T* dy, T* dx) {
 
 void PoolingLayer::backward_by_rows(const float* dy, float* dx) {
   const MachineSpec& spec = group().spec();
-  if (!takes_max())
+  if (averages())
     return launch(group(), plan_average_backward(spec, shape_), &AveragePoolBackward::dy, dy, &AveragePoolBackward::dx,
                   dx);
   auto planned = plan_max_backward(spec, shape_);
@@ -196,17 +217,20 @@ void PoolingLayer::backward_by_rows(const float* dy, float* dx) {
 /// Why a plan cannot run in a direction; empty: it can.
 std::string PoolingLayer::refuse(const std::string& plan, const std::string& direction) const {
   if (plan == planes_plan && averages_planes()) return "one window holds each plane";
+  if (plan == planes_plan && by_lot()) return "draws go by rows";
   if (plan == rows_plan && precision_ == Precision::bf16 && !averages_planes()) return "is for single precision";
   const MachineSpec& spec = group().spec();
   const auto attempt = [&](auto of_max, auto of_average) {
-    if (takes_max())
-      of_max(spec, shape_);
-    else
+    if (averages())
       of_average(spec, shape_);
+    else
+      of_max(spec, shape_);
   };
   const bool forward = direction == "forward";
   try {
-    if (plan == rows_plan && forward)
+    if (forward && by_lot())
+      plan_stochastic_forward<true>(spec, shape_);
+    else if (plan == rows_plan && forward)
       attempt(plan_max_forward, plan_average_forward);
     else if (plan == rows_plan)
       attempt(plan_max_backward, plan_average_backward);
@@ -238,10 +262,12 @@ void PoolingLayer::choose_plans(const PlanBook& wanted) { wanted_ = wanted; }
 
 std::vector<PlanOption> PoolingLayer::plan_options() const {
   const PoolShape& s = shape_;
-  const std::string text = std::string(takes_max() ? "max" : "average") + std::to_string(s.planes) + "x" +
-                           std::to_string(s.h) + "x" + std::to_string(s.w) + "k" + std::to_string(s.kh) + "x" +
-                           std::to_string(s.kw) + "s" + std::to_string(s.sh) + "x" + std::to_string(s.sw) + "p" +
-                           std::to_string(s.ph) + "x" + std::to_string(s.pw) +
+  const std::string text = std::string(takes_max() ? "max"
+                                       : by_lot()  ? "stochastic"
+                                                   : "average") +
+                           std::to_string(s.planes) + "x" + std::to_string(s.h) + "x" + std::to_string(s.w) + "k" +
+                           std::to_string(s.kh) + "x" + std::to_string(s.kw) + "s" + std::to_string(s.sh) + "x" +
+                           std::to_string(s.sw) + "p" + std::to_string(s.ph) + "x" + std::to_string(s.pw) +
                            (precision_ == Precision::bf16 ? "bf16" : "");
   std::vector<PlanOption> options;
   for (const char* direction : {"forward", "backward"})
@@ -255,7 +281,7 @@ PlanBook PoolingLayer::plans() const { return chosen_; }
 Layer::Cost PoolingLayer::cost(const Blobs& bottom, const Blobs& top) const {
   const double in = static_cast<double>(bottom[0]->count()), out = static_cast<double>(top[0]->count());
   Cost cost;
-  if (!takes_max()) cost.forward_flops = cost.backward_flops = out * shape_.kh * shape_.kw;
+  if (averages()) cost.forward_flops = cost.backward_flops = out * shape_.kh * shape_.kw;
   cost.forward_bytes = cost.backward_bytes = 4 * (in + out * (takes_max() ? 2 : 1));
   return cost;
 }

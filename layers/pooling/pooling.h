@@ -4,14 +4,15 @@
 
 namespace cortado {
 
-/// Largest or average value of a sliding window over each plane of an N x C x H x W bottom (Caffe's Pooling: output
-/// size rounded up unless round_mode says FLOOR, a last window that would start in the padding is dropped, averages
-/// count padding). With MAX, a second top gets the index in its plane of each maximum. Throws ConfigError for windows
-/// that cannot be and for STOCHASTIC, ShapeError for bottoms without four axes or smaller than the window.
+/// Largest or average value, or one drawn by lot, of a sliding window over each plane of an N x C x H x W bottom
+/// (Caffe's Pooling: output size rounded up unless round_mode says FLOOR, a last window that would start in the padding
+/// is dropped, averages count padding). With MAX, a second top gets the index in its plane of each maximum. Throws
+/// ConfigError for windows that cannot be and for gradients of STOCHASTIC in testing, ShapeError for bottoms without
+/// four axes or smaller than the window.
 class PoolingLayer : public Layer {
  public:
   using Layer::Layer;
-  /// Without a second top, which would be the mask.
+  /// Without a second top, which would be the mask, and not by lot.
   static bool keeps_bf16(const caffe::LayerParameter& parameter);
   Arity tops() const override;
   void setup(const Blobs& bottom, const Blobs& top) override;
@@ -28,11 +29,14 @@ class PoolingLayer : public Layer {
   void check_window() const;
   int output_size(int extent, int kernel, int stride, int pad) const;
   bool takes_max() const;
+  bool averages() const;
+  bool by_lot() const;
   /// Whether it averages, and one window holds each plane.
   bool averages_planes() const;
   template <class T>
   void forward_by_planes(const T* x, T* y);
   void forward_by_rows(const float* x, float* y);
+  void forward_by_lot(const float* x, float* y);
   template <class T>
   void backward_by_planes(const T* dy, T* dx);
   void backward_by_rows(const float* dy, float* dx);
@@ -44,7 +48,8 @@ class PoolingLayer : public Layer {
   PoolShape shape_;
   Precision precision_ = Precision::fp32;
   PlanBook wanted_, chosen_;
-  ClusterMemory mask_;  ///< int per output: index of the maximum in its plane
+  ClusterMemory mask_;  ///< int per output: index of the maximum, or what was drawn, in its plane
+  ClusterMemory sums_;  ///< of windows, when drawing
 };
 
 }  // namespace cortado

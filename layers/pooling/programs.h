@@ -1,6 +1,7 @@
 #pragma once
 #include <cfloat>
 
+#include "core/base/random.h"
 #include "core/machine/math.h"
 #include "core/machine/program.h"
 #include "layers/pooling/plane_programs.h"
@@ -264,6 +265,85 @@ struct AveragePoolForward {
           });
           c.put(sum);
         });
+  }
+};
+
+/// Training: y is one input of the window, drawn with the probability that its share of the window's sum is, mask its
+/// index in the plane (Zeiler and Fergus 2013, equation 4; MaxPoolBackward is its gradient). Testing: the mean that
+/// this draws, y = sum of x^2 / sum of x (their equation 6). Inputs are not negative; where all are zero, so is y.
+template <bool train>
+struct StochasticPoolForward {
+  static constexpr const char* label = train ? "stochastic_pool_train" : "stochastic_pool_test";
+  PoolShape shape;
+  PlaneCut cut;  ///< of the output
+  const float* x;
+  float* y;
+  float* sums;  ///< room for one value per output
+  int* mask;    ///< null in testing
+  std::uint64_t key;
+  i64 first;  ///< number of output 0 in the random stream
+  Buf in, out, out_sums, out_mask;
+  Depth depth;
+
+  template <class C>
+  CORTADO_FN void operator()(C& c) const {
+    const PoolShape s = shape;
+    c.lines(
+        cut.lines(), depth,
+        [&](i64 i) {
+          const auto p = cut.part(i);
+          const auto from = PoolSource::of_outputs(s, p);
+          return c.get2d(in, x + (p.plane * s.h + from.y) * s.w + from.x, p.planes * from.rows, from.cols, s.w);
+        },
+        [&](i64 i, auto& window) {
+          const auto p = cut.part(i);
+          const i64 at = (p.plane * s.oh + p.y) * s.ow + p.x, rows = i64{p.planes} * p.rows;
+          auto value = c.out2d(out, y + at, rows, p.cols, s.ow);
+          auto sum = c.out2d(out_sums, sums + at, rows, p.cols, s.ow);
+          c.each2d(rows, p.cols, [&](i64 r, i64 q) {
+            value.set(r, q, 0.0f);
+            sum.set(r, q, 0.0f);
+          });
+          visit_windows(c, s, p, window, [&](i64 r, i64 q, bool inside, auto v, int) {
+            const auto here = math::select(inside, v, 0.0f);
+            sum.set(r, q, sum.at(r, q) + here);
+            value.set(r, q, value.at(r, q) + here * here);
+          });
+          if constexpr (train)
+            draw(c, p, window, value, sum);
+          else
+            c.each2d(rows, p.cols, [&](i64 r, i64 q) {
+              const auto total = sum.at(r, q);
+              value.set(r, q, math::select(total == 0.0f, 0.0f, value.at(r, q) / total));
+            });
+          c.put(value);
+          c.put(sum);
+        });
+  }
+
+ private:
+  /// The first input at which the running sum, added up in the same order, reaches a random share of the whole.
+  template <class C, class Window, class Out>
+  CORTADO_FN void draw(C& c, const PlaneCut::Part& p, const Window& window, Out& value, Out& sum) const {
+    const PoolShape s = shape;
+    const i64 at = (p.plane * s.oh + p.y) * s.ow + p.x, rows = i64{p.planes} * p.rows;
+    const std::uint64_t stream = key;
+    const i64 start = first + at, plane = i64{s.oh} * s.ow;
+    auto who = c.out2d(out_mask, mask + at, rows, p.cols, s.ow);
+    c.each2d(rows, p.cols, [&](i64 r, i64 q) {
+      const i64 number = start + r / p.rows * plane + r % p.rows * s.ow + q;
+      value.set(r, q, random_uniform(stream, static_cast<std::uint64_t>(number)) * sum.at(r, q));
+      sum.set(r, q, 0.0f);
+      who.set(r, q, -1);
+    });
+    visit_windows(c, s, p, window, [&](i64 r, i64 q, bool inside, auto v, int index) {
+      const auto next = sum.at(r, q) + math::select(inside, v, 0.0f);
+      const auto drawn = inside & (who.at(r, q) < 0) & (next >= value.at(r, q));
+      sum.set(r, q, next);
+      value.set(r, q, math::select(drawn, v, value.at(r, q)));
+      who.set(r, q, math::select(drawn, index, who.at(r, q)));
+    });
+    c.put(who);
   }
 };
 

@@ -90,6 +90,77 @@ TEST_P(PoolingTest, AverageMatchesOracle) {
   });
 }
 
+bool padded(const Case& c) { return c.ph > 0 || c.pw > 0; }
+float positive(i64 i) { return 0.01f + std::abs(noise(7, i)); }
+
+TEST_P(PoolingTest, StochasticDrawsFromTheWindow) {
+  for (const Case& c : cases) {
+    if (padded(c)) continue;
+    SCOPED_TRACE(c.text);
+    std::vector<std::vector<float>> drawn, slopes;
+    for (const std::string& backend : {GetParam(), std::string("reference")}) {
+      LayerRig rig(backend, layer_text("STOCHASTIC", c), {{c.n, c.channels, c.h, c.w}});
+      rig.fill_bottom(0, positive);
+      rig.forward();
+      const auto dy = noise_vector(8, rig.top(0).count());
+      rig.top(0).write_diff(dy.data());
+      rig.backward();
+      drawn.push_back(rig.top(0).data_vector());
+      slopes.push_back(rig.bottom(0).diff_vector());
+      // Values are all different, so what was drawn tells which, and where its gradient belongs.
+      const auto x = rig.bottom(0).data_vector();
+      std::vector<int> found(drawn.back().size());
+      std::vector<float> due(x.size());
+      oracle::for_windows(c.shape(), [&](i64 o, i64 i, i64) {
+        const auto out = static_cast<std::size_t>(o), in = static_cast<std::size_t>(i);
+        if (x[in] != drawn.back()[out]) return;
+        ++found[out];
+        due[in] += dy[out];
+      });
+      EXPECT_EQ(found, std::vector<int>(found.size(), 1));
+      EXPECT_EQ(slopes.back(), due);
+    }
+    EXPECT_EQ(drawn[0], drawn[1]) << "the same draws on every backend";
+  }
+}
+
+TEST_P(PoolingTest, StochasticDrawsInProportion) {
+  constexpr int planes = 4000;
+  LayerRig rig(GetParam(), "name: 'p' type: 'Pooling' pooling_param { pool: STOCHASTIC kernel_size: 2 }",
+               {{2, planes / 2, 2, 2}});
+  rig.fill_bottom(0, [](i64 i) { return static_cast<float>(i % 4); });  // 0, 1, 2, 3: shares of 0, 1/6, 1/3, 1/2
+  rig.forward();
+  const auto first = rig.top(0).data_vector();
+  std::vector<int> times(4);
+  for (const float value : first) ++times.at(static_cast<std::size_t>(value));
+  EXPECT_EQ(times[0], 0);
+  for (int k = 1; k < 4; ++k)
+    EXPECT_NEAR(times[static_cast<std::size_t>(k)], planes * k / 6, 120) << k;  // 4 deviations
+  rig.forward();
+  EXPECT_EQ(rig.top(0).data_vector(), first) << "a pass draws the same again";
+}
+
+TEST_P(PoolingTest, StochasticWeighsWhenTested) {
+  for (const Case& c : cases) {
+    if (padded(c)) continue;
+    SCOPED_TRACE(c.text);
+    LayerRig rig(GetParam(), layer_text("STOCHASTIC", c), {{c.n, c.channels, c.h, c.w}}, 1, Phase::test);
+    rig.fill_bottom(0, positive);
+    rig.forward();
+    const auto x = rig.bottom(0).data_vector();
+    std::vector<float> squares(static_cast<std::size_t>(rig.top(0).count())), sums = squares;
+    oracle::for_windows(c.shape(), [&](i64 o, i64 i, i64) {
+      squares[static_cast<std::size_t>(o)] += x[static_cast<std::size_t>(i)] * x[static_cast<std::size_t>(i)];
+      sums[static_cast<std::size_t>(o)] += x[static_cast<std::size_t>(i)];
+    });
+    for (std::size_t o = 0; o < sums.size(); ++o) squares[o] /= sums[o];
+    expect_near(rig.top(0).data_vector(), squares, 1e-6f, 1e-5f);
+    rig.fill_bottom(0, [](i64) { return 0.0f; });
+    rig.forward();
+    EXPECT_EQ(rig.top(0).data_vector(), std::vector<float>(sums.size())) << "zeros";
+  }
+}
+
 TEST_P(PoolingTest, AllZerosTakeTheFirst) {
   LayerRig rig(GetParam(), "name: 'p' type: 'Pooling' pooling_param { kernel_size: 3 stride: 3 }", {{1, 1, 6, 6}}, 2);
   rig.fill_bottom(0, [](i64) { return 0.0f; });
@@ -165,7 +236,11 @@ TEST_P(PoolingTest, RefusesWhatCannotBe) {
   EXPECT_THROW(make("kernel_size: 2 pad: 2", {1, 1, 4, 4}), ConfigError);
   EXPECT_THROW(make("kernel_size: 2 stride: 0", {1, 1, 4, 4}), ConfigError);
   EXPECT_THROW(make("kernel_size: 2 global_pooling: true", {1, 1, 4, 4}), ConfigError);
-  EXPECT_THROW(make("kernel_size: 2 pool: STOCHASTIC", {1, 1, 4, 4}), ConfigError);
+  EXPECT_THROW(make("kernel_size: 2 pad: 1 pool: STOCHASTIC", {1, 1, 4, 4}), ConfigError);
+  LayerRig tested(GetParam(), "name: 'p' type: 'Pooling' pooling_param { kernel_size: 2 pool: STOCHASTIC }",
+                  {{1, 1, 4, 4}}, 1, Phase::test);
+  tested.forward();
+  EXPECT_THROW(tested.backward(), ConfigError);
   EXPECT_THROW(make("kernel_size: 9 round_mode: FLOOR", {1, 1, 4, 4}), ShapeError);
   EXPECT_THROW(make("kernel_size: 2", {4, 4}), ShapeError);
 }
