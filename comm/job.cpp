@@ -101,12 +101,13 @@ int MpiJob::fail(const std::string& what, bool is_peer_error, double grace_secon
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Iallreduce(&key, &speaker, 1, MPI_INT, MPI_MIN, errors_, &request);
   // Where several ranks fail but not all, the lowest should speak and then end the job before the next one speaks.
-  const double turn = 0.05 * std::min(rank(), 20);
+  const double turn = 0.25 * std::min(rank(), 20);
   if (completes(request, grace_seconds + turn)) {
     if (speaker == key) CORTADO_LOG(error) << what;
     return 1;
   }
   CORTADO_LOG(error) << "rank " << rank() << ": " << what;
+  std::this_thread::sleep_for(200ms);  // launchers may drop what they have not passed on when a job is aborted
   MPI_Abort(MPI_COMM_WORLD, 1);
   return 1;
 }
