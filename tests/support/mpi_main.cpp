@@ -20,9 +20,10 @@ const MpiJob* the_job = nullptr;
 
 class ReportFailures : public ::testing::EmptyTestEventListener {
   void OnTestPartResult(const ::testing::TestPartResult& result) override {
-    if (result.failed())
-      std::cerr << "rank " << job().rank() << ": " << result.file_name() << ":" << result.line_number() << ": "
-                << result.message() << std::endl;
+    if (!result.failed()) return;
+    const std::string where =  // an exception has no place
+        result.file_name() == nullptr ? "" : result.file_name() + (":" + std::to_string(result.line_number())) + ": ";
+    std::cerr << "rank " + std::to_string(job().rank()) + ": " + where + result.message() + "\n" << std::flush;
   }
 };
 
