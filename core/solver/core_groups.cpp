@@ -116,6 +116,12 @@ class GroupExchange : public GradientExchange {
   void restore_weights(Net& net) override {
     if (group_.index() == 0) table_.exchange.restore_weights(net);
   }
+  std::vector<float> residuals() const override {
+    return group_.index() == 0 ? table_.exchange.residuals() : std::vector<float>();
+  }
+  bool restore_residuals(Net& net, const std::vector<float>& values) override {
+    return group_.index() == 0 ? table_.exchange.restore_residuals(net, values) : values.empty();
+  }
 
  private:
   float* shown_by(int group) const { return static_cast<float*>(table_.shown[static_cast<std::size_t>(group)]); }

@@ -444,7 +444,10 @@ std::string Solver::State::residuals_file(const std::string& state_file) const {
 
 void Solver::State::write_residuals(const std::string& state_file) const {
   const std::vector<float> values = exchange.residuals();
-  if (values.empty()) return;
+  if (values.empty()) {  // those of an earlier run that wrote a snapshot of this name are not of this one
+    std::filesystem::remove(residuals_file(state_file));
+    return;
+  }
   caffe::SolverState file;
   file.set_iter(static_cast<int>(iteration));
   file.add_history()->mutable_data()->Add(values.begin(), values.end());

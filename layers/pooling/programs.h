@@ -79,6 +79,13 @@ struct PoolSource {
   }
 };
 
+/// Fetches what lies under the windows of part `p` of the output.
+template <class C>
+CORTADO_FN auto get_windows(C& c, const PoolShape& s, const PlaneCut::Part& p, const Buf& in, const float* x) {
+  const auto from = PoolSource::of_outputs(s, p);
+  return c.get2d(in, x + (p.plane * s.h + from.y) * s.w + from.x, p.planes * from.rows, from.cols, s.w);
+}
+
 /// Visits the windows of part `p` position by position: for each kernel position in row-major order a lane loop calls
 /// f(r, c, inside, value, index) for the outputs (r, c) of the part whose column under that position exists; `inside`
 /// says whether the row does, `index` is the position in the input plane. Free of branches within a row.
@@ -145,11 +152,7 @@ struct MaxPoolForward {
     const PoolShape s = shape;
     c.lines(
         cut.lines(), depth,
-        [&](i64 i) {
-          const auto p = cut.part(i);
-          const auto from = PoolSource::of_outputs(s, p);
-          return c.get2d(in, x + (p.plane * s.h + from.y) * s.w + from.x, p.planes * from.rows, from.cols, s.w);
-        },
+        [&](i64 i) { return get_windows(c, s, cut.part(i), in, x); },
         [&](i64 i, auto& window) {
           const auto p = cut.part(i);
           const i64 at = (p.plane * s.oh + p.y) * s.ow + p.x, rows = i64{p.planes} * p.rows;
@@ -245,11 +248,7 @@ struct AveragePoolForward {
     const PoolShape s = shape;
     c.lines(
         cut.lines(), depth,
-        [&](i64 i) {
-          const auto p = cut.part(i);
-          const auto from = PoolSource::of_outputs(s, p);
-          return c.get2d(in, x + (p.plane * s.h + from.y) * s.w + from.x, p.planes * from.rows, from.cols, s.w);
-        },
+        [&](i64 i) { return get_windows(c, s, cut.part(i), in, x); },
         [&](i64 i, auto& window) {
           const auto p = cut.part(i);
           const i64 rows = i64{p.planes} * p.rows;
@@ -290,11 +289,7 @@ struct StochasticPoolForward {
     const PoolShape s = shape;
     c.lines(
         cut.lines(), depth,
-        [&](i64 i) {
-          const auto p = cut.part(i);
-          const auto from = PoolSource::of_outputs(s, p);
-          return c.get2d(in, x + (p.plane * s.h + from.y) * s.w + from.x, p.planes * from.rows, from.cols, s.w);
-        },
+        [&](i64 i) { return get_windows(c, s, cut.part(i), in, x); },
         [&](i64 i, auto& window) {
           const auto p = cut.part(i);
           const i64 at = (p.plane * s.oh + p.y) * s.ow + p.x, rows = i64{p.planes} * p.rows;

@@ -5,11 +5,14 @@
 #include <filesystem>
 #include <memory>
 
+#include "backends/reference/processor.h"
 #include "comm/exchange/bucket_allreduce.h"
 #include "comm/exchange/coded_allreduce.h"
 #include "comm/exchange/packed_allreduce.h"
 #include "core/base/error.h"
+#include "core/solver/core_groups.h"
 #include "layers/all_layers.h"
+#include "programs/reference_all_programs.h"
 #include "tests/support/layer_rig.h"
 #include "tests/support/mpi_main.h"
 #include "tests/support/shared_folder.h"
@@ -210,6 +213,52 @@ TEST_P(LongExchangeTest, SnapshotsHoldWhatCodesLeftOut) {
 TEST_P(ExchangeTest, WhatCannotRunSaysSo) {
   EXPECT_THROW(buckets("rings"), ConfigError);
   EXPECT_THROW(coded("three_in_one", CodedAllreduce::Way::once), ConfigError);
+}
+
+/// Core group 0 of a process codes for all of them, and so keeps what its codes left out.
+TEST(ExchangeOfCoreGroups, SnapshotsHoldWhatCodesLeftOut) {
+  const SharedFolder folder;
+  reference::Options with;
+  with.core_groups = 2;
+  const auto processor = reference::make_processor(with, reference::all_programs());
+  CoreGroup& first = processor->group(0);
+  JobTeam team(job().replicas().communicator(), first);
+  const auto train = [&](int iterations, const std::string& from) {
+    CodedAllreduce exchange(team, first, find_codec("one_bit"), CodedAllreduce::Way::once);
+    auto options = toy_options();
+    options.group = &first;
+    options.replicas = &job().replicas();
+    options.exchange = &exchange;
+    std::vector<float> weights;
+    train_on_core_groups(*processor, options, [&](const SolverOptions& own) {
+      Solver solver(solver_of("base_lr: 0.1 lr_policy: 'fixed' momentum: 0.9 snapshot: 3 snapshot_prefix: '" +
+                                  folder.file("toy") + "' ",
+                              toy_net(300, 4)),
+                    own);
+      if (!from.empty()) solver.restore(from);
+      solver.step(iterations);
+      if (own.group->index() == 0) weights = parameters_of(solver.net());
+    });
+    return weights;
+  };
+  const auto straight = train(5, "");
+  const std::string state = folder.file("toy_iter_3.solverstate");
+  const std::string own = state + ".residuals." + std::to_string(2 * job().rank());
+  EXPECT_EQ(std::filesystem::exists(own), job().size() > 1);
+  EXPECT_EQ(train(2, state), straight);
+}
+
+TEST_P(LongExchangeTest, SnapshotsWithoutResidualsLeaveNoOldOnes) {
+  const SharedFolder folder;
+  const std::string prefix = "snapshot_prefix: '" + folder.file("toy") + "'";
+  const auto one_bit = coded("one_bit", CodedAllreduce::Way::once), exact = coded("fp32", CodedAllreduce::Way::once);
+  std::string own;
+  for (GradientExchange* const exchange : {one_bit.get(), exact.get()}) {
+    const auto trained = solver(exchange, 60 / ranks(), prefix);
+    trained->step(2);
+    own = trained->snapshot() + ".residuals." + std::to_string(job().rank());
+    EXPECT_EQ(std::filesystem::exists(own), exchange == one_bit.get() && ranks() > 1);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, ExchangeTest, ::testing::ValuesIn(job_backends()), backend_name);
