@@ -151,8 +151,7 @@ struct MaxPoolForward {
   CORTADO_FN void operator()(C& c) const {
     const PoolShape s = shape;
     c.lines(
-        cut.lines(), depth,
-        [&](i64 i) { return get_windows(c, s, cut.part(i), in, x); },
+        cut.lines(), depth, [&](i64 i) { return get_windows(c, s, cut.part(i), in, x); },
         [&](i64 i, auto& window) {
           const auto p = cut.part(i);
           const i64 at = (p.plane * s.oh + p.y) * s.ow + p.x, rows = i64{p.planes} * p.rows;
@@ -247,8 +246,7 @@ struct AveragePoolForward {
   CORTADO_FN void operator()(C& c) const {
     const PoolShape s = shape;
     c.lines(
-        cut.lines(), depth,
-        [&](i64 i) { return get_windows(c, s, cut.part(i), in, x); },
+        cut.lines(), depth, [&](i64 i) { return get_windows(c, s, cut.part(i), in, x); },
         [&](i64 i, auto& window) {
           const auto p = cut.part(i);
           const i64 rows = i64{p.planes} * p.rows;
@@ -288,8 +286,7 @@ struct StochasticPoolForward {
   CORTADO_FN void operator()(C& c) const {
     const PoolShape s = shape;
     c.lines(
-        cut.lines(), depth,
-        [&](i64 i) { return get_windows(c, s, cut.part(i), in, x); },
+        cut.lines(), depth, [&](i64 i) { return get_windows(c, s, cut.part(i), in, x); },
         [&](i64 i, auto& window) {
           const auto p = cut.part(i);
           const i64 at = (p.plane * s.oh + p.y) * s.ow + p.x, rows = i64{p.planes} * p.rows;
