@@ -1,3 +1,5 @@
+#include <sched.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <vector>
@@ -51,17 +53,25 @@ class Contest {
         values_(static_cast<std::size_t>(*std::max_element(sizes.begin(), sizes.end()) / 4)) {}
   JobTeam& job() { return job_; }
 
-  /// In turn, `rounds` times, each for about as long as `bytes_a_round` take.
-  void measure(std::vector<Candidate>& candidates, i64 bytes, i64 rounds, i64 bytes_a_round) {
+  /// In turn, `rounds` times, each for about as long as `bytes_a_round` take. Each time begins after all ranks have met
+  /// and those whose values count have just written them, as training does: reading what another processor has written
+  /// takes longer than reading again what it has not touched since.
+  void measure(const std::string& collective, std::vector<Candidate>& candidates, i64 bytes, i64 rounds,
+               i64 bytes_a_round) {
     const i64 repeats = std::clamp<i64>(bytes_a_round / std::max<i64>(1, bytes), 1, 200);
     const Span values{values_.data(), bytes / 4, Precision::fp32};
+    const bool gives = collective != "broadcast" || job_.team().rank() == 0;
     for (i64 round = 0; round < rounds; ++round)
       for (Candidate& candidate : candidates) {
-        std::fill_n(values_.begin(), values.count, 0.0f);  // sums of sums stay numbers
-        MPI_Barrier(job_.team().communicator);
-        const double begin = MPI_Wtime();
-        for (i64 i = 0; i < repeats; ++i) job_.run(candidate.choice, values);
-        candidate.rounds.push_back(over_ranks((MPI_Wtime() - begin) / static_cast<double>(repeats)));
+        double seconds = 0;
+        for (i64 i = 0; i < repeats; ++i) {
+          if (gives) std::fill_n(values_.begin(), values.count, static_cast<float>(i));
+          meet();
+          const double begin = MPI_Wtime();
+          job_.run(candidate.choice, values);
+          seconds += MPI_Wtime() - begin;
+        }
+        candidate.rounds.push_back(over_ranks(seconds / static_cast<double>(repeats)));
       }
   }
 
@@ -83,6 +93,12 @@ class Contest {
   }
 
  private:
+  /// A barrier that gives its turn away: where ranks share processors, the ones that are waited for need them.
+  void meet() {
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Ibarrier(job_.team().communicator, &request);
+    for (int met = 0; met == 0; MPI_Test(&request, &met, MPI_STATUS_IGNORE)) sched_yield();
+  }
   Latency over_ranks(double own) const {
     Latency latency{own, own, own};
     MPI_Comm const all = job_.team().communicator;
@@ -161,7 +177,7 @@ void bench_collective(Session& session, const Options& options) {
       candidates.push_back({CollectiveChoice{algorithm}});
       contest.check(o.kind, candidates.back().choice, bytes);
     }
-    contest.measure(candidates, bytes, o.rounds, i64{8} << 20);
+    contest.measure(o.kind, candidates, bytes, o.rounds, i64{8} << 20);
     double library = 0;
     for (const Candidate& candidate : candidates)
       if (candidate.name() == "library") library = candidate.median().average;
@@ -209,7 +225,7 @@ void tune_collectives(Session& session, const Options& options) {
       for (const Algorithm& algorithm : algorithms_of(collective))
         if (algorithm.why_not(job.team()).empty())
           for (const CollectiveChoice& choice : settings_of(algorithm)) candidates.push_back({choice});
-      contest.measure(candidates, sizes[s], options.tune.iterations, i64{4} << 20);
+      contest.measure(collective, candidates, sizes[s], options.tune.iterations, i64{4} << 20);
       const auto best = std::min_element(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) {
         return a.median().average < b.median().average;
       });

@@ -10,7 +10,8 @@ namespace cortado {
 namespace {
 /// Of a rank in the memory of its node: chunks that stay in the second-level cache.
 constexpr i64 slot_bytes = 512 * 1024;
-/// Below this the library's few microseconds within a node are not to be beaten.
+/// Below this the library's few microseconds within a node are not to be beaten, where each rank has a processor: MPICH
+/// waits busily, and keeps those that it waits for from running where they share one.
 constexpr i64 worth_sharing = 16 * 1024;
 
 /// Whether the ranks of each declared node are on one real node: a file may declare others.
@@ -110,7 +111,10 @@ CollectiveChoice JobTeam::choose(const std::string& collective, const std::strin
 const Algorithm& JobTeam::by_model(const std::vector<Algorithm>& all, i64 bytes) const {
   const Algorithm& library = find_algorithm(all, "library");
   const Algorithm& shared = find_algorithm(all, "two_level");
-  if (topology_.nodes() == 1) return bytes >= worth_sharing && shared.why_not(team_).empty() ? shared : library;
+  if (topology_.nodes() == 1) {
+    const bool worth = shared.why_not(team_).empty() && (bytes >= worth_sharing || node_->is_crowded());
+    return worth ? shared : library;
+  }
   const Algorithm* best = &library;
   const Network network;
   double least = 0;

@@ -1,7 +1,6 @@
 #include "comm/collective/measure_network.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "comm/collective/messages.h"
 #include "comm/collective/node_memory.h"
@@ -67,7 +66,7 @@ class Probe {
     return time([&] { team_.sum->add(span(x_, long_message), span(y_, long_message)); });
   }
   double copy() {
-    return time([&] { std::memcpy(y_.data(), x_.data(), 4 * long_message); });
+    return time([&] { copy_shared(x_.data(), y_.data(), 4 * long_message); });
   }
 
  private:

@@ -3,12 +3,40 @@
 #include <sched.h>
 
 #include <chrono>
+#include <cstring>
 #include <exception>
 #include <string>
 
 #include "core/base/error.h"
 
 namespace cortado {
+
+namespace {
+/// That ranks of the node may run on, all together.
+int cpus_of(MPI_Comm node) {
+  cpu_set_t cpus;
+  CPU_ZERO(&cpus);
+  sched_getaffinity(0, sizeof cpus, &cpus);
+  MPI_Allreduce(MPI_IN_PLACE, &cpus, sizeof cpus, MPI_BYTE, MPI_BOR, node);
+  return CPU_COUNT(&cpus);
+}
+}  // namespace
+
+void copy_shared(const void* from, void* to, i64 bytes) {
+  using Vector = float __attribute__((vector_size(32)));
+  constexpr i64 width = sizeof(Vector), line = 2 * width;
+  const auto* x = static_cast<const char*>(from);
+  auto* y = static_cast<char*>(to);
+  for (; bytes >= line; bytes -= line, x += line, y += line) {
+    Vector low, high;
+    std::memcpy(&low, x, width);
+    std::memcpy(&high, x + width, width);
+    asm volatile("" ::: "memory");  // or compilers may make a call of memcpy of the loop
+    std::memcpy(y, &low, width);
+    std::memcpy(y + width, &high, width);
+  }
+  if (bytes > 0) std::memcpy(y, x, static_cast<std::size_t>(bytes));
+}
 
 NodeMemory::NodeMemory(MPI_Comm communicator, int node, i64 slot_bytes) : slot_bytes_(slot_bytes) {
   int job_rank = 0;
@@ -17,9 +45,10 @@ NodeMemory::NodeMemory(MPI_Comm communicator, int node, i64 slot_bytes) : slot_b
   MPI_Comm_rank(node_, &rank_);
   MPI_Comm_size(node_, &size_);
   MPI_Comm_split(communicator, rank_, job_rank, &column_);
-  int least = size_, most = -size_, both[2] = {least, most};
-  MPI_Allreduce(MPI_IN_PLACE, both, 2, MPI_INT, MPI_MIN, communicator);
-  even_ = both[0] == -both[1];
+  int least[3] = {size_, -size_, cpus_of(node_) - size_};
+  MPI_Allreduce(MPI_IN_PLACE, least, 3, MPI_INT, MPI_MIN, communicator);
+  even_ = least[0] == -least[1];
+  crowded_ = least[2] < 0;
   // One piece, the first rank's: places to meet, then the slots.
   const i64 meeting = static_cast<i64>(sizeof(Place)) * size_;
   const MPI_Aint bytes = rank_ == 0 ? meeting + slot_bytes * size_ + 4096 : 0;

@@ -3,7 +3,6 @@
 // ranks that sum the same piece reduce it among themselves (all of a node's ranks send at once); then the pieces are
 // shared in the same way.
 #include <algorithm>
-#include <cstring>
 
 #include "comm/collective/messages.h"
 #include "comm/collective/node_memory.h"
@@ -25,9 +24,7 @@ class Slots {
   const Span like_;
 };
 
-void copy(const Span& from, const Span& to) {
-  if (to.count > 0) std::memcpy(to.data, from.data, static_cast<std::size_t>(to.bytes()));
-}
+void copy(const Span& from, const Span& to) { copy_shared(from.data, to.data, to.bytes()); }
 
 /// The chunks of one of the node's pieces.
 struct Piece {
