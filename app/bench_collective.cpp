@@ -1,5 +1,3 @@
-#include <sched.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <vector>
@@ -8,6 +6,7 @@
 #include "app/collective_rules.h"
 #include "app/progress_bar.h"
 #include "comm/collective/measure_network.h"
+#include "comm/collective/messages.h"
 #include "comm/job_team.h"
 #include "core/base/error.h"
 
@@ -66,7 +65,7 @@ class Contest {
         double seconds = 0;
         for (i64 i = 0; i < repeats; ++i) {
           if (gives) std::fill_n(values_.begin(), values.count, static_cast<float>(i));
-          meet();
+          meet(job_.team());
           const double begin = MPI_Wtime();
           job_.run(candidate.choice, values);
           seconds += MPI_Wtime() - begin;
@@ -93,12 +92,6 @@ class Contest {
   }
 
  private:
-  /// A barrier that gives its turn away: where ranks share processors, the ones that are waited for need them.
-  void meet() {
-    MPI_Request request = MPI_REQUEST_NULL;
-    MPI_Ibarrier(job_.team().communicator, &request);
-    for (int met = 0; met == 0; MPI_Test(&request, &met, MPI_STATUS_IGNORE)) sched_yield();
-  }
   Latency over_ranks(double own) const {
     Latency latency{own, own, own};
     MPI_Comm const all = job_.team().communicator;

@@ -39,7 +39,7 @@ class Probe {
   double time(Work work) const {
     std::vector<double> seconds;
     for (int run = 0; run <= runs; ++run) {
-      MPI_Barrier(team_.communicator);
+      meet(team_);
       const double begin = MPI_Wtime();
       work();
       if (run > 0) seconds.push_back(MPI_Wtime() - begin);  // the first warms up

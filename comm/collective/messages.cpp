@@ -85,6 +85,12 @@ void Messages::give_up(int step) const {
               "see whether these ranks still run");
 }
 
+void meet(const Team& team) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Ibarrier(team.communicator, &request);
+  for (int met = 0; met == 0; MPI_Test(&request, &met, MPI_STATUS_IGNORE)) sched_yield();
+}
+
 Span scratch(const Team& team, const Span& like, i64 count) {
   constexpr std::size_t page = 4096;
   const i64 bytes = count * bytes_of(like.element);

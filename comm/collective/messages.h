@@ -36,6 +36,9 @@ class Messages {
   std::vector<Peer> peers_;  // of requests_
 };
 
+/// A barrier that gives its turn away: where ranks share processors, the ones that are waited for need them.
+void meet(const Team& team);
+
 /// Block `i` of `blocks` nearly equal ones of n values: the first n % blocks are longer by one.
 inline i64 block_begin(i64 n, i64 blocks, i64 i) { return n / blocks * i + (i < n % blocks ? i : n % blocks); }
 inline Span block_of(const Span& values, i64 blocks, i64 first, i64 last) {

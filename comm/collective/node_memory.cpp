@@ -24,10 +24,12 @@ int cpus_of(MPI_Comm node) {
 
 void copy_shared(const void* from, void* to, i64 bytes) {
   using Vector = float __attribute__((vector_size(32)));
-  constexpr i64 width = sizeof(Vector), line = 2 * width;
+  constexpr i64 width = sizeof(Vector), line = 2 * width, ahead = 16 * line;
   const auto* x = static_cast<const char*>(from);
   auto* y = static_cast<char*>(to);
   for (; bytes >= line; bytes -= line, x += line, y += line) {
+    __builtin_prefetch(x + ahead, 0);
+    __builtin_prefetch(y + ahead, 1);  // stores wait their turn for lines of another core
     Vector low, high;
     std::memcpy(&low, x, width);
     std::memcpy(&high, x + width, width);

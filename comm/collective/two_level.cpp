@@ -26,6 +26,9 @@ class Slots {
 
 void copy(const Span& from, const Span& to) { copy_shared(from.data, to.data, to.bytes()); }
 
+/// Bytes: short enough that one chunk is read while the next is written, long enough for the meetings between.
+constexpr i64 broadcast_chunk = 64 << 10;
+
 /// The chunks of one of the node's pieces.
 struct Piece {
   Span values;
@@ -70,7 +73,7 @@ class TwoLevel {
   /// Rank 0's values: across nodes along a chain of the nodes' first ranks, then through shared memory.
   void broadcast() {
     if (team_.topology->nodes() > 1 && own_ == 0) across(pipelined_chain(), values_);
-    chunk_ = slots_.count();
+    chunk_ = std::min(slots_.count(), broadcast_chunk / bytes_of(values_.element));
     const i64 chunks = (values_.count + chunk_ - 1) / chunk_;
     const Piece all{values_};
     for (i64 c = 0; c <= chunks; ++c) {
