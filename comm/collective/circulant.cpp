@@ -73,7 +73,7 @@ void run(const Team& team, const Span& values) {
 
 /// 2 ceil(log2 p) alpha + 2 (p - S) / p n beta_1 + 2 (S - 1) / p n beta_2 + (p - 1) / p n gamma, S supernodes: no
 /// allreduce that sends every value once each way can do with less.
-double cost(const Network& net, const JobShape& job, i64 bytes, i64, int) {
+double circulant_cost(const Network& net, const JobShape& job, i64 bytes, i64, int) {
   const double p = job.ranks, n = static_cast<double>(bytes);
   const double supernodes = std::max(1.0, p / job.supernode_ranks);
   return 2 * log2_ceiling(job.ranks) * net.latency + 2 * (p - supernodes) / p * n * net.byte_inside +
@@ -94,7 +94,7 @@ CirculantSchedule::CirculantSchedule(const Topology& topology, int rank) : owner
 }
 
 Algorithm circulant() {
-  return {"circulant", "halving for any number of ranks, numbers in turn over supernodes", run, cost};
+  return {"circulant", "halving for any number of ranks, numbers in turn over supernodes", run, circulant_cost};
 }
 
 }  // namespace cortado

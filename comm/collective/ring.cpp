@@ -42,7 +42,7 @@ void pass_round(const Team& team, const Span& values, i64 chunk, const std::stri
 }
 
 /// 2 (p - 1) alpha + 2 (p - 1) / p n beta_1 + (p - 1) / p n gamma: one message at a time leaves a supernode.
-double cost(const Network& net, const JobShape& job, i64 bytes, i64, int) {
+double ring_cost(const Network& net, const JobShape& job, i64 bytes, i64, int) {
   const double p = job.ranks, n = static_cast<double>(bytes);
   return 2 * (p - 1) * net.latency + (p - 1) / p * n * (2 * net.byte_inside + net.byte_summed);
 }
@@ -62,7 +62,7 @@ Algorithm ring() {
           [](const Team& team, const Span& values) {
             pass_round(team, values, std::max<i64>(1, block_begin(values.count, team.size(), 1)), "ring");
           },
-          cost};
+          ring_cost};
 }
 
 Algorithm pipelined_ring() {

@@ -29,7 +29,7 @@ void run(const Team& team, const Span& values) {
 }
 
 /// (ceil(log2 p) + p - 1) alpha + 2 (p - 1) / p n beta.
-double cost(const Network& net, const JobShape& job, i64 bytes, i64, int) {
+double scatter_cost(const Network& net, const JobShape& job, i64 bytes, i64, int) {
   const double p = job.ranks;
   if (job.ranks == 1) return 0;
   return (log2_ceiling(job.ranks) + p - 1) * net.latency +
@@ -38,6 +38,6 @@ double cost(const Network& net, const JobShape& job, i64 bytes, i64, int) {
 
 }  // namespace
 
-Algorithm scatter_broadcast() { return {"scatter_allgather", "binomial scatter, ring allgather", run, cost}; }
+Algorithm scatter_broadcast() { return {"scatter_allgather", "binomial scatter, ring allgather", run, scatter_cost}; }
 
 }  // namespace cortado

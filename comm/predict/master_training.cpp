@@ -9,9 +9,9 @@ namespace cortado {
 namespace {
 
 /// The links of a tree, and ways over them.
-class Links {
+class TreeLinks {
  public:
-  Links(EventSimulation& simulation, const DeviceTree& tree) : per_bridge_(tree.devices_per_bridge) {
+  TreeLinks(EventSimulation& simulation, const DeviceTree& tree) : per_bridge_(tree.devices_per_bridge) {
     const int bridges = (tree.devices + per_bridge_ - 1) / per_bridge_;
     host_ = simulation.add_link(tree.host_copies);
     for (int d = 0; d < tree.devices; ++d) devices_.push_back(both(simulation, tree.device_link));
@@ -198,7 +198,7 @@ class Training {
   const MasterWork& work_;
   const MasterScheme& scheme_;
   EventSimulation simulation_;
-  const Links links_;
+  const TreeLinks links_;
   std::vector<int> compute_, copies_, down_, up_;
   std::vector<Iteration> iterations_;
 };

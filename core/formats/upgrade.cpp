@@ -82,11 +82,6 @@ void copy_common_fields(const V1& from, caffe::LayerParameter& to) {
   *to.mutable_loss_weight() = from.loss_weight();
 }
 
-caffe::ParamSpec& param(caffe::LayerParameter& layer, int i) {
-  while (layer.param_size() <= i) layer.add_param();
-  return *layer.mutable_param(i);
-}
-
 /// The oldest data layers had their transformation among their own fields.
 template <class Data>
 void move_transform(Data& data, caffe::TransformationParameter& to) {
@@ -117,12 +112,12 @@ void upgrade_layer(const V1& from, caffe::LayerParameter& to) {
   copy_common_fields(from, to);
   upgrade_transform(to);
   to.set_type(type_name(from.type()));
-  for (int i = 0; i < from.param_size(); ++i) param(to, i).set_name(from.param(i));
+  for (int i = 0; i < from.param_size(); ++i) param_at(to, i).set_name(from.param(i));
   for (int i = 0; i < from.blob_share_mode_size(); ++i)
-    param(to, i).set_share_mode(from.blob_share_mode(i) == V1::STRICT ? caffe::ParamSpec::STRICT
-                                                                      : caffe::ParamSpec::PERMISSIVE);
-  for (int i = 0; i < from.blobs_lr_size(); ++i) param(to, i).set_lr_mult(from.blobs_lr(i));
-  for (int i = 0; i < from.weight_decay_size(); ++i) param(to, i).set_decay_mult(from.weight_decay(i));
+    param_at(to, i).set_share_mode(from.blob_share_mode(i) == V1::STRICT ? caffe::ParamSpec::STRICT
+                                                                         : caffe::ParamSpec::PERMISSIVE);
+  for (int i = 0; i < from.blobs_lr_size(); ++i) param_at(to, i).set_lr_mult(from.blobs_lr(i));
+  for (int i = 0; i < from.weight_decay_size(); ++i) param_at(to, i).set_decay_mult(from.weight_decay(i));
 }
 
 void upgrade_layers(caffe::NetParameter& net, const std::string& origin) {

@@ -9,6 +9,12 @@
 #include "core/formats/caffe.pb.h"
 
 namespace cortado {
+
+caffe::ParamSpec& param_at(caffe::LayerParameter& layer, int i) {
+  while (layer.param_size() <= i) layer.add_param();
+  return *layer.mutable_param(i);
+}
+
 namespace {
 using V0 = caffe::V0LayerParameter;
 using V1 = caffe::V1LayerParameter;
@@ -28,19 +34,14 @@ struct Upgrade {
   std::set<std::string> left;
 };
 
-caffe::ParamSpec& param(caffe::LayerParameter& layer, int i) {
-  while (layer.param_size() <= i) layer.add_param();
-  return *layer.mutable_param(i);
-}
-
 void take_common(Upgrade& u) {
   if (u.take("name")) u.to.set_name(u.from.name());
   u.take("type");
   if (u.take("blobs")) *u.to.mutable_blobs() = u.from.blobs();
   if (u.take("blobs_lr"))
-    for (int i = 0; i < u.from.blobs_lr_size(); ++i) param(u.to, i).set_lr_mult(u.from.blobs_lr(i));
+    for (int i = 0; i < u.from.blobs_lr_size(); ++i) param_at(u.to, i).set_lr_mult(u.from.blobs_lr(i));
   if (u.take("weight_decay"))
-    for (int i = 0; i < u.from.weight_decay_size(); ++i) param(u.to, i).set_decay_mult(u.from.weight_decay(i));
+    for (int i = 0; i < u.from.weight_decay_size(); ++i) param_at(u.to, i).set_decay_mult(u.from.weight_decay(i));
 }
 
 template <class Parameter>

@@ -22,6 +22,13 @@ class BatchLayer : public Layer {
  protected:
   /// What the layer's own parameter asks for. `source`, `batch` and `prefetch` are checked here.
   virtual BatchRequest request() const = 0;
+  /// The fields `shuffle` and `shuffle_block` of a parameter that has both.
+  template <class Parameter>
+  void set_order(BatchRequest& wanted, const Parameter& p) const {
+    if (p.has_shuffle_block() && !p.shuffle()) bad_config("shuffle_block without shuffle: true");
+    wanted.block = p.shuffle_block();
+    if (p.shuffle()) wanted.order = p.has_shuffle_block() ? SampleOrder::Kind::blocks : SampleOrder::Kind::shuffled;
+  }
 
  private:
   std::unique_ptr<BatchSource> source_;

@@ -17,11 +17,7 @@ BatchRequest DataLayer::request() const {
   wanted.batch = p.batch_size();
   wanted.prefetch = static_cast<int>(p.prefetch());
   wanted.verify = p.verify();
-  wanted.block = p.shuffle_block();
-  if (p.shuffle())
-    wanted.order = p.has_shuffle_block() ? SampleOrder::Kind::blocks : SampleOrder::Kind::shuffled;
-  else if (p.has_shuffle_block())
-    bad_config("shuffle_block without shuffle: true");
+  set_order(wanted, p);
   if (p.rand_skip() > 0) wanted.skip = static_cast<i64>(random_key(1) % p.rand_skip());
   if (parameter().has_transform_param()) wanted.transform = &parameter().transform_param();
   return wanted;

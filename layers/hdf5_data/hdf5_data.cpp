@@ -14,7 +14,8 @@ BatchRequest Hdf5DataLayer::request() const {
   wanted.batch = p.batch_size();
   wanted.prefetch = static_cast<int>(p.prefetch());
   wanted.fields = {parameter().top().begin(), parameter().top().end()};
-  if (p.shuffle()) wanted.order = SampleOrder::Kind::shuffled;
+  wanted.verify = p.verify();
+  set_order(wanted, p);
   return wanted;
 }
 

@@ -20,13 +20,13 @@ std::string idx_labels_of(const std::string& images) {
   return (fs::path(images).parent_path() / name).string();
 }
 
-IdxSet::IdxSet(const std::string& images)
-    : file_(images), images_(read_idx(images)), labels_(read_idx(idx_labels_of(images))) {
-  if (images_.shape.size() != 3 || labels_.shape.size() != 1 || images_.shape[0] != labels_.shape[0])
-    throw FileError(images, "images have shape " + to_string(images_.shape) + ", labels " + to_string(labels_.shape));
-  samples_ = images_.shape[0];
+IdxSet::IdxSet(const std::string& images) : file_(images), images_(images), labels_(idx_labels_of(images)) {
+  const Shape &shape = images_.shape(), &labels = labels_.shape();
+  if (shape.size() != 3 || labels.size() != 1 || shape[0] != labels[0])
+    throw FileError(images, "images have shape " + to_string(shape) + ", labels " + to_string(labels));
+  samples_ = shape[0];
   if (samples_ == 0) throw FileError(images, "holds no samples");
-  fields_ = {{"data", {1, images_.shape[1], images_.shape[2]}, Stored::uint8}, {"label", {}, Stored::float32}};
+  fields_ = {{"data", {1, shape[1], shape[2]}, Stored::uint8}, {"label", {}, Stored::float32}};
 }
 
 void IdxSet::read(const i64* indices, i64 count, std::vector<Values>& to) const {
@@ -34,9 +34,14 @@ void IdxSet::read(const i64* indices, i64 count, std::vector<Values>& to) const 
   const i64 bytes = fields_[0].sample_bytes();
   to[0].bytes.resize(static_cast<std::size_t>(count * bytes));
   to[1].bytes.resize(static_cast<std::size_t>(count) * sizeof(float));
+  std::vector<std::uint8_t> labels(static_cast<std::size_t>(count));
+  for (i64 i = 0, end = 1; i < count; i = end, ++end) {
+    while (end < count && indices[end] == indices[end - 1] + 1) ++end;  // neighbours come in one piece
+    images_.read(indices[i] * bytes, (end - i) * bytes, to[0].bytes.data() + i * bytes);
+    labels_.read(indices[i], end - i, labels.data() + i);
+  }
   for (i64 i = 0; i < count; ++i) {
-    std::copy_n(images_.values.data() + indices[i] * bytes, bytes, to[0].bytes.data() + i * bytes);
-    const float label = labels_.values[static_cast<std::size_t>(indices[i])];
+    const float label = labels[static_cast<std::size_t>(i)];
     std::memcpy(to[1].bytes.data() + i * 4, &label, 4);
   }
 }

@@ -6,7 +6,7 @@
 namespace cortado {
 
 /// MNIST's pair of IDX files: the one of images (N x H x W bytes) is named, that of labels has "labels" and "idx1"
-/// where it has "images" and "idx3". Both are held in memory, because they may be gzipped.
+/// where it has "images" and "idx3".
 class IdxSet : public DataSet {
  public:
   explicit IdxSet(const std::string& images);
@@ -15,7 +15,7 @@ class IdxSet : public DataSet {
 
  private:
   std::string file_;
-  IdxArray images_, labels_;
+  IdxFile images_, labels_;
 };
 
 /// The file of labels that belongs to one of images; throws FileError if the name tells none.

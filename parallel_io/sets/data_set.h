@@ -84,7 +84,7 @@ struct OpenOptions {
   std::string root;                  ///< before the names of an image list
   int channels = 0;                  ///< of encoded images: 1 (grey), 3, or 0: as many as the first one has
   std::vector<std::string> classes;  ///< of a folder of images, in order of their labels; empty: its own
-  i64 cache_bytes = i64{1} << 30;    ///< HDF5 files that cannot be read at an offset are kept if they are no larger
+  i64 cache_bytes = i64{1} << 28;    ///< HDF5 files that cannot be read at an offset are kept if they are no larger
 };
 
 /// Opens what is at `path`, told by its content: an HDF5 file, plain or the master of a striped set; an LMDB folder of

@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 
 #include "core/base/error.h"
 #include "parallel_io/sets/image.h"
-#include "parallel_io/sets/raw_file.h"
 
 namespace cortado {
 namespace {
@@ -26,47 +24,55 @@ std::vector<std::string> sorted_names(const fs::path& folder, bool folders) {
 }
 }  // namespace
 
-ImageSet::ImageSet(const std::string& path, const OpenOptions& options) {
-  if (fs::is_directory(path))
-    read_folder(path, options.classes);
-  else
-    read_list(path, options.root);
-  samples_ = static_cast<i64>(entries_.size());
-  const Image first = read_image(entries_[0].file, options.channels);
+ImageSet::ImageSet(const std::string& path, const OpenOptions& options)
+    : path_(path),
+      root_(fs::is_directory(path) ? "" : options.root),
+      list_(fs::is_directory(path) ? list_folder(path, options.classes) : open_list(path)) {
+  samples_ = list_.lines();
+  const Image first = read_image(entry(0).file, options.channels);
   fields_ = {{"data", {first.channels, first.height, first.width}, Stored::encoded}, {"label", {}, Stored::float32}};
 }
 
-void ImageSet::read_list(const std::string& path, const std::string& root) {
-  std::ifstream in(path);
-  if (!in) throw FileError(path, "cannot be read", "it should list images, each with its label");
-  const fs::path own = fs::path(path).parent_path();
-  i64 number = 0;
-  for (std::string line; std::getline(in, line);) {
-    ++number;
-    line.erase(line.find_last_not_of(" \t\r") + 1);
-    if (line.empty()) continue;
-    const auto space = line.find_last_of(" \t");  // names may have spaces
-    char* end = nullptr;
-    const long label = space == std::string::npos ? 0 : std::strtol(line.c_str() + space, &end, 10);
-    if (space == std::string::npos || *end != '\0' || space + 1 >= line.size())
-      throw FileError(path + ":" + std::to_string(number), "names an image without a label",
-                      "a line is a path and a whole number");
-    std::string file = root + line.substr(0, line.find_last_not_of(" \t", space) + 1);
-    if (root.empty() && !fs::path(file).is_absolute() && !fs::exists(file) && fs::exists(own / file))
-      file = (own / file).string();
-    entries_.push_back({file, static_cast<int>(label)});
-  }
-  if (entries_.empty()) throw FileError(path, "lists no images");
+ListFile ImageSet::open_list(const std::string& path) {
+  ListFile list(RawFile(path), [&](const ListFile::Line& line) { parse(line); });
+  if (list.lines() == 0) throw FileError(path, "lists no images", "it should list images, each with its label");
+  return list;
 }
 
-void ImageSet::read_folder(const std::string& path, const std::vector<std::string>& classes) {
+ListFile ImageSet::list_folder(const std::string& path, const std::vector<std::string>& classes) {
   classes_ = classes.empty() ? sorted_names(path, true) : classes;
+  ListWriter list(path);
   for (std::size_t label = 0; label < classes_.size(); ++label) {
-    if (!fs::is_directory(fs::path(path) / classes_[label])) continue;
-    for (const auto& file : sorted_names(fs::path(path) / classes_[label], false))
-      entries_.push_back({(fs::path(path) / classes_[label] / file).string(), static_cast<int>(label)});
+    const fs::path folder = fs::path(path) / classes_[label];
+    if (!fs::is_directory(folder)) continue;
+    for (const auto& name : sorted_names(folder, false)) {
+      const std::string file = (folder / name).string();
+      if (file.find('\n') != std::string::npos) throw FileError(file, "has a line break in its name", "rename it");
+      list.add(file + " " + std::to_string(label));
+    }
   }
-  if (entries_.empty()) throw FileError(path, "has no images in folders, one per class");
+  ListFile made(std::move(list).finish(), [](const ListFile::Line&) {});
+  if (made.lines() == 0) throw FileError(path, "has no images in folders, one per class");
+  return made;
+}
+
+ImageSet::Entry ImageSet::parse(const ListFile::Line& line) const {
+  const std::string& text = line.text;
+  const auto space = text.find_last_of(" \t");  // names may have spaces
+  char* end = nullptr;
+  const long label = space == std::string::npos ? 0 : std::strtol(text.c_str() + space, &end, 10);
+  if (space == std::string::npos || *end != '\0' || space + 1 >= text.size())
+    throw FileError(path_ + ":" + std::to_string(line.number), "names an image without a label",
+                    "a line is a path and a whole number");
+  return {root_ + text.substr(0, text.find_last_not_of(" \t", space) + 1), static_cast<int>(label)};
+}
+
+ImageSet::Entry ImageSet::entry(i64 sample) const {
+  Entry entry = parse(list_.line(sample));
+  if (!root_.empty() || fs::path(entry.file).is_absolute() || fs::exists(entry.file)) return entry;
+  const fs::path near = fs::path(path_).parent_path() / entry.file;
+  if (fs::exists(near)) entry.file = near.string();
+  return entry;
 }
 
 void ImageSet::read(const i64* indices, i64 count, std::vector<Values>& to) const {
@@ -75,13 +81,13 @@ void ImageSet::read(const i64* indices, i64 count, std::vector<Values>& to) cons
   to[0].bytes.clear();
   to[1].bytes.resize(static_cast<std::size_t>(count) * sizeof(float));
   for (i64 i = 0; i < count; ++i) {
-    const Entry& entry = entries_[static_cast<std::size_t>(indices[i])];
-    const RawFile file(entry.file);
+    const Entry wanted = entry(indices[i]);
+    const RawFile file(wanted.file);
     const i64 begin = to[0].begin.back(), bytes = file.bytes();
     to[0].bytes.resize(static_cast<std::size_t>(begin + bytes));
     file.read(0, bytes, to[0].bytes.data() + begin);
     to[0].begin.push_back(begin + bytes);
-    const auto label = static_cast<float>(entry.label);
+    const auto label = static_cast<float>(wanted.label);
     std::memcpy(to[1].bytes.data() + i * 4, &label, 4);
   }
 }

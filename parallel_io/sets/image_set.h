@@ -1,5 +1,6 @@
 #pragma once
 #include "parallel_io/sets/data_set.h"
+#include "parallel_io/sets/list_file.h"
 
 namespace cortado {
 
@@ -8,22 +9,24 @@ namespace cortado {
 /// folder: FOLDER/CLASS/IMAGE, classes numbered in order of their names, images in order of theirs.
 class ImageSet : public DataSet {
  public:
+  ImageSet(const std::string& path, const OpenOptions& options);
+
+  void read(const i64* indices, i64 count, std::vector<Values>& to) const override;
+  std::string where(i64 sample) const override { return entry(sample).file; }
+
+ private:
   /// What stands in one line of a list.
   struct Entry {
     std::string file;
     int label;
   };
-  ImageSet(const std::string& path, const OpenOptions& options);
+  ListFile open_list(const std::string& path);
+  ListFile list_folder(const std::string& path, const std::vector<std::string>& classes);
+  Entry parse(const ListFile::Line& line) const;
+  Entry entry(i64 sample) const;
 
-  void read(const i64* indices, i64 count, std::vector<Values>& to) const override;
-  std::string where(i64 sample) const override { return entries_[static_cast<std::size_t>(sample)].file; }
-  const std::vector<Entry>& entries() const { return entries_; }
-
- private:
-  void read_list(const std::string& path, const std::string& root);
-  void read_folder(const std::string& path, const std::vector<std::string>& classes);
-
-  std::vector<Entry> entries_;
+  std::string path_, root_;
+  const ListFile list_;  // a folder's is made
 };
 
 }  // namespace cortado

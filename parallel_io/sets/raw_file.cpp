@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -77,6 +78,17 @@ RawFile::RawFile(const std::string& name, For use)
   if (descriptor_ < 0)
     throw FileError(name, std::string("cannot be opened: ") + std::strerror(errno),
                     "check the path, and that it exists on every node");
+}
+
+RawFile RawFile::unnamed(const std::string& name) {
+  const char* const folder = std::getenv("TMPDIR");
+  std::string path = std::string(folder != nullptr ? folder : "/tmp") + "/cortado-XXXXXX";
+  const int descriptor = mkostemp(path.data(), O_CLOEXEC);
+  if (descriptor < 0)
+    throw FileError(path, "cannot be made for what belongs to " + name + ": " + std::strerror(errno),
+                    "set TMPDIR to a folder with space");
+  unlink(path.c_str());
+  return {name, descriptor};
 }
 
 RawFile::RawFile(RawFile&& other) noexcept

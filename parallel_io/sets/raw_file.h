@@ -1,5 +1,6 @@
 #pragma once
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/types.h"
@@ -11,6 +12,9 @@ class RawFile {
  public:
   enum class For { reading, writing };
   explicit RawFile(const std::string& name, For use = For::reading);
+  /// One without a name in $TMPDIR or /tmp, for reading and writing, that is gone with its object. `name` stands for it
+  /// in messages.
+  static RawFile unnamed(const std::string& name);
   RawFile(RawFile&& other) noexcept;
   RawFile& operator=(RawFile&& other) = delete;
   ~RawFile();
@@ -31,6 +35,8 @@ class RawFile {
   void sync() const;
 
  private:
+  RawFile(std::string name, int descriptor) : name_(std::move(name)), descriptor_(descriptor) {}
+
   std::string name_;
   int descriptor_ = -1;
 };

@@ -20,7 +20,7 @@ constexpr int most_blobs = 1024;  // of one layer; a name that is a larger numbe
 
 // Reading.
 
-enum class Values { data, diff };
+enum class Part { data, diff };
 
 std::string path_of(const std::string& folder, const std::string& name) {
   return folder.empty() ? name : folder + "/" + name;
@@ -87,7 +87,7 @@ i64 most_values(hid_t set) {
   return static_cast<i64>(bytes * packed / std::max<std::size_t>(1, H5Tget_size(type.get())));
 }
 
-void read_blob(hid_t set, const std::string& where, Values values, caffe::BlobProto& blob) {
+void read_blob(hid_t set, const std::string& where, Part part, caffe::BlobProto& blob) {
   const Shape shape = shape_of_set(set, where);
   const i64 count = counted(shape).value_or(i64{INT_MAX} + 1);
   if (count > INT_MAX) throw FileError(where, "has more values than a blob can hold");
@@ -95,7 +95,7 @@ void read_blob(hid_t set, const std::string& where, Values values, caffe::BlobPr
   blob.clear_shape();
   for (const i64 d : shape) blob.mutable_shape()->add_dim(d);
   blob.mutable_shape();  // of a single value too
-  auto& to = values == Values::data ? *blob.mutable_data() : *blob.mutable_diff();
+  auto& to = part == Part::data ? *blob.mutable_data() : *blob.mutable_diff();
   to.Resize(static_cast<int>(count), 0);
   const Quiet quiet;
   if (count > 0 && H5Dread(set, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, to.mutable_data()) < 0)
@@ -121,10 +121,10 @@ class WeightReader {
  public:
   WeightReader(const hdf5::File& file, caffe::NetParameter& weights) : file_(file), weights_(weights) {}
 
-  void read(const std::string& top, Values values) {
+  void read(const std::string& top, Part part) {
     const Handle group = open_top(file_, top, H5I_GROUP, "file of weights");
     for (const auto& name : members_of(group.get(), file_.name()))
-      read_layer(open_member(group.get(), name, where(top + "/" + name)), name, top, values);
+      read_layer(open_member(group.get(), name, where(top + "/" + name)), name, top, part);
   }
 
  private:
@@ -137,7 +137,7 @@ class WeightReader {
   }
 
   /// What lies below a group: blobs, and groups of layers whose names go on behind a slash.
-  void read_layer(const Handle& group, const std::string& name, const std::string& top, Values values) {
+  void read_layer(const Handle& group, const std::string& name, const std::string& top, Part part) {
     const std::string path = top + "/" + name;
     if (H5Iget_type(group.get()) != H5I_GROUP) throw FileError(where(path), "is no layer's group");
     bool others = false;
@@ -146,10 +146,10 @@ class WeightReader {
       const Handle object = open_member(group.get(), member, place);
       if (H5Iget_type(object.get()) == H5I_GROUP) {
         others = true;
-        read_layer(object, path_of(name, member), top, values);
+        read_layer(object, path_of(name, member), top, part);
       } else if (H5Iget_type(object.get()) == H5I_DATASET) {
         auto& blobs = *layer(name).mutable_blobs();
-        read_blob(object.get(), place, values, blob_at(blobs, blob_index(member, place)));
+        read_blob(object.get(), place, part, blob_at(blobs, blob_index(member, place)));
       }
     }
     if (!others) layer(name);
@@ -257,17 +257,17 @@ bool is_path(const std::string& name) {
   return !name.empty() && name.front() != '/' && name.back() != '/' && name.find("//") == std::string::npos;
 }
 
-void write_layer(const NewFile& file, const std::string& name, const caffe::LayerParameter& layer, Values values) {
+void write_layer(const NewFile& file, const std::string& name, const caffe::LayerParameter& layer, Part part) {
   if (!is_path(layer.name())) {
     if (layer.blobs_size() > 0) throw FileError(name, "cannot hold a layer of the name '" + layer.name() + "'");
     return;
   }
-  const Handle group = file.group((values == Values::data ? "data/" : "diff/") + layer.name());
+  const Handle group = file.group((part == Part::data ? "data/" : "diff/") + layer.name());
   for (int i = 0; i < layer.blobs_size(); ++i) {
     const auto& blob = layer.blobs(i);
-    const auto& from = values == Values::data ? blob.data() : blob.diff();
+    const auto& from = part == Part::data ? blob.data() : blob.diff();
     const bool empty = blob.has_shape() && count_of({blob.shape().dim().begin(), blob.shape().dim().end()}) == 0;
-    if (!from.empty() || (empty && values == Values::data))
+    if (!from.empty() || (empty && part == Part::data))
       file.floats(group.get(), std::to_string(i), blob.shape(), from.data());
   }
 }
@@ -285,17 +285,17 @@ void Hdf5Weights::read_weights(const std::string& file, caffe::NetParameter& wei
   weights.Clear();
   const hdf5::File from(file);
   WeightReader reader(from, weights);
-  reader.read("data", Values::data);
-  if (has_member(from, "diff")) reader.read("diff", Values::diff);
+  reader.read("data", Part::data);
+  if (has_member(from, "diff")) reader.read("diff", Part::diff);
 }
 
 void Hdf5Weights::write_weights(const std::string& file, const caffe::NetParameter& weights) const {
   replace_file_by_name(file, [&](const std::string& beside) {
     const NewFile to(file, beside);
     to.group("data");
-    for (const auto& layer : weights.layer()) write_layer(to, file, layer, Values::data);
+    for (const auto& layer : weights.layer()) write_layer(to, file, layer, Part::data);
     if (has_gradients(weights))
-      for (const auto& layer : weights.layer()) write_layer(to, file, layer, Values::diff);
+      for (const auto& layer : weights.layer()) write_layer(to, file, layer, Part::diff);
     to.flush();
   });
 }
@@ -311,7 +311,7 @@ void Hdf5Weights::read_state(const std::string& file, caffe::SolverState& state)
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::string name = std::to_string(i), where = file + ", 'history/" + name + "'";
     const Handle set = open_member(history.get(), name, where);
-    read_blob(set.get(), where, Values::data, *state.add_history());
+    read_blob(set.get(), where, Part::data, *state.add_history());
   }
   if (has_member(from, "cortado")) parse_text(read_string(from, "cortado"), file, *state.mutable_cortado());
 }

@@ -8,7 +8,7 @@ namespace cortado::fuzz {
 namespace {
 void run(const std::uint8_t* data, std::size_t size) {
   const InputFile file(data, size);
-  expect_errors_only([&] { read_idx(file.name()); });
+  expect_errors_only([&] { const IdxFile idx(file.name()); });
 }
 
 std::string gzipped(const std::string& bytes) {

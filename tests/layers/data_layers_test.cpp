@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include "core/base/error.h"
@@ -153,8 +154,10 @@ TEST_P(DataLayersTest, BlocksOfAStripedSetAreShuffledAndComeOnceAnEpoch) {
   const ImageFormats formats(folder_, 20);
   const std::string layer = "layer { name: 'd' type: 'Data' top: 'data' top: 'label' data_param { source: '" +
                             formats.paths[1] + "' batch_size: 20 shuffle: true verify: true ";
-  auto blocks = net(layer + "shuffle_block: 5 } }"), all = net(layer + "} }");
-  for (Net* const of : {blocks.get(), all.get()}) {
+  const std::string plain = "layer { name: 'd' type: 'HDF5Data' top: 'data' top: 'label' hdf5_data_param { source: '" +
+                            formats.paths[1] + "' batch_size: 20 shuffle: true verify: true shuffle_block: 5 } }";
+  auto blocks = net(layer + "shuffle_block: 5 } }"), all = net(layer + "} }"), of_hdf5 = net(plain);
+  for (Net* const of : {blocks.get(), all.get(), of_hdf5.get()}) {
     samples(*of, 0);
     auto first = of->blob("label")->data_vector();
     samples(*of, 1);
@@ -162,6 +165,9 @@ TEST_P(DataLayersTest, BlocksOfAStripedSetAreShuffledAndComeOnceAnEpoch) {
     EXPECT_NE(first, second);
     std::sort(second.begin(), second.end());
     for (std::size_t i = 0; i < 20; ++i) EXPECT_EQ(second[i], static_cast<float>(i));
+    if (of != all.get()) {
+      for (std::size_t i = 0; i < 20; ++i) EXPECT_EQ(std::floor(first[i] / 5), std::floor(first[i / 5 * 5] / 5));
+    }
   }
 }
 
@@ -400,6 +406,8 @@ TEST_P(DataLayersTest, MistakesAreNamed) {
   EXPECT_THROW(net(hdf5_data(2)), FileError);
   list(3);
   EXPECT_THROW(net(hdf5_data(0)), ConfigError);
+  EXPECT_THROW(net(hdf5_data(2, "shuffle_block: 3")), ConfigError);
+  EXPECT_THROW(net(hdf5_data(2, "verify: true")), FileError);
   for (const char* mistake : {"batch_size: 0", "batch_size: 2 prefetch: 0", "batch_size: 2 backend: LEVELDB",
                               "batch_size: 2 shuffle_block: 3", "batch_size: 2 scale: 2"})
     EXPECT_THROW(net("layer { name: 'd' type: 'Data' top: 'data' data_param { source: '" + folder_.file("a.h5") + "' " +

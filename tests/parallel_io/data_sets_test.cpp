@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <zlib.h>
 
 #include <climits>
 #include <cstdlib>
@@ -10,9 +11,11 @@
 #include "core/formats/caffe.pb.h"
 #include "parallel_io/convert/convert.h"
 #include "parallel_io/convert/digits.h"
+#include "parallel_io/sets/byte_sets.h"
 #include "parallel_io/sets/datum.h"
 #include "parallel_io/sets/hdf5_set.h"
 #include "parallel_io/sets/idx.h"
+#include "parallel_io/sets/list_file.h"
 #include "tests/parallel_io/sets_rig.h"
 #include "tests/support/hdf5_file.h"
 
@@ -113,15 +116,85 @@ TEST(Hdf5Set, MistakesNameTheFile) {
   expect_says(open(folder.write("cut.txt", "cut.h5\n"), {"data"}), "cut.h5");
 }
 
+std::vector<std::uint8_t> first_of(const IdxFile& file, i64 count) {
+  std::vector<std::uint8_t> values(static_cast<std::size_t>(count));
+  file.read(0, count, values.data());
+  return values;
+}
+
+std::string gzipped(const TemporaryFolder& folder, const std::string& name, const std::string& bytes) {
+  const gzFile file = gzopen(folder.file(name).c_str(), "wb");
+  EXPECT_EQ(gzwrite(file, bytes.data(), static_cast<unsigned>(bytes.size())), static_cast<int>(bytes.size()));
+  gzclose(file);
+  return folder.file(name);
+}
+
+TEST(Idx, PlainAndGzippedGiveTheSameSamplesInAnyOrder) {
+  using namespace std::string_literals;
+  const TemporaryFolder folder;
+  std::string images = "\0\0\x08\x03\0\0\0\x07\0\0\0\x02\0\0\0\x03"s, labels = "\0\0\x08\x01\0\0\0\x07"s;
+  for (char i = 0; i < 7; ++i) images += std::string(6, i), labels += static_cast<char>(10 + i);
+  gzipped(folder, "packed-images-idx3-ubyte", images);
+  gzipped(folder, "packed-labels-idx1-ubyte", labels);
+  folder.write("plain-images-idx3-ubyte", images);
+  folder.write("plain-labels-idx1-ubyte", labels);
+  for (const char* name : {"packed", "plain"}) {
+    const IdxSet set(folder.file(name + "-images-idx3-ubyte"s));
+    const std::vector<i64> wanted = {6, 2, 3, 4, 4, 0};
+    std::vector<Values> values;
+    set.read(wanted.data(), 6, values);
+    ASSERT_EQ(values[0].bytes.size(), 36u);
+    for (std::size_t i = 0; i < 6; ++i) {
+      EXPECT_EQ(values[0].bytes[6 * i], wanted[i]) << name;
+      EXPECT_EQ(values[0].bytes[6 * i + 5], wanted[i]) << name;
+      EXPECT_EQ(floats_of(values[1])[i], static_cast<float>(10 + wanted[i])) << name;
+    }
+  }
+}
+
+TEST(ListFile, AnyLineOfManyIsFound) {
+  const TemporaryFolder folder;
+  std::string text = "\n\r\n";
+  std::vector<ListFile::Line> due;
+  i64 number = 3;
+  for (int i = 0; i < 1500; ++i, ++number) {
+    const std::string line = std::to_string(i) + std::string(i % 97 == 5 ? 40000 : 3, 'x');
+    due.push_back({line, number});
+    text += line + (i % 3 == 0 ? " \t\r\n" : "\n");
+    if (i % 10 == 0) text += "  \n", ++number;
+  }
+  text.pop_back();  // the last line need not end
+  std::size_t seen = 0;
+  const ListFile list(RawFile(folder.write("list", text)), [&](const ListFile::Line& line) {
+    EXPECT_EQ(line.text, due[seen].text);
+    EXPECT_EQ(line.number, due[seen++].number);
+  });
+  ASSERT_EQ(list.lines(), 1500);
+  EXPECT_EQ(seen, 1500u);
+  for (i64 i = 1499; i >= 0; i -= 7) {
+    EXPECT_EQ(list.line(i).text, due[static_cast<std::size_t>(i)].text);
+    EXPECT_EQ(list.line(i).number, due[static_cast<std::size_t>(i)].number);
+  }
+  EXPECT_EQ(ListFile(RawFile(folder.write("empty", " \n\n")), [](const ListFile::Line&) {}).lines(), 0);
+}
+
+TEST(ListFile, WhatIsWrittenIsRead) {
+  ListWriter writer("test");
+  for (int i = 0; i < 300000; ++i) writer.add("line " + std::to_string(i));
+  const ListFile list(std::move(writer).finish(), [](const ListFile::Line&) {});
+  ASSERT_EQ(list.lines(), 300000);
+  for (const i64 i : {0, 255, 256, 123456, 299999}) EXPECT_EQ(list.line(i).text, "line " + std::to_string(i));
+}
+
 TEST(Idx, IsReadAndTruncationFound) {
   const TemporaryFolder folder;
   const std::string dimensions("\0\0\x8\x3\0\0\0\x2\0\0\0\x3\0\0\0\x4", 16);
-  const IdxArray array = read_idx(folder.write("a", dimensions + std::string(24, '\7')));
-  EXPECT_EQ(array.shape, (Shape{2, 3, 4}));
-  EXPECT_EQ(array.values, std::vector<std::uint8_t>(24, 7));
+  const IdxFile array(folder.write("a", dimensions + std::string(24, '\7')));
+  EXPECT_EQ(array.shape(), (Shape{2, 3, 4}));
+  EXPECT_EQ(first_of(array, 24), std::vector<std::uint8_t>(24, 7));
   std::filesystem::resize_file(folder.file("a"), 30);
-  expect_says(message_of([&] { read_idx(folder.file("a")); }), "ends too early");
-  expect_says(message_of([&] { read_idx(folder.write("b", "not an IDX file at all")); }), "is not an IDX file");
+  expect_says(message_of([&] { IdxFile(folder.file("a")); }), "ends too early");
+  expect_says(message_of([&] { IdxFile(folder.write("b", "not an IDX file at all")); }), "is not an IDX file");
 }
 
 TEST(Idx, WhatTheFileCannotHoldIsRefused) {
@@ -129,12 +202,11 @@ TEST(Idx, WhatTheFileCannotHoldIsRefused) {
   const TemporaryFolder folder;
   for (const auto& header : {"\0\0\x08\x01\0\0\0\x06"s, "\0\0\x08\x03\0\0\0\x08\x7f\xff\xff\xff\0\0\x80\0"s,
                              "\0\0\x08\x04\x80\0\0\0\x80\0\0\0\x80\0\0\0\0\0\0\x04"s})
-    expect_says(message_of([&] { read_idx(folder.write("i", header + "12345")); }), "ends too early");
-  EXPECT_EQ(read_idx(folder.write("i",
-                                  "\0\0\x08\x01\0\0\0\x05"
-                                  "12345"s))
-                .values.size(),
-            5u);
+    expect_says(message_of([&] { IdxFile(folder.write("i", header + "12345")); }), "ends too early");
+  const IdxFile whole(folder.write("i",
+                                   "\0\0\x08\x01\0\0\0\x05"
+                                   "12345"s));
+  EXPECT_EQ(whole.shape(), (Shape{5}));
 }
 
 TEST(Datum, ShapeAndValuesMustBelongTogether) {
@@ -194,11 +266,10 @@ TEST(Convert, DigitsToHdf5AndByIdxAreTheSame) {
 TEST(Convert, RealMnist) {
   const char* data = std::getenv("CORTADO_DATA");
   if (data == nullptr) GTEST_SKIP() << "not run: CORTADO_DATA names no folder with mnist/";
-  const IdxArray images = read_idx(std::string(data) + "/mnist/t10k-images-idx3-ubyte.gz");
-  EXPECT_EQ(images.shape, (Shape{10000, 28, 28}));
-  const IdxArray labels = read_idx(std::string(data) + "/mnist/t10k-labels-idx1-ubyte.gz");
-  EXPECT_EQ(std::vector<std::uint8_t>(labels.values.begin(), labels.values.begin() + 5),
-            (std::vector<std::uint8_t>{7, 2, 1, 0, 4}));
+  const IdxFile images(std::string(data) + "/mnist/t10k-images-idx3-ubyte.gz");
+  EXPECT_EQ(images.shape(), (Shape{10000, 28, 28}));
+  const IdxFile labels(std::string(data) + "/mnist/t10k-labels-idx1-ubyte.gz");
+  EXPECT_EQ(first_of(labels, 5), (std::vector<std::uint8_t>{7, 2, 1, 0, 4}));
 }
 
 TEST(Images, WhatIsNoImageIsNamed) {
