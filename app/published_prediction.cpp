@@ -12,12 +12,12 @@ namespace cortado {
 namespace {
 using nlohmann::json;
 
-constexpr const char* file = "models/published/predictions.json";
-constexpr double kilo = 1024, mega = kilo * kilo;  // the paper's
+constexpr const char* predictions_file = "models/published/predictions.json";
+constexpr double kib = 1024, mib = kib * kib;  // the paper's
 
 json read() {
-  std::ifstream in(file);
-  if (!in) throw FileError(file, "cannot be opened", "run this in Cortado's folder, where models/ lies");
+  std::ifstream in(predictions_file);
+  if (!in) throw FileError(predictions_file, "cannot be opened", "run this in Cortado's folder, where models/ lies");
   return json::parse(in);
 }
 
@@ -65,17 +65,17 @@ class Tables {
   }
   void activation(const json& of) {
     const std::string name = of.at("name");
-    add("3", name + ": MB", batch() * of.at("outputs").get<double>() * 4 / devices() / mega, of.at("mbytes"));
-    add("3", name + ": sync ms", sync_ms(of, mega), of.at("sync_ms"));
-    const double numbers = of.at("mbytes").get<double>() * mega / 4;
+    add("3", name + ": MB", batch() * of.at("outputs").get<double>() * 4 / devices() / mib, of.at("mbytes"));
+    add("3", name + ": sync ms", sync_ms(of, mib), of.at("sync_ms"));
+    const double numbers = of.at("mbytes").get<double>() * mib / 4;
     const double coding = 1e-6 * numbers * (times("encode_ns") + times("decode_ns"));
-    add("3", name + ": sync ms, 8 bits", sync_ms(of, mega / 4) + coding, of.at("sync8_ms"));
+    add("3", name + ": sync ms, 8 bits", sync_ms(of, mib / 4) + coding, of.at("sync8_ms"));
   }
   void table3() {
     for (const json& of : node_.at("convolutions")) {
       const std::string name = of.at("name");
-      add("3", name + ": MB", of.at("parameters").get<double>() * 4 / devices() / mega, of.at("mbytes"));
-      add("3", name + ": sync ms", 2 * sync_ms(of, mega), of.at("sync_ms"));  // gradients, then their sums
+      add("3", name + ": MB", of.at("parameters").get<double>() * 4 / devices() / mib, of.at("mbytes"));
+      add("3", name + ": sync ms", 2 * sync_ms(of, mib), of.at("sync_ms"));  // gradients, then their sums
     }
     activation(node_.at("activations"));
     for (const json& of : node_.at("fully_connected")) activation(of);
@@ -116,7 +116,7 @@ class Tables {
 
   static std::string samples_of(const json& row) { return std::to_string(row.at("samples").get<i64>()); }
   int others() const { return cluster_.at("nodes").get<int>() - 1; }
-  double per_node(double values) const { return values * 4 / cluster_.at("nodes").get<double>() / kilo; }
+  double per_node(double values) const { return values * 4 / cluster_.at("nodes").get<double>() / kib; }
   void sizes(const std::string& entry, double kbytes, const json& of) {
     add("5", entry + ": kB", kbytes, of.at("kbytes"));
     add("5", entry + ": kB, 8 bits", kbytes / 4, of.at("kbytes8"));
@@ -145,7 +145,7 @@ class Tables {
   double message_ms(const json& row, const std::string& bits, const char* rate) const {
     const Link link{{{0, 1e-3 * row.at("latency" + bits + "_ms").get<double>()}},
                     1e9 * cluster_.at(rate).get<double>()};
-    return 1e3 * link.seconds(kilo * row.at("kbytes" + bits).get<double>());
+    return 1e3 * link.seconds(kib * row.at("kbytes" + bits).get<double>());
   }
   /// With a single pass there is no other one to hide behind. The paper takes that into account for 32 bits only.
   double full_pass(const json& row, const std::string& bits) const {
@@ -199,13 +199,13 @@ std::vector<PublishedPrediction> published_predictions() {
   try {
     const json paper = read();
     return Tables(paper).all();
-  } catch (const json::exception& error) { throw FileError(file, error.what()); }
+  } catch (const json::exception& error) { throw FileError(predictions_file, error.what()); }
 }
 
 std::string source_of_predictions() {
   try {
     return read().at("source");
-  } catch (const json::exception& error) { throw FileError(file, error.what()); }
+  } catch (const json::exception& error) { throw FileError(predictions_file, error.what()); }
 }
 
 }  // namespace cortado

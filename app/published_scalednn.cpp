@@ -12,7 +12,7 @@ namespace {
 using nlohmann::json;
 using Run = ScaleDnn::Run;
 
-constexpr const char* file = "models/published/scalednn.json";
+constexpr const char* scalednn_file = "models/published/scalednn.json";
 constexpr double giga = 1e9, micro = 1e-6, kilo = 1024, mega = 1024 * 1024;
 
 DeviceTree tree_of(const json& machine) {
@@ -167,12 +167,12 @@ class Evaluation {
 }  // namespace
 
 ScaleDnn simulate_scalednn() {
-  std::ifstream in(file);
-  if (!in) throw FileError(file, "cannot be opened", "run this in Cortado's folder, where models/ lies");
+  std::ifstream in(scalednn_file);
+  if (!in) throw FileError(scalednn_file, "cannot be opened", "run this in Cortado's folder, where models/ lies");
   try {
     const json paper = json::parse(in);
     return Evaluation(paper).all();
-  } catch (const json::exception& error) { throw FileError(file, error.what()); }
+  } catch (const json::exception& error) { throw FileError(scalednn_file, error.what()); }
 }
 
 }  // namespace cortado

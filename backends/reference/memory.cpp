@@ -8,7 +8,7 @@
 
 namespace cortado::reference {
 namespace {
-constexpr std::align_val_t alignment{128};
+constexpr std::align_val_t area_alignment{128};
 }  // namespace
 
 Touch read_words(Word* words, i64 count, std::uint32_t item, std::uint32_t first_item) {
@@ -55,12 +55,12 @@ Word* Area::words_of(int group) {
 }
 
 Memory::~Memory() {
-  for (auto& entry : areas_) ::operator delete(entry.second.first, alignment);
+  for (auto& entry : areas_) ::operator delete(entry.second.first, area_alignment);
 }
 
 void* Memory::allocate(std::size_t bytes) {
   Area area;
-  area.first = static_cast<char*>(::operator new(bytes, alignment, std::nothrow));
+  area.first = static_cast<char*>(::operator new(bytes, area_alignment, std::nothrow));
   if (area.first == nullptr)
     throw Error("reference processor", "cannot allocate " + std::to_string(bytes) + " bytes", "use a smaller batch");
   area.bytes = bytes;
@@ -77,7 +77,7 @@ void Memory::release(void* memory) noexcept {
     const std::lock_guard<std::mutex> lock(mutex_);
     areas_.erase(static_cast<const char*>(memory));
   }
-  ::operator delete(memory, alignment);
+  ::operator delete(memory, area_alignment);
 }
 
 Area* Memory::find(const void* p) {
