@@ -48,11 +48,12 @@ int train(Session& session, const Options& options) {
   }
   const auto exchange = make_exchange(session, options, parameter, team, timeline.get());
   MpiPartExchange parts(session.job.replicas().communicator(), session.group, options.patience, timeline.get());
+  const Sources sources(timeline.get());
   ProgressBar bar("training");
   SolverOptions with;
   with.group = &session.group;  // of core group 0
   with.layers = &session.layers;
-  with.sources = &session.sources;
+  with.sources = &sources;
   with.sinks = &session.sinks;
   with.hdf5 = &session.hdf5;
   with.feed = options.feed == "master" ? Feed::master : Feed::direct;

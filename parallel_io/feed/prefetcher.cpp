@@ -29,12 +29,15 @@ Prefetcher::Makers transformers_of(const DataSet& set, const BatchRequest& reque
 Prefetcher::Prefetcher(std::unique_ptr<DataSet> set, const BatchRequest& request, CoreGroup& group)
     : Prefetcher(std::move(set), {}, request, group) {}
 
-Prefetcher::Prefetcher(std::unique_ptr<DataSet> set, Makers makers, const BatchRequest& request, CoreGroup& group)
+Prefetcher::Prefetcher(std::unique_ptr<DataSet> set, Makers makers, const BatchRequest& request, CoreGroup& group,
+                       Timeline* timeline)
     : set_(std::move(set)),
       batch_(request.batch),
       skip_(request.skip),
       order_(set_->samples(), request.order, request.seed, request.block > 0 ? request.block : request.batch),
       makers_(makers.empty() ? transformers_of(*set_, request) : std::move(makers)),
+      timeline_(timeline),
+      lane_("reader of core group " + std::to_string(group.index()) + ", " + request.source),
       indices_(static_cast<std::size_t>(request.batch)),
       workers_(helpers_for(*set_)) {
   for (const auto& maker : makers_) shapes_.push_back(maker->sample_shape());
@@ -91,10 +94,15 @@ void Prefetcher::fill(Slot& slot) {
   set_->read(indices_.data(), batch_, values_);
   const auto read = Clock::now();
   for (std::size_t f = 0; f < makers_.size(); ++f) prepare(f, slot);
+  const auto prepared = Clock::now();
   const std::lock_guard<std::mutex> lock(pool_->mutex);
   for (const Values& values : values_) statistics_.bytes += static_cast<i64>(values.bytes.size());
   statistics_.reading += seconds(read - begin);
-  statistics_.preparing += seconds(Clock::now() - read);
+  statistics_.preparing += seconds(prepared - read);
+  if (timeline_ == nullptr) return;
+  const std::string name = std::to_string(ready_.size()) + " of " + std::to_string(statistics_.depth) + " ready";
+  timeline_->add(lane_, name, "reading", begin, read);
+  timeline_->add(lane_, name, "decoding and transforming", read, prepared);
 }
 
 void Prefetcher::prepare(std::size_t field, const Batch& batch) {

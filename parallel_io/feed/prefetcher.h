@@ -6,6 +6,7 @@
 #include <mutex>
 #include <thread>
 
+#include "core/base/timeline.h"
 #include "core/data/batch_source.h"
 #include "parallel_io/feed/transformer.h"
 #include "parallel_io/feed/worker_pool.h"
@@ -18,9 +19,11 @@ namespace cortado {
 /// are all the memory there is.
 class Prefetcher : public BatchSource {
  public:
-  /// `makers` make the samples of the fields, in their order; without them, transformers do.
+  /// `makers` make the samples of the fields, in their order; without them, transformers do. `timeline` gets a lane of
+  /// what the reader does, with how many batches lie ready; may be null.
   using Makers = std::vector<std::unique_ptr<SampleMaker>>;
-  Prefetcher(std::unique_ptr<DataSet> set, Makers makers, const BatchRequest& request, CoreGroup& group);
+  Prefetcher(std::unique_ptr<DataSet> set, Makers makers, const BatchRequest& request, CoreGroup& group,
+             Timeline* timeline = nullptr);
   Prefetcher(std::unique_ptr<DataSet> set, const BatchRequest& request, CoreGroup& group);
   ~Prefetcher() override;
 
@@ -52,6 +55,8 @@ class Prefetcher : public BatchSource {
   const i64 batch_, skip_;
   const SampleOrder order_;
   const Makers makers_;
+  Timeline* const timeline_;
+  const std::string lane_;
   std::vector<Shape> shapes_;
   std::shared_ptr<Pool> pool_ = std::make_shared<Pool>();
 

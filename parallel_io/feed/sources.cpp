@@ -32,23 +32,23 @@ std::unique_ptr<DataSet> open_for(const BatchRequest& request) {
   }
 }
 
-std::unique_ptr<BatchSource> open_windows(const BatchRequest& request, CoreGroup& group) {
+std::unique_ptr<BatchSource> open_windows(const BatchRequest& request, CoreGroup& group, Timeline* timeline) {
   auto set = std::make_unique<WindowSet>(request);
   Prefetcher::Makers makers;
   makers.push_back(std::make_unique<WindowMaker>(*set, request));
   makers.push_back(std::make_unique<Transformer>(set->fields()[1], request, false));
-  return std::make_unique<Prefetcher>(std::move(set), std::move(makers), request, group);
+  return std::make_unique<Prefetcher>(std::move(set), std::move(makers), request, group, timeline);
 }
 
 }  // namespace
 
 std::unique_ptr<BatchSource> Sources::open(const BatchRequest& request, CoreGroup& group) const {
-  if (request.kind == BatchRequest::Kind::windows) return open_windows(request, group);
+  if (request.kind == BatchRequest::Kind::windows) return open_windows(request, group, timeline_);
   auto set = open_for(request);
   const bool checked = dynamic_cast<const Hdf5Set*>(set.get()) != nullptr;
   if (request.verify && !checked)
     throw ConfigError(request.source, "has no checksums to verify", "convert it to HDF5, plain or striped");
-  return std::make_unique<Prefetcher>(std::move(set), request, group);
+  return std::make_unique<Prefetcher>(std::move(set), Prefetcher::Makers(), request, group, timeline_);
 }
 
 }  // namespace cortado

@@ -1,4 +1,5 @@
 #pragma once
+#include "core/base/timeline.h"
 #include "core/data/batch_source.h"
 
 namespace cortado {
@@ -6,7 +7,12 @@ namespace cortado {
 /// The readers of this folder, for data layers.
 class Sources : public SourceOpener {
  public:
+  /// `timeline`, which may be null, gets what the readers do.
+  explicit Sources(Timeline* timeline = nullptr) : timeline_(timeline) {}
   std::unique_ptr<BatchSource> open(const BatchRequest& request, CoreGroup& group) const override;
+
+ private:
+  Timeline* const timeline_;
 };
 
 }  // namespace cortado
