@@ -64,7 +64,7 @@ NetTimes time_part(const SolverOptions& own, const caffe::NetParameter& paramete
   return times;
 }
 
-void time_net(Session& session, const Work& work, Report& report) {
+void time_net(Session& session, const Work& work, const std::string& exchange, Report& report) {
   caffe::NetParameter parameter;
   read_set(work.set, work.batch, parameter);
   if (session.group.spec().timing_only) start_with_zeros(parameter);
@@ -72,12 +72,14 @@ void time_net(Session& session, const Work& work, Report& report) {
   with.group = &session.group;
   with.layers = &session.layers;
   with.core_groups = session.processor->core_groups();
+  with.host_sums = exchange == "host_sums";
   NetTimes times;
   train_on_core_groups(*session.processor, with, [&](const SolverOptions& own) {
     const NetTimes part = time_part(own, parameter);
     if (own.group->index() == 0) times = part;
   });
-  nlohmann::json row = {{"net", work.set}, {"batch", times.batch}, {"core_groups", with.core_groups}};
+  nlohmann::json row = {
+      {"net", work.set}, {"batch", times.batch}, {"core_groups", with.core_groups}, {"exchange", exchange}};
   if (times.refused) {
     row["refused"] = "needs more memory than is free";
     return report.add(row);
@@ -102,6 +104,7 @@ void bench_net(Session& session, const Options& options) {
   Report report({{"net", "net"},
                  {"batch", "batch"},
                  {"core_groups", "core groups"},
+                 {"exchange", "exchange"},
                  {"forward_seconds", "forward s", 3},
                  {"backward_seconds", "backward s", 3},
                  {"seconds", "iteration s", 3},
@@ -113,7 +116,7 @@ void bench_net(Session& session, const Options& options) {
   ProgressBar bar("training nets");
   for (std::size_t i = 0; i < works.size(); ++i) {
     bar.show(static_cast<i64>(i), static_cast<i64>(works.size()), works[i].set);
-    time_net(session, works[i], report);
+    time_net(session, works[i], options.exchange.empty() ? "packed" : options.exchange, report);
   }
   std::string below =
       "forward and backward: sums over layers, each timed on its own; iteration: with the exchange of gradients and "

@@ -408,8 +408,12 @@ void add_bench(CLI::App& app, Options& o) {
   kind("pool", "Pooling layers of nets", many);
   kind("relu", "ReLU layers of nets", many);
   kind("transform", "Changes of layout of convolutions' bottoms", many);
-  add_core_groups(
-      kind("net", "Training iterations of nets, of the node's batch; table3: those of swCaffe's table", {"table3"}), o);
+  CLI::App* const net =
+      kind("net", "Training iterations of nets, of the node's batch; table3: those of swCaffe's table", {"table3"});
+  add_core_groups(net, o);
+  net->add_option("--exchange", o.exchange,
+                  "How core groups agree on gradients: packed, after backward (default), or host_sums, meanwhile")
+      ->check(CLI::IsMember({"packed", "host_sums"}));
 }
 }  // namespace
 

@@ -152,7 +152,7 @@ class HostSums {
   explicit HostSums(int groups) : groups_(groups) {}
 
   /// By the first core group that comes; the others find it made.
-  void prepare(Net& net) {
+  void prepare(Net& net, CoreGroup& group) {
     const std::lock_guard<std::mutex> lock(making_);
     if (!ends_.empty()) return;
     ends_ = net.final_gradients();
@@ -160,24 +160,30 @@ class HostSums {
     std::sort(ends_.begin(), ends_.end());
     ends_.erase(std::unique(ends_.begin(), ends_.end()), ends_.end());
     pieces_ = std::vector<Piece>(ends_.size());
-    values_.resize(static_cast<std::size_t>(ends_.back()));
+    values_ = Storage::make_staging(group, ends_.back());
   }
   std::size_t pieces() const { return ends_.size(); }
   i64 begin(std::size_t piece) const { return piece == 0 ? 0 : ends_[piece - 1]; }
   i64 end(std::size_t piece) const { return ends_[piece]; }
-  float* values(std::size_t piece) { return values_.data() + begin(piece); }
+  float* values(std::size_t piece) { return values_->data + begin(piece); }
 
-  /// Adds a core group's gradients, as its turn comes.
-  void add(std::size_t piece, const float* gradients) {
+  /// Adds a core group's gradients, as its turn comes: by its cluster, where that reaches the host's memory.
+  void add(CoreGroup& group, std::size_t piece, const float* gradients) {
     Piece& to = pieces_[piece];
     const i64 count = end(piece) - begin(piece);
     float* const sum = values(piece);
     const std::lock_guard<std::mutex> lock(to.queue);
     const i64 before = to.arrived.load(std::memory_order_relaxed);
-    if (before % groups_ == 0)
-      std::copy_n(gradients, count, sum);
-    else
-      for (i64 i = 0; i < count; ++i) sum[i] += gradients[i];
+    const bool is_first = before % groups_ == 0;
+    if (!group.spec().host_memory) {
+      for (i64 i = 0; i < count; ++i) sum[i] = is_first ? gradients[i] : sum[i] + gradients[i];
+    } else {
+      if (is_first)
+        group.copy(sum, gradients, static_cast<std::size_t>(count) * sizeof(float));
+      else
+        add_values(group, gradients, sum, count);
+      group.wait();
+    }
     to.arrived.store(before + 1, std::memory_order_release);
   }
   /// Whether all core groups' gradients of that many iterations have come.
@@ -194,7 +200,7 @@ class HostSums {
   std::mutex making_;
   std::vector<i64> ends_;
   std::vector<Piece> pieces_;
-  std::vector<float> values_;
+  std::shared_ptr<Storage> values_;
 };
 
 /// TRL's exchange of one core group.
@@ -206,7 +212,7 @@ class HostSumExchange : public GradientExchange {
   void layer_finished(Net& net, std::size_t index) override {
     if (final_.empty()) {
       final_ = net.final_gradients();
-      sums_.prepare(net);
+      sums_.prepare(net, group_);
       ++iteration_;
     }
     bring(net, final_[index]);
@@ -239,7 +245,7 @@ class HostSumExchange : public GradientExchange {
         from = staging_.data();
       }
       group_.wait();
-      sums_.add(brought_, from);
+      sums_.add(group_, brought_, from);
     }
   }
   void take_back(Net& net) {
