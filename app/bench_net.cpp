@@ -1,11 +1,13 @@
 #include <algorithm>
 
 #include "app/bench.h"
+#include "app/exchange.h"
 #include "app/layer_times.h"
 #include "app/measure.h"
 #include "app/net_sets.h"
 #include "app/progress_bar.h"
 #include "app/published.h"
+#include "core/formats/caffe.pb.h"
 #include "core/solver/core_groups.h"
 
 namespace cortado {
@@ -75,7 +77,7 @@ NetTimes time_part(const SolverOptions& own, const caffe::NetParameter& paramete
   return times;
 }
 
-void time_net(Session& session, const Work& work, const std::string& exchange, Report& report) {
+void time_net(Session& session, const Work& work, bool host_sums, Report& report) {
   caffe::NetParameter parameter;
   read_set(work.set, work.batch, parameter);
   if (session.group.spec().timing_only) start_with_zeros(parameter);
@@ -83,14 +85,16 @@ void time_net(Session& session, const Work& work, const std::string& exchange, R
   with.group = &session.group;
   with.layers = &session.layers;
   with.core_groups = session.processor->core_groups();
-  with.host_sums = exchange == "host_sums";
+  with.host_sums = host_sums;
   NetTimes times;
   train_on_core_groups(*session.processor, with, [&](const SolverOptions& own) {
     const NetTimes part = time_part(own, parameter);
     if (own.group->index() == 0) times = part;
   });
-  nlohmann::json row = {
-      {"net", work.set}, {"batch", times.batch}, {"core_groups", with.core_groups}, {"exchange", exchange}};
+  nlohmann::json row = {{"net", work.set},
+                        {"batch", times.batch},
+                        {"core_groups", with.core_groups},
+                        {"exchange", host_sums ? "host_sums" : "packed"}};
   if (times.refused) {
     row["refused"] = "needs more memory than is free";
     return report.add(row);
@@ -111,6 +115,7 @@ void time_net(Session& session, const Work& work, const std::string& exchange, R
 }  // namespace
 
 void bench_net(Session& session, const Options& options) {
+  const bool host_sums = uses_host_sums(session, options, {});
   const auto works = works_of(options.bench);
   const Limits limits = limits_of(session.group);
   Report report({{"net", "net"},
@@ -129,7 +134,7 @@ void bench_net(Session& session, const Options& options) {
   ProgressBar bar("training nets");
   for (std::size_t i = 0; i < works.size(); ++i) {
     bar.show(static_cast<i64>(i), static_cast<i64>(works.size()), works[i].set);
-    time_net(session, works[i], options.exchange.empty() ? "packed" : options.exchange, report);
+    time_net(session, works[i], host_sums, report);
   }
   std::string below =
       "forward and backward: sums over layers, each timed on its own; exposed: what is left of the exchange of "

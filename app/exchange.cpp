@@ -16,8 +16,12 @@ const std::string& first_of(const std::string& flag, const std::string& solvers)
 }
 }  // namespace
 
-bool uses_host_sums(const Options& options, const caffe::SolverParameter& solver) {
-  return first_of(options.exchange, solver.exchange()) == "host_sums";
+bool uses_host_sums(const Session& session, const Options& options, const caffe::SolverParameter& solver) {
+  if (first_of(options.exchange, solver.exchange()) != "host_sums") return false;
+  if (session.processor->core_groups() == 1)
+    throw ConfigError("exchange 'host_sums'", "cannot run with one core group in a process",
+                      "give --core-groups, or use packed");
+  return true;
 }
 
 std::unique_ptr<GradientExchange> make_exchange(const Session& session, const Options& options,
@@ -57,8 +61,6 @@ std::unique_ptr<GradientExchange> make_exchange(const Session& session, const Op
                                              TopologyOptions{options.topology, options.nodes_per_supernode},
                                              options.patience, std::move(rules), allreduce, timeline);
   }
-  if (name == "host_sums" && session.processor->core_groups() == 1)
-    throw ConfigError(what, "cannot run with one core group in a process", "give --core-groups, or use packed");
   if (name != "packed" && name != "host_sums")
     throw ConfigError(what, "is not known", "there are: packed, host_sums, buckets, coded, coded_hops, master");
   team.set_rules(std::move(rules));

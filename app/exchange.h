@@ -12,8 +12,9 @@ class SolverParameter;
 
 namespace cortado {
 
-/// Whether core groups meet in host memory (SolverOptions::host_sums).
-bool uses_host_sums(const Options& options, const caffe::SolverParameter& solver);
+/// Whether core groups meet in host memory (SolverOptions::host_sums). Throws ConfigError where they should and there
+/// is one.
+bool uses_host_sums(const Session& session, const Options& options, const caffe::SolverParameter& solver);
 
 /// How the job's ranks agree on gradients: as the command line says, or else the solver. `team` is borrowed. Logs what
 /// it made. `timeline` may be null. Collective. Throws ConfigError for names that are not known and for what does not

@@ -63,7 +63,7 @@ int train(Session& session, const Options& options) {
   with.replicas = &session.job.replicas();
   with.parts = &parts;
   with.exchange = exchange.get();
-  with.host_sums = uses_host_sums(options, parameter);
+  with.host_sums = uses_host_sums(session, options, parameter);
   with.timeline = timeline.get();
   const TuningTable tuning = read_tuning(session.group.spec(), options.tuning);
   with.tuning = &tuning;

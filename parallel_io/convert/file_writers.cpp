@@ -46,13 +46,16 @@ ImageWriter::ImageWriter(const DataSet& set, const std::string& to, const std::s
       folder_((fs::path(to).parent_path() / fs::path(to).stem()).string()),
       ranks_(ranks),
       note_(to, plan, ranks),
-      workers_(process_cpus() - 1) {
+      workers_(process_cpus() - 1) {}
+
+void ImageWriter::expect_fits(const DataSet& set, const std::string& to) {
   const auto& field = set.fields()[0];
   const bool image = field.sample_shape.size() == 3 && (field.sample_shape[0] == 1 || field.sample_shape[0] == 3);
   if (!image || field.stored == Stored::float32)
     throw ConfigError(to, "images have bytes in 1 or 3 channels; samples here have shape " +
                               to_string(field.sample_shape) + (field.stored == Stored::float32 ? " of floats" : ""));
-  if (to == folder_) throw ConfigError(to, "names a list of images, such as train.txt");
+  if (fs::path(to).extension().empty())
+    throw ConfigError(to, "would be the list of images and their folder", "name the list, such as train.txt");
 }
 
 std::string ImageWriter::part(i64 block) const { return folder_ + "/block_" + std::to_string(block) + ".part"; }
@@ -100,9 +103,12 @@ void ImageWriter::finish_block(i64 block) {
 void ImageWriter::finish() {
   if (ranks_.rank() == 0) {
     const i64 blocks = (set_.samples() + block() - 1) / block();
-    std::string list;
-    for (i64 b = 0; b < blocks; ++b) list += read_file(part(b));
-    write_file(to_, list.data(), list.size());
+    GrowingFile list(to_);
+    for (i64 b = 0; b < blocks; ++b) {
+      const std::string lines = read_file(part(b));
+      list.append(lines.data(), static_cast<i64>(lines.size()));
+    }
+    list.finish();
     for (i64 b = 0; b < blocks; ++b) fs::remove(part(b));
     note_.remove();
   }
@@ -130,13 +136,16 @@ void SerialWriter::finish() {
   meet(ranks_);
 }
 
+void IdxWriter::expect_fits(const DataSet& set, const std::string& to) {
+  expect_bytes(set, {1, 0, 0}, to, "IDX holds grey images");
+  idx_labels_of(to);
+}
+
 IdxWriter::IdxWriter(const DataSet& set, const std::string& to, const std::string& plan, const Replicas& ranks)
     : SerialWriter(set, to, plan, ranks) {
-  expect_bytes(set, {1, 0, 0}, to, "IDX holds grey images");
-  const std::string labels = idx_labels_of(to);
   if (ranks.rank() != 0) return;
   images_ = std::make_unique<GrowingFile>(to);
-  labels_ = std::make_unique<GrowingFile>(labels);
+  labels_ = std::make_unique<GrowingFile>(idx_labels_of(to));
   const auto word = [](GrowingFile& file, i64 value) {
     const std::uint8_t bytes[] = {static_cast<std::uint8_t>(value >> 24), static_cast<std::uint8_t>(value >> 16),
                                   static_cast<std::uint8_t>(value >> 8), static_cast<std::uint8_t>(value)};
@@ -160,9 +169,12 @@ void IdxWriter::name_files() {
   images_->finish();
 }
 
+void CifarWriter::expect_fits(const DataSet& set, const std::string& to) {
+  expect_bytes(set, {3, 32, 32}, to, "CIFAR-10's format holds images of 3 x 32 x 32 bytes");
+}
+
 CifarWriter::CifarWriter(const DataSet& set, const std::string& to, const std::string& plan, const Replicas& ranks)
     : SerialWriter(set, to, plan, ranks) {
-  expect_bytes(set, {3, 32, 32}, to, "CIFAR-10's format holds images of 3 x 32 x 32 bytes");
   if (ranks.rank() == 0) file_ = std::make_unique<GrowingFile>(to);
 }
 

@@ -10,6 +10,8 @@ namespace cortado {
 /// FOLDER/LABEL/NUMBER, as PNG, or as they are where they are encoded already. The list is written last.
 class ImageWriter : public SetWriter {
  public:
+  /// Throws ConfigError where the format cannot hold the set, or `to` is no name for it.
+  static void expect_fits(const DataSet& set, const std::string& to);
   ImageWriter(const DataSet& set, const std::string& to, const std::string& plan, const Replicas& ranks);
   i64 block() const override { return 256; }
   bool is_done(i64 block) const override;
@@ -66,6 +68,8 @@ class SerialWriter : public SetWriter {
 /// Writes MNIST's pair of IDX files; TO names the images' one.
 class IdxWriter : public SerialWriter {
  public:
+  /// Throws ConfigError where the format cannot hold the set, or `to` is no name for it.
+  static void expect_fits(const DataSet& set, const std::string& to);
   IdxWriter(const DataSet& set, const std::string& to, const std::string& plan, const Replicas& ranks);
   void write(i64 first, i64 count, const std::vector<Values>& values) override;
 
@@ -77,6 +81,8 @@ class IdxWriter : public SerialWriter {
 /// Writes one binary file in CIFAR-10's format.
 class CifarWriter : public SerialWriter {
  public:
+  /// Throws ConfigError where the format cannot hold the set, or `to` is no name for it.
+  static void expect_fits(const DataSet& set, const std::string& to);
   CifarWriter(const DataSet& set, const std::string& to, const std::string& plan, const Replicas& ranks);
   void write(i64 first, i64 count, const std::vector<Values>& values) override;
 

@@ -24,11 +24,14 @@ int label_of(const Values& labels, i64 i, const DataSet& set, i64 sample) {
 }
 }  // namespace
 
-LmdbWriter::LmdbWriter(const DataSet& set, const std::string& to, const std::string& plan, const Replicas& ranks)
-    : set_(set), to_(to), ranks_(ranks), note_(to, plan, ranks) {
+void LmdbWriter::expect_fits(const DataSet& set, const std::string& to) {
   if (set.fields()[0].stored != Stored::encoded && set.fields()[0].sample_shape.size() != 3)
     throw ConfigError(to, "a Datum has channels, height and width; samples here have shape " +
                               to_string(set.fields()[0].sample_shape));
+}
+
+LmdbWriter::LmdbWriter(const DataSet& set, const std::string& to, const std::string& plan, const Replicas& ranks)
+    : set_(set), to_(to), ranks_(ranks), note_(to, plan, ranks) {
   if (ranks.rank() != 0) return;
   if (!note_.goes_on()) fs::remove_all(unfinished());
   fs::create_directories(unfinished());

@@ -8,6 +8,8 @@ namespace cortado {
 /// Writes Caffe's LMDB: a folder, keys "0000000000", "0000000001", ... and Datum messages. One rank writes.
 class LmdbWriter : public SetWriter {
  public:
+  /// Throws ConfigError where the format cannot hold the set, or `to` is no name for it.
+  static void expect_fits(const DataSet& set, const std::string& to);
   LmdbWriter(const DataSet& set, const std::string& to, const std::string& plan, const Replicas& ranks);
   ~LmdbWriter() override;
   i64 block() const override { return 1024; }

@@ -63,14 +63,22 @@ void Unfinished::remove() const {
   fs::remove(name(to_), error);
 }
 
+/// What a format cannot hold is refused before anything is on the disk.
+template <class Writer>
+std::unique_ptr<SetWriter> writer_that_fits(const DataSet& set, const std::string& to, const std::string& plan,
+                                            const Replicas& ranks) {
+  Writer::expect_fits(set, to);
+  return std::make_unique<Writer>(set, to, plan, ranks);
+}
+
 std::unique_ptr<SetWriter> make_writer(const DataSet& set, const std::string& to, const WriteOptions& options,
                                        const Replicas& ranks) {
   const std::string plan = plan_text(set, options);
   switch (options.format) {
-    case Format::lmdb: return std::make_unique<LmdbWriter>(set, to, plan, ranks);
-    case Format::images: return std::make_unique<ImageWriter>(set, to, plan, ranks);
-    case Format::idx: return std::make_unique<IdxWriter>(set, to, plan, ranks);
-    case Format::cifar: return std::make_unique<CifarWriter>(set, to, plan, ranks);
+    case Format::lmdb: return writer_that_fits<LmdbWriter>(set, to, plan, ranks);
+    case Format::images: return writer_that_fits<ImageWriter>(set, to, plan, ranks);
+    case Format::idx: return writer_that_fits<IdxWriter>(set, to, plan, ranks);
+    case Format::cifar: return writer_that_fits<CifarWriter>(set, to, plan, ranks);
     default: return std::make_unique<StripedWriter>(set, to, options, plan, ranks);
   }
 }

@@ -26,11 +26,8 @@ Prefetcher::Makers transformers_of(const DataSet& set, const BatchRequest& reque
 }
 }  // namespace
 
-Prefetcher::Prefetcher(std::unique_ptr<DataSet> set, const BatchRequest& request, CoreGroup& group)
-    : Prefetcher(std::move(set), {}, request, group) {}
-
-Prefetcher::Prefetcher(std::unique_ptr<DataSet> set, Makers makers, const BatchRequest& request, CoreGroup& group,
-                       Timeline* timeline)
+Prefetcher::Prefetcher(std::unique_ptr<DataSet> set, const BatchRequest& request, CoreGroup& group, Timeline* timeline,
+                       Makers makers)
     : set_(std::move(set)),
       batch_(request.batch),
       skip_(request.skip),

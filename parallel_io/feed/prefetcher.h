@@ -19,12 +19,11 @@ namespace cortado {
 /// are all the memory there is.
 class Prefetcher : public BatchSource {
  public:
-  /// `makers` make the samples of the fields, in their order; without them, transformers do. `timeline` gets a lane of
-  /// what the reader does, with how many batches lie ready; may be null.
+  /// `timeline` gets a lane of what the reader does, with how many batches lie ready; may be null. `makers` make the
+  /// samples of the fields, in their order; without them, transformers do.
   using Makers = std::vector<std::unique_ptr<SampleMaker>>;
-  Prefetcher(std::unique_ptr<DataSet> set, Makers makers, const BatchRequest& request, CoreGroup& group,
-             Timeline* timeline = nullptr);
-  Prefetcher(std::unique_ptr<DataSet> set, const BatchRequest& request, CoreGroup& group);
+  Prefetcher(std::unique_ptr<DataSet> set, const BatchRequest& request, CoreGroup& group, Timeline* timeline = nullptr,
+             Makers makers = {});
   ~Prefetcher() override;
 
   const std::vector<Shape>& sample_shapes() const override { return shapes_; }

@@ -37,7 +37,7 @@ std::unique_ptr<BatchSource> open_windows(const BatchRequest& request, CoreGroup
   Prefetcher::Makers makers;
   makers.push_back(std::make_unique<WindowMaker>(*set, request));
   makers.push_back(std::make_unique<Transformer>(set->fields()[1], request, false));
-  return std::make_unique<Prefetcher>(std::move(set), std::move(makers), request, group, timeline);
+  return std::make_unique<Prefetcher>(std::move(set), request, group, timeline, std::move(makers));
 }
 
 }  // namespace
@@ -48,7 +48,7 @@ std::unique_ptr<BatchSource> Sources::open(const BatchRequest& request, CoreGrou
   const bool checked = dynamic_cast<const Hdf5Set*>(set.get()) != nullptr;
   if (request.verify && !checked)
     throw ConfigError(request.source, "has no checksums to verify", "convert it to HDF5, plain or striped");
-  return std::make_unique<Prefetcher>(std::move(set), Prefetcher::Makers(), request, group, timeline_);
+  return std::make_unique<Prefetcher>(std::move(set), request, group, timeline_);
 }
 
 }  // namespace cortado

@@ -142,10 +142,10 @@ std::string File::listing() const {
 }
 
 namespace {
-/// How to open an array so that a chunk, which may hold many samples, is unpacked once for samples in a row. HDF5 keeps
-/// chunks of up to 1 MB by itself.
-Handle access_of(hid_t set) {
-  constexpr hsize_t least = 1 << 20, most = 64 << 20;
+/// How to open an array so that a chunk, which may hold many samples, is unpacked once for samples in a row, within
+/// `most` bytes. HDF5 keeps chunks of up to 1 MB by itself.
+Handle access_of(hid_t set, hsize_t most) {
+  constexpr hsize_t least = 1 << 20;
   Handle access(H5Dget_access_plist(set), H5Pclose);
   const Handle made(H5Dget_create_plist(set), H5Pclose);
   if (H5Pget_layout(made.get()) != H5D_CHUNKED) return access;
@@ -155,17 +155,18 @@ Handle access_of(hid_t set) {
   H5Sget_simple_extent_dims(space.get(), dims, nullptr);
   hsize_t row = chunk[0] * H5Tget_size(type.get());  // the chunks that hold one sample, and its neighbours in them
   for (int d = 1; d < rank && row <= most; ++d) row *= (dims[d] + chunk[d] - 1) / chunk[d] * chunk[d];
-  H5Pset_chunk_cache(access.get(), H5D_CHUNK_CACHE_NSLOTS_DEFAULT, std::clamp(row, least, most),
+  H5Pset_chunk_cache(access.get(), H5D_CHUNK_CACHE_NSLOTS_DEFAULT, std::max(least, std::min(row, most)),
                      H5D_CHUNK_CACHE_W0_DEFAULT);
   return access;
 }
 }  // namespace
 
-Array::Array(const File& file, const std::string& name) : where_(file.name() + ", data set '" + name + "'") {
+Array::Array(const File& file, const std::string& name, i64 most_cached)
+    : where_(file.name() + ", data set '" + name + "'") {
   const Quiet quiet;
   set_ = Handle(H5Dopen2(file.id(), name.c_str(), H5P_DEFAULT), H5Dclose);
   if (set_.get() < 0) throw FileError(file.name(), "has no data set '" + name + "'", "it has: " + file.listing());
-  const Handle access = access_of(set_.get());
+  const Handle access = access_of(set_.get(), static_cast<hsize_t>(most_cached));
   set_ = Handle();  // an open array keeps the cache that it was opened with
   set_ = Handle(H5Dopen2(file.id(), name.c_str(), access.get()), H5Dclose);
   const Handle space(H5Dget_space(set_.get()), H5Sclose);

@@ -56,8 +56,9 @@ class File {
 /// A data set of a file, whose first dimension counts samples.
 class Array {
  public:
-  /// Throws FileError naming file and data set; an absent one with what is there.
-  Array(const File& file, const std::string& name);
+  /// Keeps up to `most_cached` bytes of unpacked chunks, where it has chunks. Throws FileError naming file and data
+  /// set; an absent one with what is there.
+  Array(const File& file, const std::string& name, i64 most_cached = 0);
   hid_t id() const { return set_.get(); }
   i64 samples() const { return samples_; }
   const Shape& sample_shape() const { return sample_shape_; }

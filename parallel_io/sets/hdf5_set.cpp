@@ -55,7 +55,10 @@ i64 side_array(const hdf5::File& file, const std::string& name, i64 samples) {
 
 }  // namespace
 
-Hdf5Set::Hdf5Set(const std::string& path, const OpenOptions& options) : path_(path), verify_(options.verify) {
+Hdf5Set::Hdf5Set(const std::string& path, const OpenOptions& options)
+    : path_(path),
+      verify_(options.verify),
+      most_cached_(options.cache_bytes / std::max<i64>(1, static_cast<i64>(options.fields.size()))) {
   const auto lock = hdf5::library_lock();
   if (is_list(path)) {
     open_list(path, options);
@@ -85,7 +88,9 @@ Hdf5Set::Hdf5Set(const std::string& path, const OpenOptions& options) : path_(pa
 }
 
 void Hdf5Set::open_list(const std::string& path, const OpenOptions& options) {
-  for (const auto& line : read_lines(path)) add_file(beside(line, path), options.fields);
+  const std::vector<std::string> lines = read_lines(path);
+  most_cached_ /= static_cast<i64>(lines.size());
+  for (const auto& line : lines) add_file(beside(line, path), options.fields);
 }
 
 void Hdf5Set::open_striped(const std::string& path, const hdf5::File& master, const OpenOptions& options) {
@@ -115,7 +120,7 @@ void Hdf5Set::open_striped(const std::string& path, const hdf5::File& master, co
 }
 
 Hdf5Set::Column Hdf5Set::open_column(const hdf5::File& file, const RawFile& raw, const std::string& name) const {
-  Column column{hdf5::Array(file, name)};
+  Column column{hdf5::Array(file, name, most_cached_)};
   const i64 width = column.values.is_uint8() ? 1 : column.values.is_float32() ? 4 : 0;
   if (width > 0) column.offset = column.values.offset();
   if (column.offset < 0) return column;

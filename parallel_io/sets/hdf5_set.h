@@ -11,7 +11,7 @@ namespace cortado {
 ///
 /// Contiguous arrays of bytes and of floats are read at their offsets in the files, without the HDF5 library, by any
 /// number of threads at once; other arrays (chunked, compressed, other types) through the library, as float. A set with
-/// such arrays of up to `cache_bytes` is read once and kept.
+/// such arrays of up to `cache_bytes` is read once and kept; of a larger one as many bytes of chunks.
 class Hdf5Set : public DataSet {
  public:
   Hdf5Set(const std::string& path, const OpenOptions& options);
@@ -70,6 +70,7 @@ class Hdf5Set : public DataSet {
   std::string path_;
   i64 block_ = 0;
   bool verify_ = false;
+  i64 most_cached_ = 0;  // of one array's chunks
   std::vector<OneFile> files_;
   std::vector<Piece> pieces_;
   std::vector<std::vector<float>> cache_;  // [field]; empty: read from files

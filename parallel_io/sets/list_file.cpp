@@ -19,24 +19,25 @@ class Lines {
     do {
       offset = next_ - static_cast<i64>(piece_.size() - at_);
       if (!fetch(line.text)) return false;
+      line.text.erase(line.text.find_last_not_of(" \t\r") + 1);
       line.number = number_++;
     } while (line.text.empty());
     return true;
   }
 
  private:
+  /// Up to the next line break, which is left out; false at the end.
   bool fetch(std::string& text) {
     text.clear();
-    for (;;) {
-      if (at_ == piece_.size() && !refill()) break;
+    while (at_ < piece_.size() || refill()) {
       const char* const from = piece_.data() + at_;
       const auto* const end = static_cast<const char*>(std::memchr(from, '\n', piece_.size() - at_));
       const std::size_t length = end != nullptr ? static_cast<std::size_t>(end - from) : piece_.size() - at_;
       text.append(from, length);
       at_ += length + (end != nullptr ? 1 : 0);
-      if (end != nullptr) return trimmed(text);
+      if (end != nullptr) return true;
     }
-    return !text.empty() && trimmed(text);
+    return !text.empty();
   }
   bool refill() {
     piece_.resize(static_cast<std::size_t>(std::min(size_, end_ - next_)));
@@ -45,10 +46,6 @@ class Lines {
     if (piece_.empty()) return false;
     file_.read(next_, static_cast<i64>(piece_.size()), piece_.data());
     next_ += static_cast<i64>(piece_.size());
-    return true;
-  }
-  static bool trimmed(std::string& text) {
-    text.erase(text.find_last_not_of(" \t\r") + 1);
     return true;
   }
 

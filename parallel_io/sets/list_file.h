@@ -17,7 +17,6 @@ class ListFile {
   };
   /// Calls `look` with each line, which may throw.
   ListFile(RawFile file, const std::function<void(const Line&)>& look);
-  const std::string& name() const { return file_.name(); }
   i64 lines() const { return lines_; }
   Line line(i64 index) const;
 

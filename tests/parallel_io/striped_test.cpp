@@ -222,6 +222,8 @@ TEST(Striped, ValuesThatDoNotFitAreRefused) {
   expect_says(message_of([&] { write(floats, folder.file("x-images-idx3-ubyte"), as(Format::idx)); }), "grey images");
   expect_says(message_of([&] { write(grey, folder.file("c.bin"), as(Format::cifar)); }), "3 x 32 x 32");
   expect_says(message_of([&] { write(grey, folder.file("plain"), as(Format::idx)); }), "file of labels");
+  expect_says(message_of([&] { write(grey, folder.file("list"), as(Format::images)); }), "name the list");
+  EXPECT_TRUE(std::filesystem::is_empty(folder.file(""))) << "what is refused leaves nothing behind";
 }
 
 }  // namespace
