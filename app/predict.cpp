@@ -79,7 +79,7 @@ Parallelism parallelism_of(const Options& options, const PredictionMachine& mach
   const std::string& exchange = options.exchange;
   if (!exchange.empty() && exchange != "packed" && exchange != "buckets" && exchange != "coded")
     throw ConfigError("exchange '" + exchange + "'", "is not predicted", "there are: packed, buckets, coded");
-  how.overlap = exchange.empty() || exchange == "buckets";
+  how.hidden_behind = exchange.empty() || exchange == "buckets" ? HiddenBehind::next_forward : HiddenBehind::nothing;
   if (options.allreduce.empty()) return how;
   if (codec.name() != "fp32" || exchange == "coded")
     throw ConfigError("codec '" + codec.name() + "'", "is sent in a way of its own, but an allreduce is given",

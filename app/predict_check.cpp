@@ -151,7 +151,7 @@ class Check {
     links.across = {{{0, network.latency}}, 1 / network.byte_across};
     Parallelism how;
     how.fully_connected = FullyConnected::data;
-    how.overlap = exchange == "buckets";
+    how.hidden_behind = exchange == "buckets" ? HiddenBehind::next_forward : HiddenBehind::nothing;
     if (exchange != "coded") {
       how.sum = [&](int, i64 values) {
         const auto choice = team_.allreduce(options_.allreduce.empty() ? "auto" : options_.allreduce, 4 * values);

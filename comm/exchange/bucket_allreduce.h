@@ -1,6 +1,5 @@
 #pragma once
 #include <condition_variable>
-#include <deque>
 #include <exception>
 #include <mutex>
 #include <thread>
@@ -15,8 +14,11 @@ namespace cortado {
 /// Gradients sent while backward goes on: layers' gradients lie in the arena in the order in which they become final,
 /// so what is final grows from its beginning, and a bucket is a range. A thread of its own sums buckets over ranks, one
 /// after another. A layer's gradients wait for the next ones while latency would be more than a fifth of what the cost
-/// model says of the bucket: then sending both together takes less. Buckets are the same on all ranks, as are the bits
-/// of sums.
+/// model says of the bucket: then sending both together takes less. Large layers' are sent in pieces, of which latency
+/// is a fiftieth. Buckets are the same on all ranks, as are the bits of sums.
+///
+/// Of buckets that wait, the one that became final last goes first: the next forward needs it first, and need not wait
+/// for the others (start, wait_for). Rank 0 says which one, since ranks do not reach a layer at the same time.
 class BucketAllreduce : public GradientExchange {
  public:
   /// Duplicates the communicator. `algorithm` as in JobTeam. `timeline` gets the buckets. Throws ConfigError for that,
@@ -30,13 +32,27 @@ class BucketAllreduce : public GradientExchange {
   void layer_finished(Net& net, std::size_t index) override;
   /// Sends what is left and waits for all. Throws what the thread threw.
   float finish(Net& net) override;
+  bool comes_in_parts() const override { return true; }
+  float start(Net& net) override;
+  void wait_for(Net& net, i64 first, i64 count) override;
 
-  i64 buckets() const { return buckets_; }  ///< sent so far
+  i64 buckets() const { return sent_buckets_; }  ///< sent so far
 
  private:
+  struct Bucket {
+    Span values;
+    i64 first;  ///< in the arena
+    bool is_summed = false;
+  };
+
+  double cost(i64 bytes) const;
+  i64 values_of_piece() const;
   bool is_worth_sending(i64 values) const;
   void send(Net& net, i64 end);
+  void send(float* values, i64 first, i64 count);
   void work();
+  std::size_t chosen_by_root(std::size_t own);
+  void sum(std::size_t index, const Span& values);
 
   CoreGroup& group_;
   MPI_Comm communicator_ = MPI_COMM_NULL;
@@ -46,13 +62,15 @@ class BucketAllreduce : public GradientExchange {
   Network network_;
   std::shared_ptr<Storage> arena_;  // the net's: it stays until the thread has ended, whatever happens to the net
   std::vector<i64> final_;          // Net::final_gradients
+  i64 piece_ = 0;                   // values
   i64 sent_ = 0;                    // of this iteration
+  i64 sent_buckets_ = 0;
   std::vector<float> staging_;
-  i64 buckets_ = 0;
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Span> queue_;  // the first is under way
+  std::vector<Bucket> buckets_;  // of an iteration, in the order in which they became final
+  std::size_t waiting_ = 0;      // of them, those not summed
   bool ends_ = false;
   std::exception_ptr failure_;
   std::thread thread_;

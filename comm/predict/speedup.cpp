@@ -1,6 +1,7 @@
 #include "comm/predict/speedup.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "core/base/error.h"
@@ -47,30 +48,98 @@ class Predictor {
     return how_.sum ? how_.sum(result_.devices, values) : sum_seconds(links_, coding_, result_.devices, values);
   }
 
-  /// Backward from the last layer on: a layer's gradients are sent when they exist and those before have been sent.
-  void add_gradients() {
-    double now = 0, free = 0, end = 0;  // of the device, of its link, of backward
+  /// A layer whose gradients travel, in seconds: of its sum, and from the begin of backward when they exist and when
+  /// they are sums.
+  struct Gradients {
+    const LayerWork* layer;
+    double sum, made, summed = 0;
+  };
+
+  /// Of all layers that are parallel over data, those without parameters too, in forward order. All of backward takes
+  /// `end`.
+  std::vector<Gradients> gradients(double& end) const {
+    std::vector<Gradients> made;
     i64 all = 0;
-    for (const LayerWork& layer : work_.layers) {
-      if (is_apart(layer)) continue;
-      end += layer.backward + layer.update;
-      all += layer.parameters;
-    }
-    if (result_.devices == 1 || all == 0) return;
     for (auto layer = work_.layers.rbegin(); layer != work_.layers.rend(); ++layer) {
       if (is_apart(*layer)) continue;
-      now += layer->backward + layer->update;
-      if (layer->parameters == 0) continue;
-      // Together, a layer's part is by its share: nothing says which of them waits.
-      const double seconds = how_.overlap
-                                 ? sum(layer->parameters)
-                                 : sum(all) * static_cast<double>(layer->parameters) / static_cast<double>(all);
-      const double begin = std::max(free, how_.overlap ? now : end);
-      free = begin + seconds;
-      const double exposed = std::max(0.0, free - std::max(begin, end));
-      result_.messages.push_back({layer->name, "gradients", coding_.bytes(layer->parameters), seconds, exposed});
-      result_.exposed_gradients += exposed;
+      end += layer->backward + layer->update;
+      all += layer->parameters;
+      made.push_back({&*layer, layer->parameters > 0 ? sum(layer->parameters) : 0, end});
     }
+    if (how_.hidden_behind == HiddenBehind::nothing) {
+      // Together, a layer's part is by its share: nothing says which of them waits.
+      for (Gradients& of : made) {
+        of.sum = all > 0 ? sum(all) * static_cast<double>(of.layer->parameters) / static_cast<double>(all) : 0;
+        of.made = end;
+      }
+    }
+    std::reverse(made.begin(), made.end());
+    return made;
+  }
+
+  void add_gradients() {
+    if (result_.devices == 1) return;
+    double end = 0;
+    std::vector<Gradients> all = gradients(end);
+    const bool forward_waits = how_.hidden_behind == HiddenBehind::next_forward;
+    const std::vector<double> exposed = forward_waits ? exposed_in_forward(all, end) : exposed_after_backward(all, end);
+    for (std::size_t i = all.size(); i-- > 0;) {
+      if (all[i].layer->parameters == 0) continue;
+      result_.messages.push_back(
+          {all[i].layer->name, "gradients", coding_.bytes(all[i].layer->parameters), all[i].sum, exposed[i]});
+      result_.exposed_gradients += exposed[i];
+    }
+  }
+
+  /// A layer's gradients are sent when they exist and those before have been sent.
+  static std::vector<double> exposed_after_backward(const std::vector<Gradients>& all, double end) {
+    std::vector<double> exposed(all.size());
+    double free = 0;
+    for (std::size_t i = all.size(); i-- > 0;) {
+      const double begin = std::max(free, all[i].made);
+      free = begin + all[i].sum;
+      exposed[i] = std::max(0.0, free - std::max(begin, end));
+    }
+    return exposed;
+  }
+
+  /// Of the gradients that exist the lowest layer's travel first, whatever is under way.
+  static void send_lowest_first(std::vector<Gradients>& all) {
+    // From the top down layers come to exist: each goes ahead of those above it, into which it cuts.
+    struct Left {
+      std::size_t index;
+      double seconds;
+    };
+    std::vector<Left> under_way;  // the last one is the lowest
+    double now = 0;
+    const auto send_until = [&](double until) {
+      while (!under_way.empty() && now < until) {
+        Left& next = under_way.back();
+        const double sent = std::min(next.seconds, until - now);
+        now += sent;
+        next.seconds -= sent;
+        if (next.seconds > 0) return;
+        all[next.index].summed = now;
+        under_way.pop_back();
+      }
+    };
+    for (std::size_t i = all.size(); i-- > 0;) {
+      send_until(all[i].made);
+      now = std::max(now, all[i].made);
+      under_way.push_back({i, all[i].sum});
+    }
+    send_until(std::numeric_limits<double>::infinity());
+  }
+
+  static std::vector<double> exposed_in_forward(std::vector<Gradients>& all, double end) {
+    send_lowest_first(all);
+    std::vector<double> exposed(all.size());
+    double now = end;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      exposed[i] = std::max(0.0, all[i].summed - now);
+      now += exposed[i] + all[i].layer->forward;
+    }
+    return exposed;
   }
 
   void add_apart() {

@@ -31,13 +31,19 @@ enum class FullyConnected {
   whole   ///< every device has them whole and takes all sub-batches' activations (section 5.2)
 };
 
+/// Behind what gradients travel, layer by layer.
+enum class HiddenBehind {
+  nothing,      ///< all together after backward
+  backward,     ///< in the order in which backward makes them (the paper)
+  next_forward  ///< and behind the next forward, which each layer waits for its own in: its first layers' go first
+};
+
 struct Parallelism {
   FullyConnected fully_connected = FullyConnected::model;
   i64 sub_batch = 0;  ///< samples; 0: a device's batch
   /// The paper's equations count what is left of the messages of one pass; every pass waits for its own.
   bool count_one_pass = false;
-  /// Gradients travel layer by layer while backward goes on, or all after it.
-  bool overlap = true;
+  HiddenBehind hidden_behind = HiddenBehind::backward;
   /// Speed of a layer divided over devices, over that of as many devices (Table 4: 6.5 / 4 / 3.34 = 0.49).
   double divided_efficiency = 1;
   /// Seconds to sum so many values over devices; empty: sum_seconds.

@@ -76,6 +76,22 @@ std::vector<i64> Net::final_gradients() {
   return ends;
 }
 
+std::vector<std::vector<std::size_t>> Net::learnables_read() const {
+  std::map<const float*, std::size_t> by_place;
+  for (std::size_t i = 0; i < learnable_.size(); ++i)
+    if (learnable_[i].blob->count() > 0) by_place.emplace(learnable_[i].blob->data(), i);
+  std::vector<std::vector<std::size_t>> read(layers_.size());
+  const auto add = [&](std::size_t reader, std::size_t owner) {
+    for (const auto& blob : layers_[owner].layer->blobs())
+      if (blob->count() > 0) read[reader].push_back(by_place.at(blob->data()));
+  };
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    add(i, i);
+    for (const std::size_t other : layers_[i].absorbed) add(i, other);
+  }
+  return read;
+}
+
 void Net::place_shared_gradients() {
   const auto places = place_gradients(layers_);
   const auto memory = Storage::make(*group_, floats_of(places));

@@ -68,6 +68,8 @@ class Net {
   /// By layer: once its backward has run (`finished`), the gradient arena is final up to here. A parameter's gradient
   /// is final when the first layer that uses it, or that does such a layer's work, has run backward.
   std::vector<i64> final_gradients();
+  /// By layer: the learnable blobs that its forward reads, those of layers whose work it does among them, as indices.
+  std::vector<std::vector<std::size_t>> learnables_read() const;
   /// After input blobs changed shape. Sets the diffs of loss tops again.
   void reshape();
   /// Sum over loss tops of weight * value of the last forward, on this rank. Waits.

@@ -19,6 +19,13 @@ class GradientExchange {
   /// replicas, with the same bits on every rank; where there is a master, on that alone, and undefined on others. The
   /// factor saves a pass over memory: the update multiplies anyway.
   virtual float finish(Net& net) = 0;
+  /// Whether `start` leaves gradients under way, for which `wait_for` waits: together they do what finish does.
+  virtual bool comes_in_parts() const { return false; }
+  /// Called in finish's place, and returns its factor.
+  virtual float start(Net& net) { return finish(net); }
+  /// After start, on return the gradients [first, first + count) of the arena are what finish makes them. Before the
+  /// next backward everything has to be waited for.
+  virtual void wait_for(Net& /*net*/, i64 /*first*/, i64 /*count*/) {}
   /// Called when the master's weights are new: by an update, a file, or fillers. On return all replicas compute with
   /// the same weights, which may have fewer bits than the master's. Running statistics stay everybody's own.
   virtual void share_weights(Net& /*net*/) {}

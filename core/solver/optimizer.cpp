@@ -105,21 +105,27 @@ BlobUpdate Optimizer::update_of(std::size_t learnable) const {
   return update;
 }
 
-void Optimizer::update(i64 iteration, const GradientScale& scale) {
-  const float rate = learning_rate(parameter_, iteration);
-  log_rate(iteration, rate);
+Optimizer::Step Optimizer::begin(i64 iteration, const GradientScale& scale) {
+  Step step;
+  step.iteration = iteration;
+  step.rate = learning_rate(parameter_, iteration);
+  log_rate(iteration, step.rate);
   net_.gradient_arena();  // there blobs have their gradients, even if nothing went backward
-  const GradientScale scale_of_all = scale.scaled(clip(scale), static_cast<float>(parameter_.iter_size()));
-  const std::vector<float> local = local_rates(scale_of_all);
-  for (std::size_t i = 0; i < local.size(); ++i) {
-    const Net::Learnable& learnable = net_.learnable()[i];
-    if (!is_trained(learnable)) continue;
-    BlobUpdate update = update_of(i);
-    update.scale = scale_of_all.of(learnable);
-    update.rate = rate * learnable.lr_mult * local[i];
-    update.iteration = iteration;
-    type_.update(group_, parameter_, update);
-  }
+  step.scale = scale.scaled(clip(scale), static_cast<float>(parameter_.iter_size()));
+  step.local_rates = local_rates(step.scale);
+  return step;
+}
+
+bool Optimizer::looks_at_all_gradients() const { return parameter_.clip_gradients() >= 0 || type_.has_local_rates; }
+
+void Optimizer::update(const Step& step, std::size_t learnable) {
+  const Net::Learnable& of = net_.learnable()[learnable];
+  if (!is_trained(of)) return;
+  BlobUpdate update = update_of(learnable);
+  update.scale = step.scale.of(of);
+  update.rate = step.rate * of.lr_mult * step.local_rates[learnable];
+  update.iteration = step.iteration;
+  type_.update(group_, parameter_, update);
 }
 
 template <class Visit>

@@ -30,9 +30,20 @@ class Optimizer {
   /// Borrows all three. Histories begin with zeros. Throws ConfigError for a solver type that does not exist.
   Optimizer(const caffe::SolverParameter& parameter, Net& net, CoreGroup& group);
 
-  /// One update; collective. Clipping, division by iter_size (in this order in Caffe), decay and the rule happen here.
-  /// Running statistics are left alone.
-  void update(i64 iteration, const GradientScale& scale);
+  /// What one update does to all learnable values.
+  struct Step {
+    i64 iteration = 0;
+    GradientScale scale;
+    float rate = 0;
+    std::vector<float> local_rates;  ///< by learnable
+  };
+  /// Clipping, division by iter_size (in this order in Caffe) and local rates are found out here. Collective. Logs the
+  /// rate.
+  Step begin(i64 iteration, const GradientScale& scale);
+  /// Whether `begin` looks at gradients: then all have to be there.
+  bool looks_at_all_gradients() const;
+  /// Decay and the rule; waits for nothing. Running statistics are left alone.
+  void update(const Step& step, std::size_t learnable);
 
   /// All histories, each laid out as the net's arenas; those of parts lie elsewhere.
   const std::shared_ptr<Storage>& history() const { return history_; }

@@ -12,6 +12,7 @@
 #include "core/formats/prototxt.h"
 #include "core/solver/agreement.h"
 #include "core/solver/core_groups.h"
+#include "core/solver/layerwise_update.h"
 #include "core/solver/optimizer.h"
 #include "core/solver/rate.h"
 #include "core/solver/smoothed_loss.h"
@@ -77,6 +78,7 @@ struct Solver::State {
   void make_test_nets();
 
   void step(i64 iterations);
+  void iterate(i64 iterations);
   void try_plans(const std::function<void()>& work);
   std::string lane() const { return "core group " + std::to_string(options.group->index()); }
   void forward();
@@ -87,8 +89,10 @@ struct Solver::State {
     bool not_finite, snapshot, stop;
   };
   Merged merge(double loss, bool not_finite);
-  float exchange_gradients();
-  void update_weights(float factor);
+  bool may_update_late() const;
+  float exchange_gradients(bool late);
+  void update_weights(float factor, bool late);
+  void complete_update();
   void share_weights();
   [[noreturn]] void throw_not_finite(const std::string& bad_layer);
   void log_training(Clock::time_point shown, i64 shown_at);
@@ -120,7 +124,8 @@ struct Solver::State {
   GradientExchange& exchange;
   std::unique_ptr<Net> net;
   std::vector<std::unique_ptr<Net>> test_nets;
-  std::unique_ptr<Optimizer> optimizer;  // null on replicas that a master updates
+  std::unique_ptr<Optimizer> optimizer;     // null on replicas that a master updates
+  std::unique_ptr<LayerwiseUpdate> update;  // where there is an optimizer
   std::unique_ptr<Tuner> tuner;
   SmoothedLoss smoothed;
   std::vector<std::vector<Score>> scores;
@@ -150,8 +155,10 @@ Solver::State::State(const caffe::SolverParameter& given, const SolverOptions& g
                       "is divided over ranks, but the exchange lets rank 0 alone update",
                       "use another exchange, or leave out `divided`");
   share_weights();
-  if (replicas.rank() == 0 || !exchange.has_master())
+  if (replicas.rank() == 0 || !exchange.has_master()) {
     optimizer = std::make_unique<Optimizer>(parameter, *net, *options.group);
+    update = std::make_unique<LayerwiseUpdate>(*net, *options.group, *optimizer, exchange, options.timeline, lane());
+  }
   make_test_nets();
   for (const std::string& files : parameter.weights()) load_weights(files);
   CORTADO_LOG(info) << "Solver scaffolding done.";
@@ -191,6 +198,11 @@ void Solver::State::make_test_nets() {
 }
 
 void Solver::State::step(i64 iterations) {
+  iterate(iterations);
+  complete_update();
+}
+
+void Solver::State::iterate(i64 iterations) {
   const i64 end = iteration + iterations;
   smoothed = SmoothedLoss(parameter.average_loss());
   auto shown = Clock::now();
@@ -213,7 +225,8 @@ void Solver::State::step(i64 iterations) {
       shown = Clock::now();
       shown_at = iteration;
     }
-    update_weights(exchange_gradients());
+    const bool late = may_update_late();
+    update_weights(exchange_gradients(late), late);
     ++iteration;
     tell_progress(seconds_since(start));
     if (merged.snapshot || due(iteration, parameter.snapshot())) snapshot();
@@ -231,6 +244,7 @@ void Solver::State::try_plans(const std::function<void()>& work) {
   if (!options.choose_plans || iteration < first || iteration >= first + trials ||
       (tuner == nullptr && iteration > first))
     return work();
+  complete_update();
   if (tuner == nullptr) tuner = std::make_unique<Tuner>(*net, trials);
   tuner->run(static_cast<std::size_t>(iteration - first), work);
   if (iteration + 1 < first + trials) return;
@@ -244,8 +258,14 @@ void Solver::State::try_plans(const std::function<void()>& work) {
 /// that is not finite, if a loss is not.
 /// With a timeline every layer is waited for, so that its time is its own.
 void Solver::State::forward() {
-  if (options.timeline == nullptr) return net->forward();
+  const bool is_current = update == nullptr || update->is_complete();
+  if (options.timeline == nullptr && is_current) return net->forward();
   for (std::size_t i = 0; i < net->layers().size(); ++i) {
+    if (!is_current) update->before_layer(i);
+    if (options.timeline == nullptr) {
+      net->forward(i, i + 1);
+      continue;
+    }
     const Net::Entry& entry = net->layers()[i];
     const bool reads = entry.bottom.empty();
     const TimelineSpan span(options.timeline, lane(), entry.layer->name(), reads ? "data" : "forward");
@@ -269,12 +289,15 @@ void Solver::State::backward(const std::function<void(std::size_t)>& finished) {
 }
 
 double Solver::State::forward_backward(std::string& bad_layer) {
-  net->clear_gradients();
   double sum = 0;
   const int micro_batches = parameter.iter_size();
   for (int micro = 0; micro < micro_batches; ++micro) {
     net->run().pass = iteration * micro_batches + micro;
     forward();
+    if (micro == 0) {
+      complete_update();
+      net->clear_gradients();
+    }
     const bool last = micro + 1 == micro_batches;
     backward([&](std::size_t i) {
       if (last) exchange.layer_finished(*net, i);
@@ -286,22 +309,34 @@ double Solver::State::forward_backward(std::string& bad_layer) {
   return sum / micro_batches;
 }
 
-float Solver::State::exchange_gradients() {
+/// Whether the update may go on in the next forward.
+bool Solver::State::may_update_late() const {
+  return exchange.comes_in_parts() && !optimizer->looks_at_all_gradients();
+}
+
+float Solver::State::exchange_gradients(bool late) {
   const TimelineSpan span(options.timeline, lane(), "exchange", "exchange");
-  return exchange.finish(*net);
+  return late ? exchange.start(*net) : exchange.finish(*net);
 }
 
 /// `factor` as GradientExchange::finish returns it.
-void Solver::State::update_weights(float factor) {
+void Solver::State::update_weights(float factor, bool late) {
   if (optimizer) {
     const TimelineSpan span(options.timeline, lane(), "update", "update");
     exchange.restore_weights(*net);
     const GradientScale mean{factor, 1 / static_cast<float>(replicas.size())};
-    optimizer->update(iteration, mean.scaled(1, parameter.loss_scale()));
+    update->begin(optimizer->begin(iteration, mean.scaled(1, parameter.loss_scale())));
+    if (late) return;
+    update->complete();
     if (options.timeline != nullptr) options.group->wait();
   }
   const TimelineSpan span(options.timeline, lane(), "weights", "exchange");
   exchange.share_weights(*net);
+}
+
+/// Before weights, histories or gradients are looked at.
+void Solver::State::complete_update() {
+  if (update) update->complete();
 }
 
 /// Rank 0's, in every bit, and then as the exchange hands them out.
@@ -373,6 +408,7 @@ void Solver::State::log_final_loss() {
 
 void Solver::State::test_all() {
   if (test_nets.empty()) return;
+  complete_update();
   net->average_statistics();
   for (std::size_t i = 0; i < test_nets.size() && !stopped; ++i) test(i);
 }
@@ -424,6 +460,7 @@ std::string Solver::State::file_name(const std::string& extension) const {
 std::string Solver::State::snapshot() {
   const std::string end = writes_hdf5() ? ".h5" : "";
   const std::string model_file = file_name(".caffemodel" + end), state_file = file_name(".solverstate" + end);
+  complete_update();
   net->average_statistics();
   exchange.restore_weights(*net);
   caffe::NetParameter model;  // both on rank 0 only

@@ -77,8 +77,24 @@ TEST(PredictionTest, GradientsHideBehindBackwardOfLayersBelow) {
   EXPECT_DOUBLE_EQ(p.messages[3].exposed, 1);
   EXPECT_DOUBLE_EQ(p.exposed_gradients, 5);
   EXPECT_DOUBLE_EQ(p.speedup, 2 * 12.0 / 17);
-  how.overlap = false;
+  how.hidden_behind = HiddenBehind::nothing;
   EXPECT_DOUBLE_EQ(predict(small(), {}, {}, how, 2).exposed_gradients, 10);
+}
+
+TEST(PredictionTest, GradientsHideBehindTheNextForward) {
+  Parallelism how;
+  how.fully_connected = FullyConnected::data;
+  how.hidden_behind = HiddenBehind::next_forward;
+  how.sum = [](int, i64 values) { return 1e-3 * static_cast<double>(values); };
+  const Prediction p = predict(small(), {}, {}, how, 2);
+  // fc2 is sent from 2 to 4 and from 10 to 12, fc1 from 4 to 6 and 9 to 10, conv2 from 6 to 7 and 8 to 9, conv1 from 7
+  // to 8. Forward begins at 7, waits for conv1 and, at 11, for fc2.
+  ASSERT_EQ(p.messages.size(), 4U);
+  EXPECT_DOUBLE_EQ(p.messages[0].exposed, 1);
+  EXPECT_DOUBLE_EQ(p.messages[1].exposed, 0);
+  EXPECT_DOUBLE_EQ(p.messages[2].exposed, 0);
+  EXPECT_DOUBLE_EQ(p.messages[3].exposed, 1);
+  EXPECT_DOUBLE_EQ(p.exposed_gradients, 2);
 }
 
 TEST(PredictionTest, DividedLayersTakeTheirPartOfEveryPass) {

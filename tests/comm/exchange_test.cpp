@@ -1,6 +1,7 @@
 // Strategies of gradient exchange, at every rank count of the suite: means, agreement in every bit, and training.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <memory>
@@ -27,9 +28,9 @@ class ExchangeTest : public ::testing::TestWithParam<std::string> {
   std::unique_ptr<CodedAllreduce> coded(const std::string& codec, CodedAllreduce::Way way) {
     return std::make_unique<CodedAllreduce>(team_, group_, find_codec(codec), way);
   }
-  std::unique_ptr<BucketAllreduce> buckets(const std::string& algorithm = "auto") {
+  std::unique_ptr<BucketAllreduce> buckets(const std::string& algorithm = "auto", Timeline* timeline = nullptr) {
     return std::make_unique<BucketAllreduce>(job().replicas().communicator(), group_, TopologyOptions(), 30,
-                                             std::vector<CollectiveRule>(), algorithm);
+                                             std::vector<CollectiveRule>(), algorithm, timeline);
   }
   /// Sets this rank's gradients, exchanges, and gives the mean that came out.
   std::vector<float> exchanged(GradientExchange& exchange, Net& net, std::uint64_t round = 0) {
@@ -171,6 +172,87 @@ TEST_P(ExchangeTest, TrainsAsOneRankWithTheWholeBatch) {
     expect_agreement(weights, "weights");
   }
   EXPECT_GE(bucketed->buckets(), ranks() > 1 ? 5 : 0);
+}
+
+/// The numbers of buckets, which count from the last layer, in the order in which they were sent.
+std::vector<int> order_of(const Timeline& timeline) {
+  std::vector<int> order;
+  for (const Timeline::Event& event : timeline.events())
+    if (event.kind == "bucket") order.push_back(std::stoi(event.name));
+  return order;
+}
+
+TEST_P(LongExchangeTest, WhatTheNextForwardNeedsFirstGoesFirst) {
+  std::string text = "layer { name: 'in' type: 'Input' top: '0' input_param { shape { dim: 1 dim: 1000 } } }";
+  for (int i = 0; i < 4; ++i)
+    text += "layer { name: 'ip" + std::to_string(i) + "' type: 'InnerProduct' bottom: '" + std::to_string(i) +
+            "' top: '" + std::to_string(i + 1) + "' inner_product_param { num_output: 1000 } } ";
+  const auto made = net(text + "force_backward: true");
+  made->clear_gradients();
+  Timeline timeline;
+  const auto exchange = buckets("auto", &timeline);
+  // Rank 0 has queued all before the others have any: it finds all but the first bucket waiting.
+  if (job().rank() != 0) MPI_Barrier(job().replicas().communicator());
+  for (std::size_t i = made->layers().size(); i-- > 0;) exchange->layer_finished(*made, i);
+  exchange->start(*made);
+  if (job().rank() == 0) MPI_Barrier(job().replicas().communicator());
+  exchange->wait_for(*made, 0, made->gradient_arena()->count);
+  auto order = order_of(timeline);
+  ASSERT_EQ(order.size(), static_cast<std::size_t>(exchange->buckets()));
+  if (ranks() == 2) { EXPECT_GE(order.size(), 4U) << "layers of 4 MB wait for no other"; }
+  if (order.size() > 1) {
+    EXPECT_TRUE(std::is_sorted(order.rbegin(), order.rend() - 1)) << "the last first, after one that nothing preceded";
+  }
+  std::sort(order.begin(), order.end());
+  for (std::size_t i = 0; i < order.size(); ++i) EXPECT_EQ(order[i], static_cast<int>(i));
+}
+
+/// A net of several layers, two of which share their weights, on so many samples.
+std::string deep_net(int batch) {
+  const auto inner = [](const std::string& name, const std::string& bottom, int outputs) {
+    const std::string shared = outputs == 32 ? "param { name: 'shared' } param { name: 'bias' } " : "";
+    return "layer { name: '" + name + "' type: 'InnerProduct' bottom: '" + bottom + "' top: '" + name + "' " + shared +
+           "inner_product_param { num_output: " + std::to_string(outputs) + " weight_filler { type: 'xavier' } } } ";
+  };
+  return "name: 'deep' layer { name: 'data' type: 'ToyData' top: 'x' top: 'label' inner_product_param { num_output: 5 "
+         "} "
+         "dummy_data_param { shape { dim: " +
+         std::to_string(batch) + " dim: 32 } } } " + inner("a", "x", 32) +
+         "layer { name: 'relu' type: 'ReLU' bottom: 'a' top: 'a' } " + inner("b", "a", 32) + inner("c", "b", 300) +
+         inner("d", "c", 5) + "layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'd' bottom: 'label' top: 'loss' }";
+}
+
+TEST_P(LongExchangeTest, UpdatesThatGoOnInTheNextForwardAreTheSame) {
+  static const LayerTable layers = with_toys(all_layers());
+  for (const std::string more : {"", "iter_size: 2 type: 'Adam' ", "clip_gradients: 0.3 "}) {
+    SCOPED_TRACE(more);
+    const SharedFolder folder;
+    PackedAllreduce packed(team_, group_);
+    const auto bucketed = buckets("circulant"), resumed = buckets("circulant");
+    const auto solver = [&](GradientExchange& exchange, const std::string& name) {
+      auto options = toy_options(GetParam());
+      options.layers = &layers;
+      options.replicas = &job().replicas();
+      options.exchange = &exchange;
+      return std::make_unique<Solver>(
+          solver_of("base_lr: 0.01 lr_policy: 'fixed' momentum: 0.9 snapshot: 4 snapshot_diff: true test_interval: 3 "
+                    "test_iter: 2 snapshot_prefix: '" +
+                        folder.file(name) + "' " + more,
+                    deep_net(60 / ranks())),
+          options);
+    };
+    const auto expected = solver(packed, "packed"), made = solver(*bucketed, "bucketed");
+    expected->step(6);
+    made->step(6);
+    const auto weights = parameters_of(made->net());
+    expect_near(weights, parameters_of(expected->net()), ranks() <= 2 ? 0 : 1e-5f, ranks() <= 2 ? 0 : 1e-4f);
+    EXPECT_NEAR(made->last_loss(), expected->last_loss(), 1e-5);
+    EXPECT_NEAR(made->scores()[0][0].value, expected->scores()[0][0].value, 1e-5);
+    const auto again = solver(*resumed, "again");
+    again->restore(folder.file("bucketed_iter_4.solverstate"));
+    again->step(2);
+    EXPECT_EQ(parameters_of(again->net()), weights);
+  }
 }
 
 TEST_P(LongExchangeTest, ALossFallsWithEveryCodec) {
