@@ -13,39 +13,66 @@ CORTADO_FN constexpr float decade(int n) {
 }
 /// Leaf k of the tree that bisects (0.1, 1) into `leaves` intervals: the middle of its interval.
 CORTADO_FN constexpr float leaf(double k, double leaves) { return static_cast<float>(0.1 + 0.9 * (k + 0.5) / leaves); }
-/// Where the leaf of a value in (0.1, 1) is, as a number whose integer part is k; kept within [0, leaves).
+/// The smaller and the larger of numbers >= 0: their bits are in their order, and words' minima are one instruction.
+template <class T>
+CORTADO_FN T smaller(T a, T b) {
+  return math::float_of(math::min(math::bits_of(a), math::bits_of(b)));
+}
+template <class T>
+CORTADO_FN T larger(T a, T b) {
+  return math::float_of(math::max(math::bits_of(a), math::bits_of(b)));
+}
+/// Where the leaf of a value in (0.1, 1) is, as a number whose integer part is k; kept below `leaves`.
 template <class T, class L>
 CORTADO_FN auto leaf_at(T value, L leaves) {
   const auto at = (value - 0.1f) * leaves * (1 / 0.9f);
-  const auto zero = decltype(at)(0.0f);
-  return math::min(math::max(at, zero), decltype(at)(leaves - 0.5f));
+  return smaller(at, decltype(at)(leaves - 0.5f));
 }
 
-/// All ones where a < limit, else zero, for words below 2^31 and so for the bits of floats >= 0. Chains of comparisons
-/// become branches in compilers' hands, these stay vectors.
-template <class W>
-CORTADO_FN auto below(W a, std::uint32_t limit) {
+/// All ones where a < limit, else zero, for words below 2^31 and so for the bits of floats >= 0. Comparisons may become
+/// branches in compilers' hands, this stays a vector.
+template <class W, class L>
+CORTADO_FN auto below(W a, L limit) {
   return 0u - ((a - limit) >> 31);
 }
-
-/// The float that `choose(0)` gives, or that of the largest e <= last for which `mask(e)` is all ones; masks are
-/// nested. Both take a constant: what depends on it alone is computed by the compiler.
-template <int last, int e = 1, class W, class Mask, class Choose>
-CORTADO_FN auto pick(W bits, Mask mask, Choose choose) {
-  if constexpr (e > last) {
-    return math::float_of(bits);
-  } else {
-    using E = std::integral_constant<int, e>;
-    using Before = std::integral_constant<int, e - 1>;
-    constexpr float here = choose(E()), before = choose(Before());
-    const auto next = bits + (mask(E()) & (math::bits_of(here) - math::bits_of(before)));
-    return pick<last, e + 1>(next, mask, choose);
-  }
+/// 10^n for 0 <= n <= 7, or 10^-n: the product of what n's bits stand for. Some instructions, where a table would be
+/// read value by value.
+template <bool negative = false, class W>
+CORTADO_FN auto power_of_ten(W n) {
+  const auto factor = [&](auto bit) {
+    constexpr int k = decltype(bit)::value;
+    constexpr float value = negative ? decade(1 << k) : 1 / decade(1 << k);
+    return math::float_of(math::bits_of(1.0f) +
+                          ((0u - ((n << (31 - k)) >> 31)) & (math::bits_of(value) - math::bits_of(1.0f))));
+  };
+  return factor(std::integral_constant<int, 0>()) * factor(std::integral_constant<int, 1>()) *
+         factor(std::integral_constant<int, 2>());
 }
-template <int last, class Mask, class Choose>
-CORTADO_FN auto pick(Mask mask, Choose choose) {
-  constexpr float first = choose(std::integral_constant<int, 0>());
-  return pick<last, 1>(math::bits_of(first), mask, choose);
+/// -log10(value) + more without its fraction, or 1 less; for sums above -1. As a number a float's bits are its
+/// logarithm, 2^23 (127 + log2 value) less up to 0.087.
+template <class T>
+CORTADO_FN auto decades_or_one_less(T value, float more) {
+  constexpr float a_bit = 0.30103f / (1 << 23), most_less = 0.0263f;
+  const float offset = 38.2308f - most_less + more;
+  return math::truncate(offset - math::as_float(math::bits_of(value)) * a_bit);
+}
+/// How many decades below 1 a value lies, and 10^decade.
+template <class W, class T>
+struct Decade {
+  W n;
+  T power;
+};
+template <class W, class T>
+CORTADO_FN Decade<W, T> decade_after(W n, T power, W is_one_more) {
+  const auto ten = math::float_of(math::bits_of(1.0f) + (is_one_more & (math::bits_of(10.0f) - math::bits_of(1.0f))));
+  return {n - is_one_more, power * ten};
+}
+/// By edges at edge 10^-n, of a value above edge 10^-8; `more` is log10(edge).
+template <class T>
+CORTADO_FN auto decade_of(T value, float edge, float more) {
+  const auto near = decades_or_one_less(value, more);
+  const auto power = power_of_ten(near);
+  return decade_after(near, power, below(math::bits_of(value * power), math::bits_of(0.1f * edge)));
 }
 
 /// What the four 8-bit types share (Dettmers 2016, section 3.1, figure 1): bit 7 is the sign, the others are `Type`'s
@@ -112,19 +139,13 @@ struct Mantissa : ByDecade, EightBit<Mantissa> {
   static constexpr const char* name = "mantissa8";
   template <class T>
   CORTADO_FN static auto code(T a) {
-    const auto bits = math::bits_of(a);
-    const auto mask = [&](auto e) {
-      constexpr float limit = 1.75f * decade(decltype(e)::value);
-      return below(bits, math::bits_of(limit));
-    };
-    const auto scale = pick<7>(mask, [](auto e) { return 10.0f / decade(e); });
-    const auto exponent = pick<7>(mask, [](auto e) { return 16.0f * e; });
-    return math::truncate(exponent + math::min(a * scale + 0.5f, decltype(a * scale)(15.5f)));
+    const auto decade = decade_of(larger(a, T(2e-8f)), 1.75f, 0.243038f);
+    const auto mantissa = a * 10.0f * decade.power + 0.5f;
+    return (decade.n << 4) + math::truncate(smaller(mantissa, decltype(mantissa)(15.5f)));
   }
   template <class W>
   CORTADO_FN static auto value(W code) {
-    const auto scale = pick<7>([&](auto e) { return ~below(code, 16 * e); }, [](auto e) { return decade(e + 1); });
-    return math::as_float(code & 15u) * scale;
+    return math::as_float(code & 15u) * 0.1f * power_of_ten<true>(code >> 4);
   }
 };
 
@@ -134,28 +155,21 @@ struct StaticTree : ByDecade, EightBit<StaticTree> {
   static constexpr const char* name = "static_tree8";
   static constexpr int leaves = 16;
   static constexpr std::uint32_t zero = 7 * leaves;
-  /// Below it decade e begins, above it e - 1.
-  CORTADO_FN static constexpr float edge(int e) {
-    return 0.5f * (decade(e) * leaf(leaves - 1, leaves) + decade(e - 1) * leaf(0, leaves));
-  }
   template <class T>
   CORTADO_FN static auto code(T a) {
-    constexpr float half = 0.5f * decade(7) * leaf(1, leaves);
+    // Between the first leaf of a decade and the last one of the next.
+    constexpr float edge = 0.5f * (leaf(leaves - 1, leaves) + 10 * leaf(0, leaves)), edge_decades = 0.051755f;
+    constexpr float half = 0.5f * decade(7) * leaf(1, leaves), second_leaf = decade(7) * (0.1f + 0.9f / leaves);
+    // What lies below the smallest decade's second leaf becomes `zero`, of which the upper part is one more.
+    const auto kept = larger(a, T(1.2e-8f));
+    const auto decade = decade_of(kept, edge, edge_decades);
+    const auto made = (decade.n << 4) + math::truncate(leaf_at(kept * decade.power, float{leaves}));
     const auto bits = math::bits_of(a);
-    const auto mask = [&](auto e) {
-      constexpr float limit = edge(decltype(e)::value);
-      return below(bits, math::bits_of(limit));
-    };
-    const auto scale = pick<7>(mask, [](auto e) { return 1 / decade(e); });
-    const auto exponent = pick<7>(mask, [](auto e) { return 16.0f * e; });
-    const auto made = math::truncate(exponent + leaf_at(a * scale, float{leaves}));
-    const auto is_zero = ~below(made, zero) & below(made, zero + 1), tiny = below(bits, math::bits_of(half));
-    return ((made - is_zero) & ~tiny) | (tiny & zero);
+    return made + ((bits - math::bits_of(second_leaf)) >> 31) - ((bits - math::bits_of(half)) >> 31);
   }
   template <class W>
   CORTADO_FN static auto value(W code) {
-    const auto scale = pick<7>([&](auto e) { return ~below(code, 16 * e); }, [](auto e) { return decade(e); });
-    const auto size = (0.1f + (math::as_float(code & 15u) + 0.5f) * (0.9f / leaves)) * scale;
+    const auto size = (0.1f + (math::as_float(code & 15u) + 0.5f) * (0.9f / leaves)) * power_of_ten<true>(code >> 4);
     const auto is_zero = ~below(code, zero) & below(code, zero + 1);
     return math::float_of(math::bits_of(size) & ~is_zero);
   }
@@ -165,30 +179,27 @@ struct StaticTree : ByDecade, EightBit<StaticTree> {
 /// zeros are 0. As a number the code is 2^(6 - n) + k.
 struct DynamicTree : ByMaximum, EightBit<DynamicTree> {
   static constexpr const char* name = "dynamic_tree8";
-  CORTADO_FN static constexpr float edge(int n) {
-    const double leaves = 1 << (6 - n);
-    return 0.5f * (decade(n) * leaf(leaves - 1, leaves) + decade(n - 1) * leaf(0, 2 * leaves));
-  }
   template <class T>
   CORTADO_FN static auto code(T a) {
     constexpr float half = 0.5f * decade(6) * leaf(0, 1);
-    const auto bits = math::bits_of(a);
-    const auto mask = [&](auto n) {
-      constexpr float limit = edge(decltype(n)::value);
-      return below(bits, math::bits_of(limit));
-    };
-    const auto scale = pick<6>(mask, [](auto n) { return 1 / decade(n); });
-    const auto leaves = pick<6>(mask, [](auto n) { return static_cast<float>(64 >> n); });
-    const auto made = math::truncate(leaves + leaf_at(a * scale, leaves));
-    return made & ~below(bits, math::bits_of(half));
+    // Decade n + 1 ends between the last of its 2^(5 - n) leaves and the first of 2^(6 - n): at (1 + 0.9 2^n / 32) 10^-n,
+    // of which 0 decades are in the estimate: it is still one less at most.
+    const auto kept = larger(a, T(3e-7f));
+    const auto near = decades_or_one_less(kept, 0.0f);
+    const auto power = power_of_ten(near);
+    const auto edge = 0.1f + (0.09f / 32) * math::float_of(math::bits_of(1.0f) + (near << 23));
+    const auto decade = decade_after(near, power, below(math::bits_of(kept * power), math::bits_of(edge)));
+    const auto leaves = math::float_of(math::bits_of(64.0f) - (decade.n << 23));
+    const auto made = math::truncate(leaves + leaf_at(kept * decade.power, leaves));
+    return made & ~below(math::bits_of(a), math::bits_of(half));
   }
   template <class W>
   CORTADO_FN static auto value(W code) {
     // As a float the code is 2^(6 - n) (1 + k / leaves): its exponent tells n, its mantissa the leaf.
-    const auto bits = math::bits_of(math::as_float(code));
+    const auto bits = math::bits_of(math::as_float(code)), exponent = bits & 0x7F800000u;
     const auto part = math::float_of((bits & 0x7FFFFFu) | 0x3F800000u) - 1.0f;
-    const auto half_leaf = math::float_of(0x7E800000u - (bits & 0x7F800000u));  // 0.5 / leaves
-    const auto scale = pick<6>([&](auto n) { return below(code, 128 >> n); }, [](auto n) { return decade(n); });
+    const auto half_leaf = math::float_of(0x7E800000u - exponent);  // 0.5 / leaves
+    const auto scale = power_of_ten<true>((math::bits_of(64.0f) - exponent) >> 23);
     return math::float_of(math::bits_of((0.1f + (part + half_leaf) * 0.9f) * scale) & ~below(code, 1));
   }
 };

@@ -98,7 +98,9 @@ TEST_P(CodecTest, EightBitTypesAndHalvesGiveTheNearestValueOfTheirDefinition) {
   for (const char* name : {"linear8", "mantissa8", "static_tree8", "dynamic_tree8", "fp16"}) {
     const Codec& codec = find_codec(name);
     const std::vector<double> sizes = sizes_of(name);
-    const std::vector<float> x = wide_values(3000, 1);
+    std::vector<float> x = wide_values(30000, 1);
+    for (std::size_t i = 0; i + 1 < sizes.size() && std::string(name) != "fp16"; ++i)  // on both sides of every edge
+      for (const double off : {-1e-6, 1e-6}) x.push_back(static_cast<float>((sizes[i] + sizes[i + 1]) / 2 * (1 + off)));
     const std::vector<float> y = through(codec, x, 1);
     for (std::size_t i = 0; i < x.size(); ++i) {
       const double size = std::abs(double{x[i]}), due = std::abs(nearest(sizes, size) - size);
