@@ -62,17 +62,14 @@ struct Decade {
   W n;
   T power;
 };
-template <class W, class T>
-CORTADO_FN Decade<W, T> decade_after(W n, T power, W is_one_more) {
-  const auto ten = math::float_of(math::bits_of(1.0f) + (is_one_more & (math::bits_of(10.0f) - math::bits_of(1.0f))));
-  return {n - is_one_more, power * ten};
-}
 /// By edges at edge 10^-n, of a value above edge 10^-8; `more` is log10(edge).
 template <class T>
 CORTADO_FN auto decade_of(T value, float edge, float more) {
   const auto near = decades_or_one_less(value, more);
   const auto power = power_of_ten(near);
-  return decade_after(near, power, below(math::bits_of(value * power), math::bits_of(0.1f * edge)));
+  const auto one_more = below(math::bits_of(value * power), math::bits_of(0.1f * edge));
+  const auto ten = math::float_of(math::bits_of(1.0f) + (one_more & (math::bits_of(10.0f) - math::bits_of(1.0f))));
+  return Decade<decltype(near - one_more), decltype(power * ten)>{near - one_more, power * ten};
 }
 
 /// What the four 8-bit types share (Dettmers 2016, section 3.1, figure 1): bit 7 is the sign, the others are `Type`'s
@@ -179,19 +176,25 @@ struct StaticTree : ByDecade, EightBit<StaticTree> {
 /// zeros are 0. As a number the code is 2^(6 - n) + k.
 struct DynamicTree : ByMaximum, EightBit<DynamicTree> {
   static constexpr const char* name = "dynamic_tree8";
+  /// Below it decade n begins, above it n - 1.
+  CORTADO_FN static constexpr float edge(int n) {
+    const double leaves = 1 << (6 - n);
+    return 0.5f * (decade(n) * leaf(leaves - 1, leaves) + decade(n - 1) * leaf(0, 2 * leaves));
+  }
   template <class T>
   CORTADO_FN static auto code(T a) {
     constexpr float half = 0.5f * decade(6) * leaf(0, 1);
-    // Decade n + 1 ends between the last of its 2^(5 - n) leaves and the first of 2^(6 - n): at (1 + 0.9 2^n / 32) 10^-n,
-    // of which 0 decades are in the estimate: it is still one less at most.
-    const auto kept = larger(a, T(3e-7f));
-    const auto near = decades_or_one_less(kept, 0.0f);
-    const auto power = power_of_ten(near);
-    const auto edge = 0.1f + (0.09f / 32) * math::float_of(math::bits_of(1.0f) + (near << 23));
-    const auto decade = decade_after(near, power, below(math::bits_of(kept * power), math::bits_of(edge)));
-    const auto leaves = math::float_of(math::bits_of(64.0f) - (decade.n << 23));
-    const auto made = math::truncate(leaves + leaf_at(kept * decade.power, leaves));
-    return made & ~below(math::bits_of(a), math::bits_of(half));
+    const auto bits = math::bits_of(a);
+    const auto is_below = [&](auto n) {
+      constexpr float limit = edge(decltype(n)::value);
+      return (bits - math::bits_of(limit)) >> 31;
+    };
+    const auto n = is_below(std::integral_constant<int, 1>()) + is_below(std::integral_constant<int, 2>()) +
+                   is_below(std::integral_constant<int, 3>()) + is_below(std::integral_constant<int, 4>()) +
+                   is_below(std::integral_constant<int, 5>()) + is_below(std::integral_constant<int, 6>());
+    const auto leaves = math::float_of(math::bits_of(64.0f) - (n << 23));
+    const auto made = math::truncate(leaves + leaf_at(a * power_of_ten(n), leaves));
+    return made & ~below(bits, math::bits_of(half));
   }
   template <class W>
   CORTADO_FN static auto value(W code) {
