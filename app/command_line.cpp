@@ -101,9 +101,10 @@ void add_train(CLI::App& app, Options& o) {
       ->capture_default_str()
       ->check(CLI::IsMember({"direct", "master"}));
   add_tuning(verb, o);
-  verb->add_option("--exchange", o.exchange,
-                   "How ranks agree on gradients: packed, host_sums and buckets (while backward goes on), coded, "
-                   "coded_hops, master (rank 0 updates); default is the solver's, packed");
+  verb->add_option(
+      "--exchange", o.exchange,
+      "How ranks agree on gradients: packed, host_sums (while backward goes on), buckets (and the next forward), "
+      "coded, coded_hops, master (rank 0 updates); default is the solver's, packed");
   verb->add_option(
       "--timeline", o.timeline,
       "Write what every iteration spends its time with, for Perfetto or chrome://tracing, and print shares");
@@ -166,8 +167,10 @@ void add_predict(CLI::App& app, Options& o) {
   verb->add_flag("--count-one-pass", p.one_pass,
                  "Count what is exposed of one pass only, as the paper's equations do; default: of every pass");
   verb->add_option("--codec", o.codec, "What messages are sent as; default fp32");
-  verb->add_option("--exchange", o.exchange,
-                   "How gradients travel: buckets, while backward goes on, the default; packed, after it; coded");
+  verb->add_option(
+      "--exchange", o.exchange,
+      "How gradients travel: buckets, while backward and the next forward go on, the default; packed, after "
+      "backward; coded");
   verb->add_option("--allreduce", o.allreduce, "Sum gradients by this algorithm; default: everybody to everybody");
   verb->add_flag("--check", p.check,
                  "Under mpirun: train here, with exchanges packed, buckets and coded, beside what is predicted")
