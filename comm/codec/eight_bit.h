@@ -31,45 +31,49 @@ CORTADO_FN auto leaf_at(T value, L leaves) {
 
 /// All ones where a < limit, else zero, for words below 2^31 and so for the bits of floats >= 0. Comparisons may become
 /// branches in compilers' hands, this stays a vector.
-template <class W, class L>
-CORTADO_FN auto below(W a, L limit) {
+template <class W>
+CORTADO_FN auto below(W a, std::uint32_t limit) {
   return 0u - ((a - limit) >> 31);
+}
+/// `value` where the mask is all ones, 1 where it is zero.
+template <class W>
+CORTADO_FN auto factor(float value, W mask) {
+  return math::float_of(math::bits_of(1.0f) + (mask & (math::bits_of(value) - math::bits_of(1.0f))));
 }
 /// 10^n for 0 <= n <= 7, or 10^-n: the product of what n's bits stand for. Some instructions, where a table would be
 /// read value by value.
 template <bool negative = false, class W>
 CORTADO_FN auto power_of_ten(W n) {
-  const auto factor = [&](auto bit) {
+  const auto of_bit = [&](auto bit) {
     constexpr int k = decltype(bit)::value;
     constexpr float value = negative ? decade(1 << k) : 1 / decade(1 << k);
-    return math::float_of(math::bits_of(1.0f) +
-                          ((0u - ((n << (31 - k)) >> 31)) & (math::bits_of(value) - math::bits_of(1.0f))));
+    return factor(value, 0u - ((n << (31 - k)) >> 31));
   };
-  return factor(std::integral_constant<int, 0>()) * factor(std::integral_constant<int, 1>()) *
-         factor(std::integral_constant<int, 2>());
+  return of_bit(std::integral_constant<int, 0>()) * of_bit(std::integral_constant<int, 1>()) *
+         of_bit(std::integral_constant<int, 2>());
 }
 /// -log10(value) + more without its fraction, or 1 less; for sums above -1. As a number a float's bits are its
-/// logarithm, 2^23 (127 + log2 value) less up to 0.087.
+/// logarithm, 2^23 (127 + log2 value), less up to 0.087 of its units: 0.0262 decades.
 template <class T>
 CORTADO_FN auto decades_or_one_less(T value, float more) {
-  constexpr float a_bit = 0.30103f / (1 << 23), most_less = 0.0263f;
-  const float offset = 38.2308f - most_less + more;
-  return math::truncate(offset - math::as_float(math::bits_of(value)) * a_bit);
+  constexpr float log10_of_2 = 0.30103f, most_missing = 0.0263f;
+  const float offset = 127 * log10_of_2 - most_missing + more;
+  return math::truncate(offset - math::as_float(math::bits_of(value)) * (log10_of_2 / (1 << 23)));
 }
-/// How many decades below 1 a value lies, and 10^decade.
+/// How many decades n below 1 a value lies, and 10^n.
 template <class W, class T>
 struct Decade {
   W n;
   T power;
 };
-/// By edges at edge 10^-n, of a value above edge 10^-8; `more` is log10(edge).
+/// Decade n begins below edge 10^-n; the value lies above edge 10^-8, so that n is 7 at most.
 template <class T>
-CORTADO_FN auto decade_of(T value, float edge, float more) {
-  const auto near = decades_or_one_less(value, more);
+CORTADO_FN auto decade_of(T value, float edge, float log10_of_edge) {
+  const auto near = decades_or_one_less(value, log10_of_edge);
   const auto power = power_of_ten(near);
   const auto one_more = below(math::bits_of(value * power), math::bits_of(0.1f * edge));
-  const auto ten = math::float_of(math::bits_of(1.0f) + (one_more & (math::bits_of(10.0f) - math::bits_of(1.0f))));
-  return Decade<decltype(near - one_more), decltype(power * ten)>{near - one_more, power * ten};
+  const auto exact = power * factor(10.0f, one_more);
+  return Decade<decltype(near - one_more), std::decay_t<decltype(exact)>>{near - one_more, exact};
 }
 
 /// What the four 8-bit types share (Dettmers 2016, section 3.1, figure 1): bit 7 is the sign, the others are `Type`'s
@@ -155,11 +159,11 @@ struct StaticTree : ByDecade, EightBit<StaticTree> {
   template <class T>
   CORTADO_FN static auto code(T a) {
     // Between the first leaf of a decade and the last one of the next.
-    constexpr float edge = 0.5f * (leaf(leaves - 1, leaves) + 10 * leaf(0, leaves)), edge_decades = 0.051755f;
+    constexpr float edge = 0.5f * (leaf(leaves - 1, leaves) + 10 * leaf(0, leaves)), log10_of_edge = 0.051755f;
     constexpr float half = 0.5f * decade(7) * leaf(1, leaves), second_leaf = decade(7) * (0.1f + 0.9f / leaves);
     // What lies below the smallest decade's second leaf becomes `zero`, of which the upper part is one more.
     const auto kept = larger(a, T(1.2e-8f));
-    const auto decade = decade_of(kept, edge, edge_decades);
+    const auto decade = decade_of(kept, edge, log10_of_edge);
     const auto made = (decade.n << 4) + math::truncate(leaf_at(kept * decade.power, float{leaves}));
     const auto bits = math::bits_of(a);
     return made + ((bits - math::bits_of(second_leaf)) >> 31) - ((bits - math::bits_of(half)) >> 31);

@@ -10,7 +10,7 @@ namespace cortado {
 
 BucketAllreduce::BucketAllreduce(MPI_Comm communicator, CoreGroup& group, const TopologyOptions& options,
                                  double patience, std::vector<CollectiveRule> rules, std::string algorithm,
-                                 Timeline* timeline)
+                                 Timeline* timeline, const Network* network)
     : group_(group), algorithm_(std::move(algorithm)), timeline_(timeline) {
   int threads = MPI_THREAD_SINGLE;
   MPI_Query_thread(&threads);
@@ -21,7 +21,7 @@ BucketAllreduce::BucketAllreduce(MPI_Comm communicator, CoreGroup& group, const 
   job_ = std::make_unique<JobTeam>(communicator_, std::make_unique<HostSum>(), options, patience);
   job_->set_rules(std::move(rules));
   job_->allreduce(algorithm_, 0);
-  network_ = measure_network(job_->team());
+  network_ = network != nullptr ? *network : measure_network(job_->team());
   piece_ = values_of_piece();
   thread_ = std::thread([this] { work(); });
 }

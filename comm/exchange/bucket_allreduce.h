@@ -21,10 +21,12 @@ namespace cortado {
 /// for the others (start, wait_for). Rank 0 says which one, since ranks do not reach a layer at the same time.
 class BucketAllreduce : public GradientExchange {
  public:
-  /// Duplicates the communicator. `algorithm` as in JobTeam. `timeline` gets the buckets. Throws ConfigError for that,
-  /// and where MPI does not let several threads call it.
+  /// Duplicates the communicator. `algorithm` as in JobTeam. `timeline` gets the buckets. `network` is what the cost
+  /// model knows of messages, the same on all ranks; null: it is measured. Throws ConfigError for an algorithm that is
+  /// not there, and where MPI does not let several threads call it.
   BucketAllreduce(MPI_Comm communicator, CoreGroup& group, const TopologyOptions& options, double patience,
-                  std::vector<CollectiveRule> rules, std::string algorithm, Timeline* timeline = nullptr);
+                  std::vector<CollectiveRule> rules, std::string algorithm, Timeline* timeline = nullptr,
+                  const Network* network = nullptr);
   ~BucketAllreduce() override;
   BucketAllreduce(const BucketAllreduce&) = delete;
   BucketAllreduce& operator=(const BucketAllreduce&) = delete;

@@ -64,12 +64,15 @@ class Predictor {
       if (is_apart(*layer)) continue;
       end += layer->backward + layer->update;
       all += layer->parameters;
-      made.push_back({&*layer, layer->parameters > 0 ? sum(layer->parameters) : 0, end});
+      made.push_back({&*layer, 0, end});
     }
-    if (how_.hidden_behind == HiddenBehind::nothing) {
-      // Together, a layer's part is by its share: nothing says which of them waits.
-      for (Gradients& of : made) {
-        of.sum = all > 0 ? sum(all) * static_cast<double>(of.layer->parameters) / static_cast<double>(all) : 0;
+    for (Gradients& of : made) {
+      const i64 own = of.layer->parameters;
+      if (own == 0) continue;
+      if (how_.hidden_behind != HiddenBehind::nothing) {
+        of.sum = sum(own);
+      } else {  // together: a layer's part is by its share, nothing says which of them waits
+        of.sum = sum(all) * static_cast<double>(own) / static_cast<double>(all);
         of.made = end;
       }
     }

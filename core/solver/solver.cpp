@@ -254,23 +254,16 @@ void Solver::State::try_plans(const std::function<void()>& work) {
   tuner.reset();
 }
 
-/// Accumulates the gradients of iter_size passes; returns this rank's mean loss. `bad_layer` becomes the first layer
-/// that is not finite, if a loss is not.
 /// With a timeline every layer is waited for, so that its time is its own.
 void Solver::State::forward() {
-  const bool is_current = update == nullptr || update->is_complete();
-  if (options.timeline == nullptr && is_current) return net->forward();
+  if (options.timeline == nullptr && (!update || update->is_complete())) return net->forward();
   for (std::size_t i = 0; i < net->layers().size(); ++i) {
-    if (!is_current) update->before_layer(i);
-    if (options.timeline == nullptr) {
-      net->forward(i, i + 1);
-      continue;
-    }
+    if (update) update->before_layer(i);
     const Net::Entry& entry = net->layers()[i];
     const bool reads = entry.bottom.empty();
     const TimelineSpan span(options.timeline, lane(), entry.layer->name(), reads ? "data" : "forward");
     net->forward(i, i + 1);
-    options.group->wait();
+    if (options.timeline != nullptr) options.group->wait();
   }
 }
 
@@ -288,13 +281,15 @@ void Solver::State::backward(const std::function<void(std::size_t)>& finished) {
   }
 }
 
+/// Accumulates the gradients of iter_size passes; returns this rank's mean loss. `bad_layer` becomes the first layer
+/// that is not finite, if a loss is not.
 double Solver::State::forward_backward(std::string& bad_layer) {
   double sum = 0;
   const int micro_batches = parameter.iter_size();
   for (int micro = 0; micro < micro_batches; ++micro) {
     net->run().pass = iteration * micro_batches + micro;
     forward();
-    if (micro == 0) {
+    if (micro == 0) {  // until here the last update may have needed its gradients
       complete_update();
       net->clear_gradients();
     }
