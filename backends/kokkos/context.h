@@ -137,6 +137,11 @@ class Context {
     team_.each(n, f);
   }
   template <class F>
+  CORTADO_FN void each(Range range, F f) {
+    auto shifted = [&](i64 i) { f(range.first + i); };
+    team_.each(range.count(), shifted);
+  }
+  template <class F>
   CORTADO_FN void each2d(i64 rows, i64 cols, F f) {
     team_.each2d(rows, cols, f);
   }

@@ -129,9 +129,18 @@ class HostTeam {
     for (i += width; i + width <= n; i += width)
 #pragma GCC ivdep
       for (i64 j = 0; j < width; ++j) part[j] = op(part[j], T(f(i + j)));
-    for (i64 half = width / 2; half > 0; half /= 2)
-      for (i64 j = 0; j < half; ++j) part[j] = op(part[j], part[j + half]);
-    result = op(result, part[0]);
+    result = op(result, joined<width / 2>(part, op));
+  }
+  /// Pairwise, in lengths that the compiler knows, so that everything stays in registers.
+  template <i64 half, class T, class Op>
+  static T joined(const T (&part)[2 * half], Op op) {
+    T sums[half];
+#pragma GCC ivdep
+    for (i64 j = 0; j < half; ++j) sums[j] = op(part[j], part[j + half]);
+    if constexpr (half == 1)
+      return sums[0];
+    else
+      return joined<half / 2>(sums, op);
   }
 
   /// Rows of pixels that follow each other without a gap are one row.

@@ -121,8 +121,12 @@ class Context {
 
   template <class F>
   void each(i64 n, F f) {
-    cpe_.enter({"each", n}, Loop::Sets::element);
-    for (i64 i = cpe_.lane(); i < n; i += cpe_.lanes()) {
+    each(Range{0, n}, f);
+  }
+  template <class F>
+  void each(Range range, F f) {
+    cpe_.enter({"each", range.count()}, Loop::Sets::element);
+    for (i64 i = range.first + cpe_.lane(); i < range.end; i += cpe_.lanes()) {
       cpe_.loop().col = i;
       f(i);
     }

@@ -115,7 +115,11 @@ class Context {
 
   template <class F>
   void each(i64 n, F f) {
-    loop(n, [&](i64 i) { f(i); });
+    each(Range{0, n}, f);
+  }
+  template <class F>
+  void each(Range range, F f) {
+    loop(range.count(), [&](i64 i) { f(range.first + i); });
   }
   template <class F>
   void each2d(i64 rows, i64 cols, F f) {

@@ -15,7 +15,7 @@ class CodecOf : public Codec {
  public:
   std::string name() const override { return Format::name; }
   i64 block() const override { return codec::Encode<Format>::block; }
-  i64 encoded_bytes(i64 n) const override { return 4 * (scale_floats(n) + blocks(n) * Format::words); }
+  i64 encoded_bytes(i64 n) const override { return 4 * (scale_words(n) + blocks(n) * Format::words); }
   bool needs_state() const override { return Format::state; }
   float limit() const override {
     return std::is_same<Format, codec::ThreeInOne>::value ? 2 : std::numeric_limits<float>::infinity();
@@ -24,13 +24,13 @@ class CodecOf : public Codec {
   void encode(CoreGroup& group, const float* values, i64 n, float* state, void* code, float scale) const override {
     if (n == 0) return;
     require(!Format::state || state != nullptr, "codecs with state get some");
-    codec::Encode<Format> program{values, state, words_of(code, n), static_cast<float*>(code), scale, n, {}, {},
-                                  {},     {}};
+    const auto scales = static_cast<std::uint32_t*>(code);
+    codec::Encode<Format> program{values, state, scales + scale_words(n), scales, scale, n, {}, {}, {}, {}};
     PlanBuilder book(group.spec());
     program.value_buf = book.line("values", 4 * block(), Depth::two);
     if (Format::state) program.state_buf = book.line("state", 4 * block(), 2);
     program.code_buf = book.line("code", 4 * Format::words, 2);
-    if (Format::scales > 0) program.scale_buf = book.line("scales", 4 * Format::scales, 2);
+    if (Format::scaled) program.scale_buf = book.line("scales", 4 * Format::runs, 2);
     group.launch(program, book.plan(blocks(n)));
   }
   void decode(CoreGroup& group, const void* code, i64 n, float* values) const override {
@@ -43,19 +43,15 @@ class CodecOf : public Codec {
  private:
   static i64 blocks(i64 n) { return (n + codec::Encode<Format>::block - 1) / codec::Encode<Format>::block; }
   /// So many that words begin at a multiple of 128 bytes.
-  static i64 scale_floats(i64 n) { return (blocks(n) * Format::scales + 31) / 32 * 32; }
-  template <class Memory>
-  static auto words_of(Memory* code, i64 n) {
-    using Word = std::conditional_t<std::is_const<Memory>::value, const std::uint32_t, std::uint32_t>;
-    return static_cast<Word*>(code) + scale_floats(n);
-  }
+  static i64 scale_words(i64 n) { return Format::scaled ? (blocks(n) * Format::runs + 31) / 32 * 32 : 0; }
 
   void run(CoreGroup& group, const void* code, i64 n, float* values, bool add) const {
     if (n == 0) return;
-    codec::Decode<Format> program{words_of(code, n), static_cast<const float*>(code), values, add, n, {}, {}, {}, {}};
+    const auto scales = static_cast<const std::uint32_t*>(code);
+    codec::Decode<Format> program{scales + scale_words(n), scales, values, add, n, {}, {}, {}, {}};
     PlanBuilder book(group.spec());
     program.code_buf = book.line("code", 4 * Format::words, Depth::two);
-    if (Format::scales > 0) program.scale_buf = book.line("scales", 4 * Format::scales, Depth::two);
+    if (Format::scaled) program.scale_buf = book.line("scales", 4 * Format::runs, Depth::two);
     if (add) program.old_buf = book.line("old", 4 * block(), 2);
     program.y_buf = book.line("values", 4 * block(), 2);
     group.launch(program, book.plan(blocks(n)));

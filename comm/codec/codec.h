@@ -8,8 +8,8 @@
 namespace cortado {
 
 /// Makes numbers smaller to send, on the compute cluster. A code is memory of `encoded_bytes(n)` that a message can
-/// carry as it is: scales first, then words. Blocks of `block()` values are independent of each other, so a range that
-/// begins at a multiple of it encodes to the same words alone.
+/// carry as it is: words of scales first, then those of values. Blocks of `block()` values are independent of each
+/// other, so a range that begins at a multiple of it encodes to the same words alone.
 class Codec {
  public:
   virtual ~Codec() = default;
@@ -22,8 +22,8 @@ class Codec {
   /// Sizes from here on cannot be coded, and become a smaller one: 2 for three_in_one, else infinity.
   virtual float limit() const = 0;
 
-  /// Queues encoding of n values. `state` may be null where none is needed. `scale`, if not 0, is that of all blocks
-  /// instead of one each (formats with scales). All memory is the cluster's.
+  /// Queues encoding of n values. `state` may be null where none is needed. `scale`, if not 0, is that of all values
+  /// instead of one each block (8-bit types) or run (threshold). All memory is the cluster's.
   virtual void encode(CoreGroup& group, const float* values, i64 n, float* state, void* code,
                       float scale = 0) const = 0;
   /// Queues values = decoded.

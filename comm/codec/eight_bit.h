@@ -80,8 +80,8 @@ CORTADO_FN auto decade_of(T value, float edge, float log10_of_edge) {
 /// code of |value| / scale, which lies in [0, 1]. All round to the nearest value of the type.
 template <class Type>
 struct EightBit {
-  static constexpr int words = 256, per_word = 4, scales = 1;
-  static constexpr bool state = false;
+  static constexpr int words = 256, per_word = 4, runs = 1;
+  static constexpr bool scaled = true, state = false;
 
   /// Of the block, unless one is `given` for all of them.
   template <class C, class Value>
@@ -89,15 +89,18 @@ struct EightBit {
     return one_scale(Type::scale_for(largest(c, n, value)), given);
   }
   template <class Value, class S>
-  CORTADO_FN static auto pack(Value value, const S& s) {
-    const auto inverse = math::select(s.first > 1e-30f, 1.0f / math::max(s.first, decltype(s.first)(1e-30f)), 0.0f);
-    return pack_fields<per_word>(
-        value, [&](auto x) { return Type::code(math::abs(x) * inverse) | ((math::bits_of(x) >> 24) & 0x80u); });
+  CORTADO_FN static auto pack(Value value, S scale) {
+    const auto s = math::float_of(scale);
+    const auto inverse = math::select(s > 1e-30f, 1.0f / math::max(s, decltype(s + s)(1e-30f)), 0.0f);
+    return pack_fields<per_word, 8>([&](int r) {
+      const auto x = value(r);
+      return Type::code(math::abs(x) * inverse) | ((math::bits_of(x) >> 24) & 0x80u);
+    });
   }
   template <class Word, class S>
-  CORTADO_FN static auto unpack(Word word, i64 r, const S& s) {
+  CORTADO_FN static auto unpack(Word word, i64 r, S scale) {
     const auto code = field<per_word>(word, r);
-    const auto size = Type::value(code & 0x7Fu) * s.first;
+    const auto size = Type::value(code & 0x7Fu) * math::float_of(scale);
     return math::float_of(math::bits_of(size) | ((code & 0x80u) << 24));
   }
 };

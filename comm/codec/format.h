@@ -7,25 +7,32 @@
 ///   name                what --codec calls it
 ///   words, per_word     a block has words * per_word values; word j holds values j, j + words, j + 2 words, ...,
 ///                       so that lanes read and write neighbours
-///   scales              floats that go with a block
+///   runs                of neighbours in a block, with a scale each; a divisor of per_word
+///   scaled              whether they have one
 ///   state               whether what a code leaves out is kept and added to the next values (error feedback)
-///   scale(c, n, value, given)  the block's scales, from its n values: value(i); `given`, if not 0, is asked for
-///   instead pack(value, s)      a word of the values value(0) .. value(per_word - 1) unpack(word, r, s)  its value r
-///   decoded(value, s)   with state: what a value becomes in the end
+///   scale(c, n, value, given)  of a run, a word made of its n values: value(i); `given`, if not 0, is asked for
+///   instead pack(value, scale)  the fields of the values value(0) .. value(rows_of_run - 1) of one run, as the lowest
+///   of a word unpack(word, r, scale)  value r of a word decoded(value, scale)  with state: what a value becomes in the
+///   end
 namespace cortado::codec {
 
-/// Of a block. Formats without scales ignore them.
-template <class T>
-struct Scales {
-  T first, second;
-};
+/// Values of a word, rows of a block, that belong to a run.
+template <class Format>
+constexpr int rows_of_run = Format::per_word / Format::runs;
+/// Run k of a block of which there are `count` values, all of them if it is `whole`.
+template <class Format, bool whole>
+CORTADO_FN Range run_of(int k, i64 count) {
+  constexpr i64 length = i64{rows_of_run<Format>} * Format::words;
+  const i64 first = k * length, end = first + length;
+  return {first, whole ? end : math::min(end, count)};
+}
 
-/// The codes of value(0) .. value(per_word - 1) in fields of 32 / per_word bits each.
-template <int per_word, class Value, class Code>
-CORTADO_FN auto pack_fields(Value value, Code code) {
-  auto word = code(value(0));
+/// The codes code(0) .. code(count - 1) in fields of so many bits each.
+template <int count, int bits, class Code>
+CORTADO_FN auto pack_fields(Code code) {
+  auto word = code(0);
   CORTADO_UNROLL
-  for (int r = 1; r < per_word; ++r) word = word | (code(value(r)) << (r * (32 / per_word)));
+  for (int r = 1; r < count; ++r) word = word | (code(r) << (r * bits));
   return word;
 }
 template <int per_word, class Word>
@@ -41,19 +48,22 @@ CORTADO_FN auto largest(C& c, i64 n, Value value) {
   return c.fold(n, 0.0f, larger, [&](i64 i) { return math::abs(value(i)); });
 }
 
-/// One scale: the block's own unless one is given.
+/// The sum of n values.
+template <class C, class Value>
+CORTADO_FN auto sum(C& c, i64 n, Value value) {
+  return c.fold(
+      n, 0.0f, [](auto a, auto b) { return a + b; }, value);
+}
+
+/// A scale as a word: the run's own unless one is given.
 template <class T>
-CORTADO_FN Scales<T> one_scale(T own, float given) {
-  return {given > 0 ? T(given) : own, T(0.0f)};
+CORTADO_FN auto one_scale(T own, float given) {
+  return math::bits_of(given > 0 ? T(given) : own);
 }
 
 struct NoScales {
-  static constexpr int scales = 0;
-  static constexpr bool state = false;
-  template <class C, class Value>
-  CORTADO_FN static Scales<float> scale(C&, i64, Value, float) {
-    return {0, 0};
-  }
+  static constexpr int runs = 1;
+  static constexpr bool scaled = false, state = false;
 };
 
 }  // namespace cortado::codec

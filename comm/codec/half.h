@@ -3,19 +3,22 @@
 
 namespace cortado::codec {
 
-/// The upper half of single precision, rounded to nearest even.
+/// The upper half of single precision, rounded to nearest even, in the lower half of a word.
+template <class T>
+CORTADO_FN auto upper_half(T value) {
+  const auto u = math::bits_of(value);
+  return (u + (0x7FFFu + ((u >> 16) & 1u))) >> 16;
+}
+
 struct Bf16 : NoScales {
   static constexpr const char* name = "bf16";
   static constexpr int words = 512, per_word = 2;
   template <class Value, class S>
-  CORTADO_FN static auto pack(Value value, const S&) {
-    return pack_fields<per_word>(value, [](auto x) {
-      const auto u = math::bits_of(x);
-      return (u + (0x7FFFu + ((u >> 16) & 1u))) >> 16;
-    });
+  CORTADO_FN static auto pack(Value value, S) {
+    return pack_fields<per_word, 16>([&](int r) { return upper_half(value(r)); });
   }
   template <class Word, class S>
-  CORTADO_FN static auto unpack(Word word, i64 r, const S&) {
+  CORTADO_FN static auto unpack(Word word, i64 r, S) {
     return math::float_of(field<per_word>(word, r) << 16);
   }
 };
@@ -25,8 +28,9 @@ struct Fp16 : NoScales {
   static constexpr const char* name = "fp16";
   static constexpr int words = 512, per_word = 2;
   template <class Value, class S>
-  CORTADO_FN static auto pack(Value value, const S&) {
-    return pack_fields<per_word>(value, [](auto x) {
+  CORTADO_FN static auto pack(Value value, S) {
+    return pack_fields<per_word, 16>([&](int r) {
+      const auto x = value(r);
       const auto sign = (math::bits_of(x) >> 16) & 0x8000u;
       const auto size = math::min(math::abs(x), decltype(math::abs(x))(65504.0f));
       const auto u = math::bits_of(size);
@@ -36,7 +40,7 @@ struct Fp16 : NoScales {
     });
   }
   template <class Word, class S>
-  CORTADO_FN static auto unpack(Word word, i64 r, const S&) {
+  CORTADO_FN static auto unpack(Word word, i64 r, S) {
     const auto half = field<per_word>(word, r);
     const auto size = half & 0x7FFFu;
     const auto normal = math::float_of((size << 13) + (112u << 23));

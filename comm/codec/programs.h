@@ -17,8 +17,8 @@ struct Encode {
   const float* values;
   float* state;
   std::uint32_t* code;
-  float* scales;
-  float given;  ///< scale of all blocks, 0: each has its own
+  std::uint32_t* scales;
+  float given;  ///< scale of all runs, 0: each has its own
   i64 n;
   Buf value_buf, state_buf, code_buf, scale_buf;
 
@@ -28,45 +28,68 @@ struct Encode {
     c.lines((p.n + block - 1) / block, Depth::two,
             [&](i64 b) { return c.get(p.value_buf, p.values + b * block, math::min(block, p.n - b * block)); },
             [&](i64 b, auto& x) {
-              if constexpr (Format::state) {
-                auto v = c.update(p.state_buf, p.state + b * block, x.n);
-                c.each(x.n, [&](i64 i) { v.set(i, v.at(i) + x[i]); });
-                const auto s = p.write(c, b, x.n, [&](i64 i) { return v.at(i); });
-                c.each(x.n, [&](i64 i) { v.set(i, v.at(i) - Format::decoded(v.at(i), s)); });
-                c.put(v);
-              } else {
-                p.write(c, b, x.n, [&](i64 i) { return x[i]; });
-              }
+              if (x.n == block)
+                p.encode<true>(c, b, x);
+              else
+                p.encode<false>(c, b, x);
             });
   }
 
  private:
-  template <class C, class Value>
-  CORTADO_FN auto write(C& c, i64 b, i64 count, Value value) const {
-    const auto s = Format::scale(c, count, value, given);
-    auto to = c.out(code_buf, code + b * Format::words, Format::words);
-    if (count == block) {
-      c.each(Format::words,
-             [&](i64 j) { to.set(j, Format::pack([&](i64 r) { return value(j + r * Format::words); }, s)); });
+  /// Block b, which has all its values if it is `whole`: then loops' lengths are known to the compiler.
+  template <bool whole, class C, class Line>
+  CORTADO_FN void encode(C& c, i64 b, const Line& x) const {
+    const i64 count = whole ? block : x.n;
+    if constexpr (Format::state) {
+      auto v = c.update(state_buf, state + b * block, count);
+      c.each(count, [&](i64 i) { v.set(i, v.at(i) + x[i]); });
+      write<whole>(
+          c, b, count, [&](i64 i) { return v.at(i); },
+          [&](Range run, auto scale) {
+            c.each(run, [&](i64 i) { v.set(i, v.at(i) - Format::decoded(v.at(i), scale)); });
+          });
+      c.put(v);
     } else {
-      c.each(Format::words, [&](i64 j) {
-        const auto known = [&](i64 r) {
-          const i64 i = j + r * Format::words;
-          return i < count ? value(i) : decltype(value(i))(0.0f);
-        };
-        to.set(j, Format::pack(known, s));
-      });
+      write<whole>(
+          c, b, count, [&](i64 i) { return x[i]; }, [](Range, auto) {});
+    }
+  }
+
+  /// Words and scales; `after` is told of each run that is done.
+  template <bool whole, class C, class Value, class After>
+  CORTADO_FN void write(C& c, i64 b, i64 count, Value value, After after) const {
+    auto to = c.out(code_buf, code + b * Format::words, Format::words);
+    if constexpr (Format::scaled) {
+      auto out = c.out(scale_buf, scales + b * Format::runs, Format::runs);
+      for (int k = 0; k < Format::runs; ++k) {
+        const Range run = run_of<Format, whole>(k, count);
+        const auto scale = Format::scale(
+            c, run.count(), [&](i64 i) { return value(run.first + i); }, given);
+        c.once([&] { out.set(k, scale); });
+        write_run<whole>(c, k, count, value, to, scale);
+        after(run, scale);
+      }
+      c.put(out);
+    } else {
+      write_run<whole>(c, 0, count, value, to, 0u);
     }
     c.put(to);
-    if constexpr (Format::scales > 0) {
-      auto out = c.out(scale_buf, scales + b * Format::scales, Format::scales);
-      c.once([&] {
-        out.set(0, s.first);
-        if constexpr (Format::scales > 1) out.set(1, s.second);
-      });
-      c.put(out);
-    }
-    return s;
+  }
+
+  /// The fields of run k in all words.
+  template <bool whole, class C, class Value, class Words, class S>
+  CORTADO_FN void write_run(C& c, int k, i64 count, Value value, Words& to, S scale) const {
+    const auto fields = [&](i64 j) {
+      const auto of_word = [&](int r) {
+        const i64 i = j + (k * rows_of_run<Format> + r) * Format::words;
+        return whole || i < count ? value(i) : decltype(value(i))(0.0f);
+      };
+      return Format::pack(of_word, scale) << (k * (32 / Format::runs) % 32);
+    };
+    if (k == 0)
+      c.each(Format::words, [&](i64 j) { to.set(j, fields(j)); });
+    else
+      c.each(Format::words, [&](i64 j) { to.set(j, to.at(j) | fields(j)); });
   }
 };
 
@@ -76,7 +99,7 @@ struct Decode {
   static constexpr const char* label = "decode";
   static constexpr i64 words = Format::words, block = words * Format::per_word;
   const std::uint32_t* code;
-  const float* scales;
+  const std::uint32_t* scales;
   float* y;
   bool add;
   i64 n;
@@ -87,42 +110,41 @@ struct Decode {
     const Decode p = *this;
     const i64 blocks = (p.n + block - 1) / block;
     const auto codes = [&](i64 b) { return c.get(p.code_buf, p.code + b * words, words); };
-    if constexpr (Format::scales == 0) {
-      c.lines(blocks, Depth::two, codes, [&](i64 b, auto& word) { p.write(c, b, word, Scales<float>{0, 0}); });
-    } else {
+    if constexpr (Format::scaled) {
       c.lines(
           blocks, Depth::two,
-          [&](i64 b) { return both(codes(b), c.get(p.scale_buf, p.scales + b * Format::scales, Format::scales)); },
-          [&](i64 b, auto& in) {
-            const auto first = in.second[0], second = in.second[Format::scales - 1];
-            p.write(c, b, in.first, Scales<std::decay_t<decltype(first)>>{first, second});
-          });
+          [&](i64 b) { return both(codes(b), c.get(p.scale_buf, p.scales + b * Format::runs, Format::runs)); },
+          [&](i64 b, auto& in) { p.write(c, b, in.first, [&](i64 r) { return in.second[r / rows_of_run<Format>]; }); });
+    } else {
+      c.lines(blocks, Depth::two, codes, [&](i64 b, auto& word) { p.write(c, b, word, [](i64) { return 0u; }); });
     }
   }
 
  private:
-  template <class C, class Word, class S>
-  CORTADO_FN void write(C& c, i64 b, const Word& word, const S& s) const {
+  template <class C, class Word, class Scale>
+  CORTADO_FN void write(C& c, i64 b, const Word& word, Scale scale) const {
     float* const at = y + b * block;
     const i64 count = math::min(block, n - b * block);
     if (count < block) {
       if (add) {
         auto to = c.update(y_buf, at, count);
-        c.each(count, [&](i64 i) { to.set(i, to.at(i) + Format::unpack(word[i % words], i / words, s)); });
+        c.each(count,
+               [&](i64 i) { to.set(i, to.at(i) + Format::unpack(word[i % words], i / words, scale(i / words))); });
         c.put(to);
       } else {
         auto to = c.out(y_buf, at, count);
-        c.each(count, [&](i64 i) { to.set(i, Format::unpack(word[i % words], i / words, s)); });
+        c.each(count, [&](i64 i) { to.set(i, Format::unpack(word[i % words], i / words, scale(i / words))); });
         c.put(to);
       }
     } else if (add) {
       const auto old = c.get2d(old_buf, at, Format::per_word, words, words);
       auto to = c.out2d(y_buf, at, Format::per_word, words, words);
-      c.each2d(Format::per_word, words, [&](i64 r, i64 j) { to.set(r, j, old(r, j) + Format::unpack(word[j], r, s)); });
+      c.each2d(Format::per_word, words,
+               [&](i64 r, i64 j) { to.set(r, j, old(r, j) + Format::unpack(word[j], r, scale(r))); });
       c.put(to);
     } else {
       auto to = c.out2d(y_buf, at, Format::per_word, words, words);
-      c.each2d(Format::per_word, words, [&](i64 r, i64 j) { to.set(r, j, Format::unpack(word[j], r, s)); });
+      c.each2d(Format::per_word, words, [&](i64 r, i64 j) { to.set(r, j, Format::unpack(word[j], r, scale(r))); });
       c.put(to);
     }
   }

@@ -13,7 +13,7 @@ struct ThreeInOne : NoScales {
   static constexpr int words = 256, per_word = 3;
 
   template <class Value, class S>
-  CORTADO_FN static auto pack(Value value, const S&) {
+  CORTADO_FN static auto pack(Value value, S) {
     const auto a = math::abs(value(0)), b = math::abs(value(1)), d = math::abs(value(2));
     const bool large = math::max(a, math::max(b, d)) >= limit_of_small;
     const auto base = math::select(large, 0x38000000u, 0x30000000u);
@@ -29,7 +29,7 @@ struct ThreeInOne : NoScales {
            math::select(large, 0x80000000u, 0u);
   }
   template <class Word, class S>
-  CORTADO_FN static auto unpack(Word word, i64 r, const S&) {
+  CORTADO_FN static auto unpack(Word word, i64 r, S) {
     const auto code = (word >> static_cast<int>(10 * r)) & 0x3FFu;
     const auto base = math::select((word >> 31) != 0u, 0x38000000u, 0x30000000u);
     const auto size = math::select((code & 0x1FFu) == 0u, 0u, base + ((code & 0x1FFu) << 18));

@@ -71,6 +71,7 @@ ProgramKey program_key() {
 // Lanes. After a lane loop all lanes see what it wrote. There is no other barrier: between the ends of two lane loops
 // no lane may read or set an element that another lane sets. Lane loops do not nest and hold no operations on data.
 //   c.each(n, f)                  f(i) for i in [0, n): lane i may set only element i of an Out, or column i of a block
+//   c.each(Range, f)              the same over a part of a line, which may be empty
 //   c.each2d(rows, cols, f)       f(r, c), the same over a block; lane (r, c) may set only element (r, c)
 //   c.each2d(Range rows, Range cols, f)    the same over a part of a block, which may be empty
 //   c.fold(n, init, op, f)        op over f(0..n-1), in an order fixed by n; uniform result, op associative and

@@ -201,12 +201,32 @@ TEST_P(CodecTest, NothingIsLostWhereStateIsKept) {
   }
 }
 
-TEST_P(CodecTest, OneBitSendsTheMeansOfEachSide) {
-  EXPECT_EQ(through(find_codec("one_bit"), {1, 3, -2, -6, 0, 4}), (std::vector<float>{2, 2, -4, -4, 2, 2}));
+TEST_P(CodecTest, OneBitSendsTheMeanAndTheMeanDistanceFromIt) {
+  EXPECT_EQ(through(find_codec("one_bit"), {2, 4, -1, -1}), (std::vector<float>{3, 3, -1, -1}));
+  EXPECT_EQ(through(find_codec("one_bit"), {5, 5, 5}), (std::vector<float>{5, 5, 5}));
 }
 
-TEST_P(CodecTest, ThresholdSendsWhatIsBeyond) {
-  EXPECT_EQ(through(find_codec("threshold"), {1, 3, -2, -6, 0, 2}, 2), (std::vector<float>{0, 2, 0, -2, 0, 0}));
+TEST_P(CodecTest, ThresholdSendsWhatIsBeyondHalfOfIt) {
+  const Codec& codec = find_codec("threshold");
+  EXPECT_EQ(through(codec, {1, 3, -2, -6, 0, 1.125f}, 2), (std::vector<float>{0, 2, -2, -2, 0, 2}));
+  EXPECT_EQ(through(codec, {0, 0, -4, 0}), (std::vector<float>{0, 0, -1.75f, 0}));
+}
+
+TEST_P(CodecTest, RunsWithinABlockHaveTheirOwnScales) {
+  const std::pair<const char*, std::size_t> runs[] = {{"one_bit", 256}, {"threshold", 64}};
+  for (const auto& [name, run] : runs) {
+    std::vector<float> x = noise_vector(4, 1500);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] *= i / run % 2 == 0 ? 1e-4f : 1e4f;
+    const std::vector<float> y = through(find_codec(name), x);
+    for (std::size_t begin = 0; begin < x.size(); begin += run) {
+      double size = 0, error = 0;
+      for (std::size_t i = begin; i < std::min(begin + run, x.size()); ++i) {
+        size += std::abs(double{x[i]});
+        error += std::abs(double{x[i]} - double{y[i]});
+      }
+      EXPECT_LT(error, 0.65 * size) << name << " from " << begin;
+    }
+  }
 }
 
 TEST_P(CodecTest, AnyLengthAndAddingIsDecodingPlus) {
@@ -242,8 +262,8 @@ TEST_P(CodecTest, SizesAreWhatTheTypesPromise) {
   EXPECT_EQ(ratio("bf16"), 2);
   EXPECT_NEAR(ratio("linear8"), 4, 0.05);
   EXPECT_NEAR(ratio("three_in_one"), 3, 0.01);
-  EXPECT_NEAR(ratio("threshold"), 16, 0.5);
-  EXPECT_NEAR(ratio("one_bit"), 32, 2);
+  EXPECT_NEAR(ratio("threshold"), 32 / 2.5, 0.01);
+  EXPECT_NEAR(ratio("one_bit"), 32 / 1.125, 0.01);
   EXPECT_THROW(find_codec("two_bit"), ConfigError);
 }
 

@@ -242,7 +242,8 @@ struct LeftFold {
   }
 };
 
-/// Marks which iterations of the lane loops ran how often, on the host: each over n, a block of 3 x n, and compaction.
+/// Marks which iterations of the lane loops ran how often, on the host: each over n in two parts, a block of 3 x n, and
+/// compaction.
 struct LanesProbe {
   static constexpr const char* label = "lanes_probe";
   int* each;     ///< n
@@ -252,7 +253,10 @@ struct LanesProbe {
 
   template <class C>
   void operator()(C& c) const {
-    c.each(n, [&](i64 i) { ++each[i]; });
+    const auto mark = [&](i64 i) { ++each[i]; };
+    c.each(Range{0, n / 2}, mark);
+    c.each(Range{n / 2, n}, mark);
+    c.each(Range{1, 1}, mark);
     c.each2d(3, n, [&](i64 r, i64 i) { ++block[r * n + i]; });
     c.each2d(Range{1, 1}, Range{0, n}, [&](i64, i64) { ++block[0]; });
     const i64 found = c.compact(
