@@ -15,7 +15,7 @@ void LrnLayer::setup(const Blobs&, const Blobs&) {
 
 void LrnLayer::reshape(const Blobs& bottom, const Blobs& top) {
   if (bottom[0]->axes() != 4) bad_shape("expects N x C x H x W, the bottom has shape " + to_string(bottom[0]->shape()));
-  top[0]->reshape(bottom[0]->shape());
+  top[0]->reshape_like(*bottom[0]);
   scale_->reshape(bottom[0]->shape());
 }
 
@@ -43,36 +43,50 @@ LrnShape LrnLayer::cut(const Blob& bottom, i64 arrays) const {
 }
 
 void LrnLayer::forward(const Blobs& bottom, const Blobs& top) {
-  LrnForward p{cut(*bottom[0], 4), bottom[0]->data(), scale_->mutable_data(), top[0]->mutable_data(), {}, {}, {}};
-  const i64 own = 4 * (p.s.across ? p.s.channels * p.s.block : p.s.block * p.s.width);
-  const i64 read = p.s.across ? own : 4 * std::min(p.s.height, p.s.block + 2 * p.s.reach) * p.s.width;
+  const LrnShape s = cut(*bottom[0], 4);
   PlanBuilder book(group().spec());
-  p.x_buf = book.line("x", read, Depth::two);
-  p.scale_buf = book.line("scale", own, 1);
-  p.y_buf = book.line("y", own, 1);
-  group().launch(p, book.plan(p.s.lines()));
+  const Buf x = book.line("x", 4 * s.read(), Depth::two), scale = book.line("scale", 4 * s.owned(), 1);
+  const Buf y = book.line("y", 4 * s.owned(), 1);
+  with_element(bottom[0]->precision(), [&](auto element) {
+    using T = decltype(element);
+    group().launch(
+        LrnForward<T>{s, bottom[0]->data<T>(), scale_->mutable_data(), top[0]->mutable_data<T>(), x, scale, y},
+        book.plan(s.lines()));
+  });
 }
 
 void LrnLayer::backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
-  if (!propagate_down[0]) return;
-  float* const terms = workspace(bottom[0]->count());
-  launch_terms(*bottom[0], *top[0], terms, bottom[0]->mutable_diff());
-  LrnBackward p{cut(*bottom[0], 7), bottom[0]->data(), terms, bottom[0]->mutable_diff(), {}, {}, {}, {}};
-  const i64 own = 4 * (p.s.across ? p.s.channels * p.s.block : p.s.block * p.s.width);
-  const i64 read = p.s.across ? own : 4 * std::min(p.s.height, p.s.block + 2 * p.s.reach) * p.s.width;
+  if (propagate_down[0])
+    with_element(bottom[0]->precision(), [&](auto element) { run_backward<decltype(element)>(*top[0], *bottom[0]); });
+}
+
+template <class T>
+void LrnLayer::run_backward(const Blob& top, Blob& bottom) {
+  constexpr bool in_place = LrnBackward<T>::in_place;
+  const i64 n = bottom.count();
+  float* const terms = workspace(in_place ? n : 2 * n);
+  LrnBackward<T> p{
+      cut(bottom, in_place ? 7 : 8), bottom.data<T>(), terms, nullptr, bottom.mutable_diff<T>(), {}, {}, {}, {}, {}};
+  if constexpr (in_place)
+    p.sums = p.dx;
+  else
+    p.sums = terms + n;
+  launch_terms<T>(bottom, top, terms, p.sums);
   PlanBuilder book(group().spec());
-  p.terms_buf = book.line("terms", read, Depth::two);
-  p.x_buf = book.line("x", own, Depth::two);
-  p.direct_buf = book.line("direct", own, Depth::two);
-  p.dx_buf = book.line("dx", own, 1);
+  p.terms_buf = book.line("terms", 4 * p.s.read(), Depth::two);
+  p.x_buf = book.line("x", 4 * p.s.owned(), Depth::two);
+  p.direct_buf = book.line("direct", 4 * p.s.owned(), Depth::two);
+  p.sums_buf = book.line("sums", 4 * p.s.owned(), 1);
+  if (!in_place) p.dx_buf = book.line("dx", 4 * p.s.owned(), 1);
   group().launch(p, book.plan(p.s.lines()));
 }
 
+template <class T>
 void LrnLayer::launch_terms(const Blob& bottom, const Blob& top, float* terms, float* direct) {
-  LrnTerms p{};
-  p.x = bottom.data();
+  LrnTerms<T> p{};
+  p.x = bottom.data<T>();
   p.scale = scale_->data();
-  p.dy = top.diff();
+  p.dy = top.diff<T>();
   p.terms = terms;
   p.direct = direct;
   p.beta = parameter().lrn_param().beta();

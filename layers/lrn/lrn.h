@@ -10,6 +10,7 @@ struct LrnShape;
 class LrnLayer : public Layer {
  public:
   using Layer::Layer;
+  static bool keeps_bf16(const caffe::LayerParameter& /*parameter*/) { return true; }
   void setup(const Blobs& bottom, const Blobs& top) override;
   void reshape(const Blobs& bottom, const Blobs& top) override;
   void forward(const Blobs& bottom, const Blobs& top) override;
@@ -18,6 +19,9 @@ class LrnLayer : public Layer {
 
  private:
   LrnShape cut(const Blob& bottom, i64 arrays) const;
+  template <class T>
+  void run_backward(const Blob& top, Blob& bottom);
+  template <class T>
   void launch_terms(const Blob& bottom, const Blob& top, float* terms, float* direct);
   std::unique_ptr<Blob> scale_;
 };

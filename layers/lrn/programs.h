@@ -1,4 +1,6 @@
 #pragma once
+#include <type_traits>
+
 #include "core/machine/math.h"
 #include "core/machine/program.h"
 
@@ -27,6 +29,10 @@ struct LrnShape {
   CORTADO_FN i64 plane() const { return height * width; }
   CORTADO_FN i64 blocks() const { return across ? (plane() + block - 1) / block : (height + block - 1) / block; }
   CORTADO_FN i64 lines() const { return (across ? images : images * channels) * blocks(); }
+
+  /// Elements that a line owns and that it reads, at most.
+  CORTADO_FN i64 owned() const { return across ? channels * block : block * width; }
+  CORTADO_FN i64 read() const { return across ? owned() : math::min(height, block + 2 * reach) * width; }
 
   /// What a line reads and what of it is its own to write.
   struct Part {
@@ -59,11 +65,13 @@ struct LrnShape {
   }
 };
 
+template <class T>
 struct LrnForward {
   static constexpr const char* label = "lrn_forward";
   LrnShape s;
-  const float* x;
-  float *scale, *y;
+  const T* x;
+  float* scale;
+  T* y;
   Buf x_buf, scale_buf, y_buf;
 
   template <class C>
@@ -94,9 +102,12 @@ struct LrnForward {
 
 /// The gradient's first step, element by element: the part of dx that needs no neighbours, direct = dy scale^-beta, and
 /// what the window sums run over, terms = direct x / scale.
+template <class T>
 struct LrnTerms {
   static constexpr const char* label = "lrn_terms";
-  const float *x, *scale, *dy;
+  const T* x;
+  const float* scale;
+  const T* dy;
   float *terms, *direct;
   float beta;
   i64 n, block;
@@ -128,13 +139,18 @@ struct LrnTerms {
   }
 };
 
-/// The second: dx = direct - 2 share beta x * sum of terms over the window; dx is where direct is.
+/// The second: dx = direct - 2 share beta x * sum of terms over the window, summed up as float where direct is; that is
+/// dx itself unless dx is stored as something else.
+template <class T>
 struct LrnBackward {
   static constexpr const char* label = "lrn_backward";
+  static constexpr bool in_place = std::is_same<T, float>::value;
   LrnShape s;
-  const float *x, *terms;
-  float* dx;
-  Buf x_buf, terms_buf, direct_buf, dx_buf;
+  const T* x;
+  const float* terms;
+  float* sums;
+  T* dx;
+  Buf x_buf, terms_buf, direct_buf, sums_buf, dx_buf;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
@@ -145,17 +161,22 @@ struct LrnBackward {
           const auto part = p.s.part(i);
           return both(c.get2d(p.terms_buf, p.terms + part.offset, part.rows, part.cols, part.pitch),
                       both(c.get2d(p.x_buf, p.x + part.own_offset, part.own_rows, part.cols, part.pitch),
-                           c.get2d(p.direct_buf, p.dx + part.own_offset, part.own_rows, part.cols, part.pitch)));
+                           c.get2d(p.direct_buf, p.sums + part.own_offset, part.own_rows, part.cols, part.pitch)));
         },
         [&](i64 i, auto& in) {
           const auto part = p.s.part(i);
           const LrnShape s = p.s;
           const auto terms = in.first, x = in.second.first, direct = in.second.second;
-          auto dx = c.out2d(p.dx_buf, p.dx + part.own_offset, part.own_rows, part.cols, part.pitch);
-          c.each2d(part.own_rows, part.cols, [&](i64 r, i64 q) { dx.set(r, q, direct(r, q)); });
-          s.add_windows(c, part, -2.0f * s.share * s.beta, dx,
+          auto sums = c.out2d(p.sums_buf, p.sums + part.own_offset, part.own_rows, part.cols, part.pitch);
+          c.each2d(part.own_rows, part.cols, [&](i64 r, i64 q) { sums.set(r, q, direct(r, q)); });
+          s.add_windows(c, part, -2.0f * s.share * s.beta, sums,
                         [&](i64 r, i64 q, i64 a, i64 b) { return x(r, q) * terms(a, b); });
-          c.put(dx);
+          if constexpr (!in_place) {
+            auto dx = c.out2d(p.dx_buf, p.dx + part.own_offset, part.own_rows, part.cols, part.pitch);
+            c.each2d(part.own_rows, part.cols, [&](i64 r, i64 q) { dx.set(r, q, sums.at(r, q)); });
+            c.put(dx);
+          }
+          c.put(sums);
         });
   }
 };

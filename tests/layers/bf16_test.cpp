@@ -51,6 +51,10 @@ const std::vector<Case>& cases() {
       {"max_pool_all", "type: 'Pooling' pooling_param { pool: MAX global_pooling: true }", {image}},
       {"average_pool", "type: 'Pooling' pooling_param { pool: AVE kernel_size: 3 stride: 2 pad: 1 }", {image}},
       {"average_pool_all", "type: 'Pooling' pooling_param { pool: AVE global_pooling: true }", {image}},
+      {"lrn", "type: 'LRN'", {image}},
+      {"lrn_power", "type: 'LRN' lrn_param { local_size: 3 alpha: 2 beta: 0.5 }", {image}},
+      {"lrn_within", "type: 'LRN' lrn_param { norm_region: WITHIN_CHANNEL local_size: 3 alpha: 2 }", {image}},
+      {"lrn_small", "type: 'LRN'", {small}},
       {"split", "type: 'Split'", {wide}},
       {"pointwise_pixel", "type: 'Convolution' convolution_param { num_output: 5 kernel_size: 1 }", {{3, 7, 1, 1}}},
   };

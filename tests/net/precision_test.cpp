@@ -52,7 +52,7 @@ TEST(InsertCasts, ConvolutionsBeginAndOthersFollowAsFarAsTheyCan) {
 
 TEST(InsertCasts, OneCastServesAllWhoNeedIt) {
   EXPECT_EQ(cast(data + conv + R"(
-      layer { name: 'norm' type: 'LRN' bottom: 'conv' top: 'norm' }
+      layer { name: 'norm' type: 'MVN' bottom: 'conv' top: 'norm' }
       layer { name: 'ip' type: 'InnerProduct' bottom: 'conv' top: 'ip' inner_product_param { num_output: 2 } }
       layer { name: 'sum' type: 'Eltwise' bottom: 'norm' bottom: 'conv' top: 'sum' })"),
             "data: -> data\ndata_conv_bf16: data -> data_conv_bf16\nconv: data_conv_bf16 -> conv\n"
