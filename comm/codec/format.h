@@ -7,13 +7,16 @@
 ///   name                what --codec calls it
 ///   words, per_word     a block has words * per_word values; word j holds values j, j + words, j + 2 words, ...,
 ///                       so that lanes read and write neighbours
-///   runs                of neighbours in a block, with a scale each; a divisor of per_word
-///   scaled              whether they have one
+///   runs                a block is so many runs of neighbours; a divisor of per_word
+///   scaled              whether each run has a scale, a word
 ///   state               whether what a code leaves out is kept and added to the next values (error feedback)
-///   scale(c, n, value, given)  of a run, a word made of its n values: value(i); `given`, if not 0, is asked for
-///   instead pack(value, scale)  the fields of the values value(0) .. value(rows_of_run - 1) of one run, as the lowest
-///   of a word unpack(word, r, scale)  value r of a word decoded(value, scale)  with state: what a value becomes in the
-///   end
+///   scale(c, n, value, given)
+///                       scaled: of a run of n values value(i); where `given` is not 0, made of that if it can be
+///   pack(value, scale)  the fields of a run's values value(0) .. value(rows_of_run - 1), as the lowest of a word
+///   unpack(word, r, scale)
+///                       value r of a word
+///   decoded(value, scale)
+///                       with state: what a value becomes in the end
 namespace cortado::codec {
 
 /// Values of a word, rows of a block, that belong to a run.
@@ -35,6 +38,7 @@ CORTADO_FN auto pack_fields(Code code) {
   for (int r = 1; r < count; ++r) word = word | (code(r) << (r * bits));
   return word;
 }
+/// Field r of a word.
 template <int per_word, class Word>
 CORTADO_FN auto field(Word word, i64 r) {
   constexpr int bits = 32 / per_word;

@@ -3,13 +3,14 @@
 
 namespace cortado::codec {
 
-/// The upper half of single precision, rounded to nearest even, in the lower half of a word.
+/// A value's upper half, rounded to nearest even, as the lower half of a word.
 template <class T>
 CORTADO_FN auto upper_half(T value) {
   const auto u = math::bits_of(value);
   return (u + (0x7FFFu + ((u >> 16) & 1u))) >> 16;
 }
 
+/// The upper half of single precision.
 struct Bf16 : NoScales {
   static constexpr const char* name = "bf16";
   static constexpr int words = 512, per_word = 2;

@@ -36,7 +36,8 @@ struct Encode {
   }
 
  private:
-  /// Block b, which has all its values if it is `whole`: then loops' lengths are known to the compiler.
+  /// Block b, which has all its values if it is `whole`: then the compiler knows the lengths of the loops over its
+  /// runs.
   template <bool whole, class C, class Line>
   CORTADO_FN void encode(C& c, i64 b, const Line& x) const {
     const i64 count = whole ? block : x.n;
@@ -84,7 +85,7 @@ struct Encode {
         const i64 i = j + (k * rows_of_run<Format> + r) * Format::words;
         return whole || i < count ? value(i) : decltype(value(i))(0.0f);
       };
-      return Format::pack(of_word, scale) << (k * (32 / Format::runs) % 32);
+      return Format::pack(of_word, scale) << (k * (32 / Format::runs));
     };
     if (k == 0)
       c.each(Format::words, [&](i64 j) { to.set(j, fields(j)); });

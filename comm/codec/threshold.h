@@ -17,6 +17,7 @@ struct Threshold {
     const auto sizes = sum(c, n, [&](i64 i) { return math::abs(value(i)); });
     return one_scale(sizes * (1.75f / static_cast<float>(math::max(n, i64{1}))), given);
   }
+  /// 1: t, 2: -t, 0: nothing.
   template <class Value, class S>
   CORTADO_FN static auto pack(Value value, S scale) {
     return pack_fields<per_word / runs, 2>([&](int r) { return choice(value(r), scale, 1u, 2u, 0u); });
