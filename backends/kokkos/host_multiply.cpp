@@ -95,9 +95,13 @@ void multiply_block(const Job<T>& job, i64 row, const Columns* columns) {
 #pragma GCC unroll 16
   for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 4
-    for (int v = 0; v < vectors; ++v)
-      std::memcpy(acc + r * job.acc_pitch + columns[v].column, &sum[r][v],
-                  sizeof(float) * static_cast<std::size_t>(columns[v].count));
+    for (int v = 0; v < vectors; ++v) {
+      float* const to = acc + r * job.acc_pitch + columns[v].column;
+      if (columns[v].count == lanes)
+        store_vector(to, sum[r][v]);
+      else
+        std::memcpy(to, &sum[r][v], sizeof(float) * static_cast<std::size_t>(columns[v].count));
+    }
 }
 
 template <class T>

@@ -53,9 +53,9 @@ struct Pieces {
   i64 x, y, floats;
 
   Pieces(const ConvolutionShape& s, const Parts& parts) {
-    x = winograd::products * s.group_ic() * winograd::padded(s.group_oc());
-    y = x + winograd::products * parts.tiles() * winograd::padded(s.group_ic());
-    floats = y + winograd::products * parts.tiles() * winograd::padded(s.group_oc());
+    x = winograd::products * winograd::distance(s.group_ic(), s.group_oc());
+    y = x + winograd::products * winograd::distance(parts.tiles(), s.group_ic());
+    floats = y + winograd::products * winograd::distance(parts.tiles(), s.group_oc());
   }
 };
 
@@ -89,7 +89,8 @@ void multiply_points(CoreGroup& group, const MatrixLibrary::Gemm& gemm, const Wi
   product.gemm.lda = of_x.width();
   product.gemm.ldb = product.gemm.ldy = gemm.n;
   product.count = winograd::products;
-  product.stride_a = of_x.matrix(), product.stride_b = gemm.k * gemm.n, product.stride_y = gemm.m * gemm.n;
+  product.stride_a = of_x.matrix(), product.stride_b = winograd::distance(gemm.k, gemm.n),
+  product.stride_y = winograd::distance(gemm.m, gemm.n);
   multiply(group, Multiplier::tile_program, product);
 }
 

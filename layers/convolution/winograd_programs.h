@@ -14,6 +14,9 @@ constexpr i64 lanes = 16;  ///< channels that are transformed together
 
 /// Channels of a matrix of points: whole vectors of them.
 CORTADO_FN inline i64 padded(i64 channels) { return (channels + lanes - 1) / lanes * lanes; }
+/// Distance of matrices of points, rows x padded channels: an odd number of lanes, or the 36 that a transform touches at
+/// once would meet in few sets of a cache.
+CORTADO_FN inline i64 distance(i64 rows, i64 channels) { return ((rows * padded(channels) / lanes) | 1) * lanes; }
 
 /// Bt: six inputs to six points.
 template <class T>
@@ -83,7 +86,7 @@ struct WinogradTiles {
   i64 images, channels, image_channels, first, rows, cols;
   CORTADO_FN i64 count() const { return images * rows * cols; }
   CORTADO_FN i64 width() const { return winograd::padded(channels); }
-  CORTADO_FN i64 matrix() const { return count() * width(); }
+  CORTADO_FN i64 matrix() const { return winograd::distance(count(), channels); }
   CORTADO_FN i64 groups() const { return width() / winograd::lanes; }
 
   /// A line of the transforms: a row of tiles of a group of channels.
@@ -264,7 +267,7 @@ struct WinogradWeights {
           const i64 first = i / groups * p.line_terms, terms = math::min(p.line_terms, p.terms - first);
           for (i64 k = 0; k < terms; ++k) {
             auto u = c.out2d(p.u_buf, p.u + (first + k) * width + i % groups * winograd::lanes, winograd::products,
-                             winograd::lanes, p.terms * width);
+                             winograd::lanes, winograd::distance(p.terms, width));
             if (p.turned)
               c.each(winograd::lanes, [&](i64 lane) { transform<true>(w, k * 9, lane, u); });
             else
@@ -327,7 +330,7 @@ struct WinogradWeightGradient {
               terms, Depth::one,
               [&](i64 k) {
                 return c.get2d(p.du_buf, p.du + (first + k) * width + output, winograd::products, winograd::lanes,
-                               p.ic * width);
+                               winograd::distance(p.ic, width));
               },
               [&](i64 k, auto& du) { c.each(winograd::lanes, [&](i64 lane) { transform(du, old, lane, k * 9, q); }); });
           c.put(q);
