@@ -87,6 +87,13 @@ struct PackWeights {
   }
 };
 
+/// Those i < count for which first + i step lies in [0, extent).
+CORTADO_FN inline Range inside(i64 first, i64 step, i64 count, i64 extent) {
+  const i64 begin = math::min(count, first < 0 ? ceil_div(-first, step) : i64{0}),
+            end = math::min(count, first < extent ? ceil_div(extent - first, step) : i64{0});
+  return {begin, math::max(begin, end)};
+}
+
 /// Tile sizes of the direct plans.
 struct DirectTiles {
   i64 images, rows, cols;  ///< pixels of a block: rows x cols of each of `images` images
@@ -158,7 +165,8 @@ struct DirectForward {
           const Place& at = in.first;
           p.each_row(at, [&](i64 panel, i64 image, i64 row) {
             auto sums = c.rows(acc, p.sums_of(panel, image, row), at.cols);
-            c.fma(sums, c.row_share(in.second.first, 0), c.col_share(in.second.second, 0), p.taps(panel, image, row));
+            c.fma(sums, c.row_share(in.second.first, 0), c.col_share(in.second.second, 0),
+                  p.taps(panel, image, row, at.row + row));
           });
         },
         [&](i64 block, auto& acc) {
@@ -193,17 +201,19 @@ struct DirectForward {
       for (i64 image = 0; image < at.images; ++image)
         for (i64 row = 0; row < at.rows; ++row) f(panel, image, row);
   }
-  CORTADO_FN Taps taps(i64 panel, i64 image, i64 row) const {
-    Taps t;
-    t.count1 = s.kh;
-    t.count0 = s.kw;
+  /// Kernel rows that meet padding alone add nothing.
+  CORTADO_FN Taps taps(i64 panel, i64 image, i64 row, i64 row_of_image) const {
     const Halo h = halo();
-    t.a = image * packed.slice * h.plane() + row * h.stride_y * h.cols;
+    const Range kernel = inside(row_of_image * s.sh - s.ph, s.dh, s.kh, s.ih);
+    Taps t;
+    t.count1 = kernel.count();
+    t.count0 = s.kw;
     t.a1 = s.dh * h.cols;
     t.a0 = s.dw;
-    t.b = panel * packed.piece();
+    t.a = image * packed.slice * h.plane() + row * h.stride_y * h.cols + kernel.first * t.a1;
     t.b0 = packed.slice * packed.panel;
     t.b1 = s.kw * t.b0;
+    t.b = panel * packed.piece() + kernel.first * t.b1;
     return t;
   }
 
@@ -286,13 +296,14 @@ struct DirectWeightGradient {
         [&](i64 block, i64 step) {
           const Place at = place(block);
           const Band pixels = band(at, step);
-          return both(at.panels, both(p.inputs(c, at, pixels), p.gradients(c, at, pixels)));
+          return both(both(at.panels, pixels.row), both(p.inputs(c, at, pixels), p.gradients(c, at, pixels)));
         },
         [&](i64, auto& in, auto& acc) {
-          for (i64 panel = 0; panel < in.first; ++panel)
+          for (i64 panel = 0; panel < in.first.first; ++panel)
             for (i64 t = 0; t < p.packed.taps; ++t) {
               auto sums = c.rows(acc, p.sums_of(panel, t), p.packed.slice);
-              c.fma(sums, c.row_share(in.second.first, 0), c.col_share(in.second.second, 0), p.taps(panel, t));
+              c.fma(sums, c.row_share(in.second.first, 0), c.col_share(in.second.second, 0),
+                    p.taps(panel, t, in.first.second));
             }
         },
         [&](i64 block, auto& acc) {
@@ -322,16 +333,18 @@ struct DirectWeightGradient {
     t.k = tile.cols;
     return t;
   }
-  CORTADO_FN Taps taps(i64 panel, i64 t) const {
-    Taps taps;
+  /// Rows of pixels, of those from `first_row` on, that see padding alone at this kernel position add nothing.
+  CORTADO_FN Taps taps(i64 panel, i64 t, i64 first_row) const {
     const Halo h = halo();
-    taps.count1 = tile.images, taps.count0 = tile.rows;
-    taps.a = t / s.kw * s.dh * h.cols + t % s.kw * s.dw;
+    const Range rows = inside(first_row * s.sh - s.ph + t / s.kw * s.dh, s.sh, math::min(tile.rows, s.oh - first_row), s.ih);
+    Taps taps;
+    taps.count1 = tile.images, taps.count0 = rows.count();
     taps.a1 = packed.slice * h.plane();
     taps.a0 = h.stride_y * h.cols;
-    taps.b = panel * packed.panel;
+    taps.a = t / s.kw * s.dh * h.cols + t % s.kw * s.dw + rows.first * taps.a0;
     taps.b0 = tile.cols * lanes();
     taps.b1 = tile.rows * taps.b0;
+    taps.b = panel * packed.panel + rows.first * taps.b0;
     return taps;
   }
 
