@@ -45,7 +45,7 @@ class ConvolutionCandidate {
   /// Empty if this candidate can run the shape on the group; else the reason.
   virtual std::string refuse(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const = 0;
   /// Whether to take it, where it can run, without having measured.
-  virtual bool pays(const ConvolutionShape& /*shape*/) const { return true; }
+  virtual bool pays(const ConvolutionShape& /*shape*/, ConvolutionDirection /*direction*/) const { return true; }
   /// Floats of workspace that `run` wants.
   virtual i64 workspace(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const = 0;
   /// Seconds by the analytic model, 0 where there is none; only for accepted shapes.

@@ -88,12 +88,12 @@ const ConvolutionCandidate* WindowedLayer::choose(ConvolutionDirection direction
       refusals_.push_back(line + " cannot run: " + reason);
       reasons += (reasons.empty() ? "" : "; ") + candidate->name() + ": " + reason;
     } else if (wanted != wanted_.end() ? candidate->name() == wanted->second
-                                       : chosen == nullptr && candidate->pays(shape_)) {
+                                       : chosen == nullptr && candidate->pays(shape_, direction)) {
       chosen = candidate.get();
     } else {
       refusals_.push_back(line + " was passed over: " +
                           (wanted != wanted_.end()   ? "another was asked for"
-                           : candidate->pays(shape_) ? "stands later in the list"
+                           : candidate->pays(shape_, direction) ? "stands later in the list"
                                                      : "does not pay for so few channels or pixels"));
     }
   }

@@ -16,6 +16,7 @@ class DirectConvolution : public ConvolutionCandidate {
  public:
   std::string name() const override { return "direct"; }
   std::string refuse(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const override;
+  bool pays(const ConvolutionShape& shape, ConvolutionDirection direction) const override;
   i64 workspace(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const override;
   void run(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction,
            const ConvolutionArguments& arguments, float* workspace) const override;
@@ -251,6 +252,14 @@ std::string DirectConvolution::refuse(CoreGroup& group, const ConvolutionShape& 
   with_element(shape.precision,
                [&](auto element) { reason = refuse_as<decltype(element)>(spec, flattened(shape), direction); });
   return reason;
+}
+
+/// Not where most lanes stay empty, nor where storing a sum costs as much as its few terms: the library's vectors lie
+/// along pixels. Input gradients compute what kernels that overhang the edges see, too.
+bool DirectConvolution::pays(const ConvolutionShape& s, ConvolutionDirection direction) const {
+  if (s.g > 1 || s.precision != Precision::fp32) return true;
+  if (direction == ConvolutionDirection::input_gradient) return s.ic >= 32 || s.sw > 1 || 4 * s.ow >= 3 * s.iw;
+  return s.terms() >= 32;
 }
 
 template <class T>

@@ -15,7 +15,7 @@ class WinogradConvolution : public ConvolutionCandidate {
  public:
   std::string name() const override { return "winograd"; }
   std::string refuse(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const override;
-  bool pays(const ConvolutionShape& shape) const override;
+  bool pays(const ConvolutionShape& shape, ConvolutionDirection direction) const override;
   i64 workspace(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const override;
   void run(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction,
            const ConvolutionArguments& arguments, float* workspace) const override;
@@ -176,7 +176,7 @@ std::string WinogradConvolution::refuse(CoreGroup& group, const ConvolutionShape
 
 /// The transforms take time with the channels, the products with their square; tiles that hang over edges are computed
 /// in full.
-bool WinogradConvolution::pays(const ConvolutionShape& s) const {
+bool WinogradConvolution::pays(const ConvolutionShape& s, ConvolutionDirection) const {
   const i64 fewer = std::min(s.group_ic(), s.group_oc()), more = std::max(s.group_ic(), s.group_oc()),
             pixels = std::min(s.oh, s.ow);
   // The products are of float whatever is stored; other plans multiply pairs of bf16 twice as fast.
