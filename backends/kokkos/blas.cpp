@@ -5,6 +5,7 @@
 
 #include <limits>
 
+#include "backends/kokkos/thin_product.h"
 #include "core/base/error.h"
 
 // OpenBLAS only; null with any other library.
@@ -39,6 +40,10 @@ class Blas : public MatrixLibrary {
   }
 
   void gemm(const Gemm& g) override {
+    if (is_thin(g)) {
+      const int threads = threads_;
+      return in_parallel("thin_product", [=](int worker) { multiply_thin(g, worker, threads); });
+    }
     omp_set_num_threads(threads_);  // of the calling thread: core groups have threads of their own
     multiply(g, g.a, g.b, g.y);
   }
@@ -52,13 +57,18 @@ class Blas : public MatrixLibrary {
     }
     // Inside a parallel region a BLAS uses one thread.
     const int threads = threads_;
-    Kokkos::parallel_for("gemm_batch", Kokkos::RangePolicy<Space>(space_, 0, threads, Kokkos::ChunkSize(1)),
-                         [=](int worker) {
-                           for (i64 i = count * worker / threads; i < count * (worker + 1) / threads; ++i) product(i);
-                         });
+    in_parallel("gemm_batch", [=](int worker) {
+      for (i64 i = count * worker / threads; i < count * (worker + 1) / threads; ++i) product(i);
+    });
   }
 
  private:
+  /// work(0) to work(threads - 1), each on a thread of its own.
+  template <class Work>
+  void in_parallel(const char* label, Work work) {
+    Kokkos::parallel_for(label, Kokkos::RangePolicy<Space>(space_, 0, threads_, Kokkos::ChunkSize(1)), work);
+  }
+
   const Space space_;
   const int threads_;
 };

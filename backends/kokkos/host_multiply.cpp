@@ -225,4 +225,13 @@ void host_multiply(const Acc<float>& acc, const LeftOperand<bf16x2>& a, const Ri
   multiply(acc, a, b, taps);
 }
 
+void host_multiply(i64 m, i64 n, i64 k, const float* a, LeftView view, const float* b, i64 ldb, float* y, i64 ldy) {
+  const Job<float> job{y, ldy, a, view, b, ldb, k, {}};
+  in_parts(n / lanes, best_width(m, n / lanes), [&](i64 first, i64 count) {
+    Columns columns[max_vectors];
+    for (i64 v = 0; v < count; ++v) columns[v] = {(first + v) * lanes, (first + v) * lanes, lanes};
+    multiply_rows(job, m, columns, count);
+  });
+}
+
 }  // namespace cortado::kokkos

@@ -92,9 +92,9 @@ const ConvolutionCandidate* WindowedLayer::choose(ConvolutionDirection direction
       chosen = candidate.get();
     } else {
       refusals_.push_back(line + " was passed over: " +
-                          (wanted != wanted_.end()   ? "another was asked for"
+                          (wanted != wanted_.end()              ? "another was asked for"
                            : candidate->pays(shape_, direction) ? "stands later in the list"
-                                                     : "does not pay for so few channels or pixels"));
+                                                                : "does not pay for so few channels or pixels"));
     }
   }
   if (chosen == nullptr)

@@ -336,7 +336,8 @@ struct DirectWeightGradient {
   /// Rows of pixels, of those from `first_row` on, that see padding alone at this kernel position add nothing.
   CORTADO_FN Taps taps(i64 panel, i64 t, i64 first_row) const {
     const Halo h = halo();
-    const Range rows = inside(first_row * s.sh - s.ph + t / s.kw * s.dh, s.sh, math::min(tile.rows, s.oh - first_row), s.ih);
+    const Range rows =
+        inside(first_row * s.sh - s.ph + t / s.kw * s.dh, s.sh, math::min(tile.rows, s.oh - first_row), s.ih);
     Taps taps;
     taps.count1 = tile.images, taps.count0 = rows.count();
     taps.a1 = packed.slice * h.plane();

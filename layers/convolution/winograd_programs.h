@@ -14,8 +14,8 @@ constexpr i64 lanes = 16;  ///< channels that are transformed together
 
 /// Channels of a matrix of points: whole vectors of them.
 CORTADO_FN inline i64 padded(i64 channels) { return (channels + lanes - 1) / lanes * lanes; }
-/// Distance of matrices of points, rows x padded channels: an odd number of lanes, or the 36 that a transform touches at
-/// once would meet in few sets of a cache.
+/// Distance of matrices of points, rows x padded channels: an odd number of lanes, or the 36 that a transform touches
+/// at once would meet in few sets of a cache.
 CORTADO_FN inline i64 distance(i64 rows, i64 channels) { return ((rows * padded(channels) / lanes) | 1) * lanes; }
 
 /// Bt: six inputs to six points.

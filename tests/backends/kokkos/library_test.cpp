@@ -1,6 +1,8 @@
 // The vendor's matrix library behind the Kokkos backend against plain loops.
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "tests/backends/kokkos/rig.h"
 
 namespace cortado::test {
@@ -25,15 +27,16 @@ void oracle(const MatrixLibrary::Gemm& g, i64 count, i64 stride_a, i64 stride_b,
       }
 }
 
-void check(CoreGroup& group, const Sizes& s, bool transpose_a, bool transpose_b, i64 count) {
+void check(CoreGroup& group, const Sizes& s, bool transpose_a, bool transpose_b, i64 count, float alpha = 2,
+           float beta = 3) {
   MatrixLibrary::Gemm g;
   g.transpose_a = transpose_a;
   g.transpose_b = transpose_b;
   g.m = s.m;
   g.n = s.n;
   g.k = s.k;
-  g.alpha = 2;
-  g.beta = 3;
+  g.alpha = alpha;
+  g.beta = beta;
   g.lda = (transpose_a ? s.m : s.k) + 1;
   g.ldb = (transpose_b ? s.k : s.n) + 2;
   g.ldy = s.n + 3;
@@ -66,6 +69,37 @@ TEST(KokkosLibrary, ProductsMatchPlainLoops) {
   ASSERT_NE(processor->group(0).library(), nullptr);
   EXPECT_FALSE(processor->group(0).library()->name().empty());
   check_all(processor->group(0));
+}
+
+// One long matrix, few rows: not by BLAS on hosts. Sizes straddle blocks, vectors and shares.
+TEST(KokkosLibrary, ThinProductsMatchPlainLoops) {
+  for (const int threads : {1, 2}) {
+    const auto processor = kokkos_processor(1, threads);
+    CoreGroup& group = processor->group(0);
+    for (const float beta : {0.0f, 1.0f})
+      for (const i64 few : {1, 4, 5, 33, 64}) {
+        check(group, {few, 1027, 1030}, false, true, 1, 1, beta);
+        check(group, {few, 1040, 1030}, false, false, 1, 1, beta);
+        check(group, {1027, 1040, few}, true, false, 1, 1, beta);
+      }
+    check(group, {3, 40, 27000}, false, true, 1, 1, 0);
+    check(group, {3, 27008, 40}, false, false, 1, 1, 0);
+  }
+}
+
+// NaN in what beta = 0 overwrites must not be read.
+TEST(KokkosLibrary, ThinProductsDoNotReadWhatTheyOverwrite) {
+  const auto processor = kokkos_processor();
+  CoreGroup& group = processor->group(0);
+  const i64 n = 1024, k = 1024;
+  Device<float> a(group, std::vector<float>(static_cast<std::size_t>(k), 1)),
+      b(group, std::vector<float>(static_cast<std::size_t>(n * k), 1)),
+      y(group, std::vector<float>(static_cast<std::size_t>(n), std::numeric_limits<float>::quiet_NaN()));
+  MatrixLibrary::Gemm g;
+  g.m = 1, g.n = n, g.k = k, g.lda = k, g.ldb = k, g.ldy = n, g.transpose_b = true;
+  g.a = a.get(), g.b = b.get(), g.y = y.get();
+  group.library()->gemm(g);
+  EXPECT_EQ(y.read(), std::vector<float>(static_cast<std::size_t>(n), 1024));
 }
 
 TEST(KokkosLibrary, CoreGroupsMultiplyAtTheSameTime) {

@@ -1,0 +1,170 @@
+#include "backends/kokkos/thin_product.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "backends/kokkos/host_multiply.h"
+#include "backends/kokkos/host_vector.h"
+#include "core/machine/parts.h"
+
+namespace cortado::kokkos {
+namespace {
+
+using Gemm = MatrixLibrary::Gemm;
+
+constexpr i64 lanes = vector_lanes;
+constexpr i64 thin = 64;                   ///< beyond, multiply-adds take longer than the long matrix
+constexpr i64 long_matrix = i64{1} << 20;  ///< elements: more than second-level caches hold
+constexpr i64 line = 64 / sizeof(float);
+
+struct Share {
+  i64 first, end;
+};
+/// Whole units, so that no two workers meet in a vector.
+Share share_of(i64 n, i64 unit, int worker, int workers) {
+  const i64 units = ceil_div(n, unit);
+  return {std::min(n, units * worker / workers * unit), std::min(n, units * (worker + 1) / workers * unit)};
+}
+
+/// Rows of a and b whose dot products a block keeps in registers: as many sums as a vector has lanes, so that one
+/// transposition adds up the lanes of all.
+constexpr i64 block_b = 4, block_a = lanes / block_b;
+
+/// Some rows of terms of a or b: of row i those from p + i pitch on.
+struct Rows {
+  const float* p;
+  i64 pitch, count;
+  const float* operator[](i64 i) const { return p + std::min(i, count - 1) * pitch; }
+};
+
+/// Terms [k, k + lanes) of a block's rows, of which only `count` count.
+inline void add_terms(Square& sums, const float* const* a, const float* const* b, i64 k, i64 count) {
+  const auto load = [k, count](const float* row) {
+    if (count >= lanes) return load_vector(row + k);
+    Vector rest{};
+    std::memcpy(&rest, row + k, static_cast<std::size_t>(count) * sizeof(float));
+    return rest;
+  };
+  const Vector b0 = load(b[0]), b1 = load(b[1]), b2 = load(b[2]), b3 = load(b[3]);
+#pragma GCC unroll 4
+  for (std::size_t i = 0; i < block_a; ++i) {
+    const Vector of_a = load(a[i]);
+    sums[4 * i] += of_a * b0;
+    sums[4 * i + 1] += of_a * b1;
+    sums[4 * i + 2] += of_a * b2;
+    sums[4 * i + 3] += of_a * b3;
+  }
+}
+
+/// y (ldy apart) += the dot products of `terms` terms of a block's rows of a and of b.
+void add_dots(const Rows& of_a, const Rows& of_b, i64 terms, float* y, i64 ldy) {
+  const float *a[block_a], *b[block_b];
+  for (i64 i = 0; i < block_a; ++i) a[i] = of_a[i];
+  for (i64 j = 0; j < block_b; ++j) b[j] = of_b[j];
+  Square sums{};
+  i64 k = 0;
+  for (; k + lanes <= terms; k += lanes) add_terms(sums, a, b, k, lanes);
+  if (k < terms) add_terms(sums, a, b, k, terms - k);
+  transpose(sums);
+  Vector total = sums[0];
+  for (std::size_t i = 1; i < sums.size(); ++i) total += sums[i];
+  for (i64 i = 0; i < std::min(block_a, of_a.count); ++i)
+    for (i64 j = 0; j < std::min(block_b, of_b.count); ++j) y[i * ldy + j] += total[i * block_b + j];
+}
+
+/// Asks for part `part` of `parts` of `rows` rows of `count` elements.
+void fetch_ahead(const float* p, i64 rows, i64 pitch, i64 count, i64 part, i64 parts) {
+  const i64 of_row = ceil_div(count, line), all = rows * of_row;
+  for (i64 i = all * part / parts; i < all * (part + 1) / parts; ++i)
+    __builtin_prefetch(p + i / of_row * pitch + i % of_row * line, 0, 2);
+}
+
+/// A copy of a part of the short operand, `thin` rows of `width` elements at most. Rows that are far apart in memory
+/// may meet in few sets of a cache; these do not.
+class Packed {
+ public:
+  static constexpr i64 width = 1024, pitch = width + lanes;
+
+  void take(const float* from, i64 rows, i64 from_pitch, i64 count) {
+    for (i64 i = 0; i < rows; ++i) std::copy_n(from + i * from_pitch, count, values_ + i * pitch);
+  }
+  const float* row(i64 i) const { return values_ + i * pitch; }
+
+ private:
+  alignas(64) float values_[thin * pitch];
+};
+
+/// y (m x n) += a (m x k) times the transpose of b (n x k), b being long. A piece of the terms of a lies in the
+/// second-level cache; some rows of b at a time pass through the first-level one, while the next come.
+void multiply_by_dots(const Gemm& g, const Share& share) {
+  Packed a;
+  const i64 blocks = ceil_div(g.m, block_a);
+  for (i64 k0 = 0; k0 < g.k; k0 += Packed::width) {
+    const i64 terms = std::min(Packed::width, g.k - k0);
+    a.take(g.a + k0, g.m, g.lda, terms);
+    for (i64 j = share.first; j < share.end; j += block_b) {
+      const float* const b = g.b + j * g.ldb + k0;
+      const i64 rows = std::min(block_b, share.end - j), ahead = std::min(block_b, share.end - j - rows);
+      for (i64 block = 0; block < blocks; ++block) {
+        const i64 i = block * block_a;
+        fetch_ahead(b + rows * g.ldb, ahead, g.ldb, terms, block, blocks);
+        add_dots({a.row(i), Packed::pitch, g.m - i}, {b, g.ldb, rows}, terms, g.y + i * g.ldy + j, g.ldy);
+      }
+    }
+  }
+}
+
+/// y (m x n) += a (m x k) b (k x n), b being long: columns of some rows of b at a time.
+void multiply_by_rows(const Gemm& g, const Share& share) {
+  constexpr i64 rows = 64, columns = 2 * lanes, ahead = 2 * columns;
+  Packed a;
+  for (i64 k0 = 0; k0 < g.k; k0 += rows) {
+    const i64 count = std::min(rows, g.k - k0);
+    a.take(g.a + k0, g.m, g.lda, count);
+    for (i64 j = share.first; j < share.end; j += columns) {
+      const float* const b = g.b + k0 * g.ldb + j;
+      fetch_ahead(b + ahead, count, g.ldb, std::clamp<i64>(share.end - j - ahead, 0, columns), 0, 1);
+      host_multiply(g.m, std::min(columns, share.end - j), count, a.row(0), {Packed::pitch, 1}, b, g.ldb, g.y + j,
+                    g.ldy);
+    }
+  }
+}
+
+/// y (m x n) += the transpose of a (k x m) times b (k x n), y being long: some of its rows at a time, as far as the
+/// columns of b go that lie in the second-level cache.
+void multiply_outer(const Gemm& g, const Share& share) {
+  constexpr i64 rows = 6;
+  Packed b;
+  for (i64 j = 0; j < g.n; j += Packed::width) {
+    const i64 columns = std::min(Packed::width, g.n - j);
+    b.take(g.b + j, g.k, g.ldb, columns);
+    for (i64 i = share.first; i < share.end; i += rows)
+      host_multiply(std::min(rows, share.end - i), columns, g.k, g.a + i, {1, g.lda}, b.row(0), Packed::pitch,
+                    g.y + i * g.ldy + j, g.ldy);
+  }
+}
+
+}  // namespace
+
+bool is_thin(const Gemm& g) {
+  if (g.alpha != 1 || (g.beta != 0 && g.beta != 1)) return false;
+  if (g.transpose_a) return !g.transpose_b && g.k <= thin && g.m * g.n >= long_matrix && g.n % lanes == 0;
+  return g.m <= thin && g.n * g.k >= long_matrix && (g.transpose_b || g.n % lanes == 0);
+}
+
+void multiply_thin(const Gemm& g, int worker, int workers) {
+  const Share share = share_of(g.transpose_a ? g.m : g.n, lanes, worker, workers);
+  if (g.beta == 0)
+    for (i64 i = g.transpose_a ? share.first : 0; i < (g.transpose_a ? share.end : g.m); ++i) {
+      float* const row = g.y + i * g.ldy;
+      std::fill(row + (g.transpose_a ? 0 : share.first), row + (g.transpose_a ? g.n : share.end), 0.0f);
+    }
+  if (g.transpose_a)
+    multiply_outer(g, share);
+  else if (g.transpose_b)
+    multiply_by_dots(g, share);
+  else
+    multiply_by_rows(g, share);
+}
+
+}  // namespace cortado::kokkos

@@ -1,0 +1,14 @@
+#pragma once
+#include "core/machine/core_group.h"
+
+namespace cortado::kokkos {
+
+/// Whether the product reads or writes one matrix that leaves the caches and has few rows of anything else, as inner
+/// products of small batches do: bound by that matrix's bytes, which a BLAS moves more often, for it packs what it
+/// multiplies.
+bool is_thin(const MatrixLibrary::Gemm& g);
+
+/// Share `worker` of `workers` of a thin product; shares write different elements.
+void multiply_thin(const MatrixLibrary::Gemm& g, int worker, int workers);
+
+}  // namespace cortado::kokkos
