@@ -50,9 +50,10 @@ void for_parts(const char* label, const Space& space, int workers, std::size_t b
 MachineSpec openmp_spec(int core_groups, int threads) {
   MachineSpec spec;
   spec.name = "openmp";
-  spec.description = processor_model() + ", " + std::to_string(core_groups) + " x " + std::to_string(threads) +
-                     " OpenMP thread" + (core_groups * threads == 1 ? " " : "s ") +
-                     describe_binding(core_groups * threads);
+  // The width too: names like "AMD EPYC" cover generations that differ in it, and so in their fastest plans.
+  spec.description = processor_model() + ", " + std::to_string(8 * sizeof(Vector)) + "-bit vectors, " +
+                     std::to_string(core_groups) + " x " + std::to_string(threads) + " OpenMP thread" +
+                     (core_groups * threads == 1 ? " " : "s ") + describe_binding(core_groups * threads);
   spec.core_groups = core_groups;
   spec.cpes = threads;
   spec.scratch_bytes = scratch_of_cache();
