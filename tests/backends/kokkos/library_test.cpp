@@ -104,7 +104,10 @@ TEST(KokkosLibrary, ThinProductsDoNotReadWhatTheyOverwrite) {
 
 TEST(KokkosLibrary, CoreGroupsMultiplyAtTheSameTime) {
   const auto processor = kokkos_processor(2, 2);
-  processor->run([](CoreGroup& group, GroupBarrier&) { check_all(group); });
+  processor->run([](CoreGroup& group, GroupBarrier&) {
+    check_all(group);
+    check(group, {5, 1027, 1030}, false, true, 1, 1, 0);
+  });
 }
 
 TEST(KokkosLibrary, AnEmptySumIsBetaTimesY) {
