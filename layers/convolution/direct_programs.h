@@ -2,6 +2,7 @@
 #include "core/machine/math.h"
 #include "core/machine/parts.h"
 #include "core/machine/program.h"
+#include "core/machine/windows.h"
 #include "layers/convolution/sizes.h"
 
 namespace cortado {
@@ -86,13 +87,6 @@ struct PackWeights {
       return bf16x2{in(r, j), in(r + kernel, j)};
   }
 };
-
-/// Those i < count for which first + i step lies in [0, extent).
-CORTADO_FN inline Range inside(i64 first, i64 step, i64 count, i64 extent) {
-  const i64 begin = math::min(count, first < 0 ? ceil_div(-first, step) : i64{0}),
-            end = math::min(count, first < extent ? ceil_div(extent - first, step) : i64{0});
-  return {begin, math::max(begin, end)};
-}
 
 /// Tile sizes of the direct plans.
 struct DirectTiles {
@@ -204,7 +198,7 @@ struct DirectForward {
   /// Kernel rows that meet padding alone add nothing.
   CORTADO_FN Taps taps(i64 panel, i64 image, i64 row, i64 row_of_image) const {
     const Halo h = halo();
-    const Range kernel = inside(row_of_image * s.sh - s.ph, s.dh, s.kh, s.ih);
+    const Range kernel = outputs_inside(row_of_image * s.sh - s.ph, s.dh, s.ih, s.kh);
     Taps t;
     t.count1 = kernel.count();
     t.count0 = s.kw;
@@ -337,7 +331,7 @@ struct DirectWeightGradient {
   CORTADO_FN Taps taps(i64 panel, i64 t, i64 first_row) const {
     const Halo h = halo();
     const Range rows =
-        inside(first_row * s.sh - s.ph + t / s.kw * s.dh, s.sh, math::min(tile.rows, s.oh - first_row), s.ih);
+        outputs_inside(first_row * s.sh - s.ph + t / s.kw * s.dh, s.sh, s.ih, math::min(tile.rows, s.oh - first_row));
     Taps taps;
     taps.count1 = tile.images, taps.count0 = rows.count();
     taps.a1 = packed.slice * h.plane();
