@@ -12,10 +12,9 @@ namespace {
 
 using Gemm = MatrixLibrary::Gemm;
 
-constexpr i64 vector = vector_lanes;
-constexpr i64 thin = 64;                   ///< beyond, multiply-adds take longer than the long matrix
-constexpr i64 long_matrix = i64{1} << 20;  ///< elements: more than second-level caches hold
-constexpr i64 line = 64 / sizeof(float);
+constexpr i64 thin = 64;                        ///< beyond, multiply-adds take longer than the long matrix
+constexpr i64 long_matrix = i64{1} << 20;       ///< elements: more than second-level caches hold
+constexpr i64 cache_line = 64 / sizeof(float);  ///< elements
 
 struct Share {
   i64 first, end;
@@ -28,7 +27,7 @@ Share share_of(i64 n, i64 unit, int worker, int workers) {
 
 /// Rows of a and b whose dot products a block keeps in registers: as many sums as a vector has lanes, so that one
 /// transposition adds up the lanes of all.
-constexpr i64 block_b = 4, block_a = vector / block_b;
+constexpr i64 block_b = 4, block_a = vector_lanes / block_b;
 
 /// Some rows of terms of a or b: of row i those from p + i pitch on.
 struct Rows {
@@ -37,10 +36,10 @@ struct Rows {
   const float* operator[](i64 i) const { return p + std::min(i, count - 1) * pitch; }
 };
 
-/// Terms [k, k + vector) of a block's rows, of which only `count` count.
+/// Terms [k, k + vector_lanes) of a block's rows, of which only `count` count.
 inline void add_terms(Square& sums, const float* const* a, const float* const* b, i64 k, i64 count) {
   const auto load = [k, count](const float* row) {
-    if (count >= vector) return load_vector(row + k);
+    if (count >= vector_lanes) return load_vector(row + k);
     Vector rest{};
     std::memcpy(&rest, row + k, static_cast<std::size_t>(count) * sizeof(float));
     return rest;
@@ -63,7 +62,7 @@ void add_dots(const Rows& of_a, const Rows& of_b, i64 terms, float* y, i64 ldy) 
   for (i64 j = 0; j < block_b; ++j) b[j] = of_b[j];
   Square sums{};
   i64 k = 0;
-  for (; k + vector <= terms; k += vector) add_terms(sums, a, b, k, vector);
+  for (; k + vector_lanes <= terms; k += vector_lanes) add_terms(sums, a, b, k, vector_lanes);
   if (k < terms) add_terms(sums, a, b, k, terms - k);
   transpose(sums);
   Vector total = sums[0];
@@ -74,16 +73,16 @@ void add_dots(const Rows& of_a, const Rows& of_b, i64 terms, float* y, i64 ldy) 
 
 /// Asks for part `part` of `parts` of `rows` rows of `count` elements.
 void fetch_ahead(const float* p, i64 rows, i64 pitch, i64 count, i64 part, i64 parts) {
-  const i64 of_row = ceil_div(count, line), all = rows * of_row;
+  const i64 of_row = ceil_div(count, cache_line), all = rows * of_row;
   for (i64 i = all * part / parts; i < all * (part + 1) / parts; ++i)
-    __builtin_prefetch(p + i / of_row * pitch + i % of_row * line, 0, 2);
+    __builtin_prefetch(p + i / of_row * pitch + i % of_row * cache_line, 0, 2);
 }
 
 /// A copy of a part of the short operand, `thin` rows of `width` elements at most. Rows that are far apart in memory
 /// may meet in few sets of a cache; these do not.
 class Packed {
  public:
-  static constexpr i64 width = 1024, pitch = width + vector;
+  static constexpr i64 width = 1024, pitch = width + vector_lanes;
 
   void take(const float* from, i64 rows, i64 from_pitch, i64 count) {
     for (i64 i = 0; i < rows; ++i) std::copy_n(from + i * from_pitch, count, values_ + i * pitch);
@@ -116,7 +115,7 @@ void multiply_by_dots(const Gemm& g, const Share& share) {
 
 /// y (m x n) += a (m x k) b (k x n), b being long: columns of some rows of b at a time.
 void multiply_by_rows(const Gemm& g, const Share& share) {
-  constexpr i64 rows = 64, columns = 2 * vector, ahead = 2 * columns;
+  constexpr i64 rows = 64, columns = 2 * vector_lanes, ahead = 2 * columns;
   Packed a;
   for (i64 k0 = 0; k0 < g.k; k0 += rows) {
     const i64 count = std::min(rows, g.k - k0);
@@ -148,17 +147,18 @@ void multiply_outer(const Gemm& g, const Share& share) {
 
 bool is_thin(const Gemm& g) {
   if (g.alpha != 1 || (g.beta != 0 && g.beta != 1)) return false;
-  if (g.transpose_a) return !g.transpose_b && g.k <= thin && g.m * g.n >= long_matrix && g.n % vector == 0;
-  return g.m <= thin && g.n * g.k >= long_matrix && (g.transpose_b || g.n % vector == 0);
+  if (g.transpose_a) return !g.transpose_b && g.k <= thin && g.m * g.n >= long_matrix && g.n % vector_lanes == 0;
+  return g.m <= thin && g.n * g.k >= long_matrix && (g.transpose_b || g.n % vector_lanes == 0);
 }
 
 void multiply_thin(const Gemm& g, int worker, int workers) {
-  const Share share = share_of(g.transpose_a ? g.m : g.n, vector, worker, workers);
-  if (g.beta == 0)
-    for (i64 i = g.transpose_a ? share.first : 0; i < (g.transpose_a ? share.end : g.m); ++i) {
-      float* const row = g.y + i * g.ldy;
-      std::fill(row + (g.transpose_a ? 0 : share.first), row + (g.transpose_a ? g.n : share.end), 0.0f);
-    }
+  const bool shares_rows = g.transpose_a;
+  const Share share = share_of(shares_rows ? g.m : g.n, vector_lanes, worker, workers);
+  if (g.beta == 0) {
+    const Share rows = shares_rows ? share : Share{0, g.m}, columns = shares_rows ? Share{0, g.n} : share;
+    for (i64 i = rows.first; i < rows.end; ++i)
+      std::fill(g.y + i * g.ldy + columns.first, g.y + i * g.ldy + columns.end, 0.0f);
+  }
   if (g.transpose_a)
     multiply_outer(g, share);
   else if (g.transpose_b)

@@ -290,14 +290,14 @@ struct DirectWeightGradient {
         [&](i64 block, i64 step) {
           const Place at = place(block);
           const Band pixels = band(at, step);
-          return both(both(at.panels, pixels.row), both(p.inputs(c, at, pixels), p.gradients(c, at, pixels)));
+          return both(Step{at.panels, pixels.row}, both(p.inputs(c, at, pixels), p.gradients(c, at, pixels)));
         },
         [&](i64, auto& in, auto& acc) {
-          for (i64 panel = 0; panel < in.first.first; ++panel)
+          for (i64 panel = 0; panel < in.first.panels; ++panel)
             for (i64 t = 0; t < p.packed.taps; ++t) {
               auto sums = c.rows(acc, p.sums_of(panel, t), p.packed.slice);
               c.fma(sums, c.row_share(in.second.first, 0), c.col_share(in.second.second, 0),
-                    p.taps(panel, t, in.first.second));
+                    p.taps(panel, t, in.first.row));
             }
         },
         [&](i64 block, auto& acc) {
@@ -315,6 +315,9 @@ struct DirectWeightGradient {
   };
   struct Band {
     i64 image, end_image, row, col;
+  };
+  struct Step {
+    i64 panels, row;  ///< how many; the first of the band
   };
   CORTADO_FN i64 part_images() const { return round_up(ceil_div(s.images, parts), together); }
   CORTADO_FN Halo halo() const { return {s, tile}; }
