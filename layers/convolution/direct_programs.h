@@ -115,6 +115,8 @@ struct Halo {
 /// Forward convolution with vectors along output channels: a block of pixels with its halo is staged as it lies in
 /// memory, and each pixel's inputs, wherever the kernel position finds them, multiply whole vectors of packed weights.
 /// So strides, dilations and narrow images cost nothing; sums are turned back to rows of pixels when they are stored.
+/// What follows each other without a jump is the channels of a kernel position, or the columns of a kernel row where
+/// those are more.
 template <class T>
 struct DirectForward {
   static constexpr const char* label = "direct_forward";
@@ -177,12 +179,13 @@ struct DirectForward {
     i64 image, group, panel, row, col;  ///< the first of each
     i64 images, panels, rows, cols;     ///< how many
   };
+  CORTADO_FN bool by_columns() const { return s.kw > packed.slice; }
   CORTADO_FN Halo halo() const { return {s, tile}; }
   CORTADO_FN TileShape shape() const {
     TileShape t;
     t.m = tile.panels * tile.images * tile.rows * tile.cols;
     t.n0 = packed.panel;
-    t.k = packed.slice;
+    t.k = by_columns() ? s.kw : packed.slice;
     return t;
   }
   /// First row of sums of a row of pixels.
@@ -201,12 +204,12 @@ struct DirectForward {
     const Range kernel = outputs_inside(row_of_image * s.sh - s.ph, s.dh, s.ih, s.kh);
     Taps t;
     t.count1 = kernel.count();
-    t.count0 = s.kw;
+    t.count0 = by_columns() ? packed.slice : s.kw;
     t.a1 = s.dh * h.cols;
-    t.a0 = s.dw;
+    t.a0 = by_columns() ? h.plane() : s.dw;
     t.a = image * packed.slice * h.plane() + row * h.stride_y * h.cols + kernel.first * t.a1;
-    t.b0 = packed.slice * packed.panel;
-    t.b1 = s.kw * t.b0;
+    t.b0 = (by_columns() ? 1 : packed.slice) * packed.panel;
+    t.b1 = s.kw * packed.slice * packed.panel;
     t.b = panel * packed.piece() + kernel.first * t.b1;
     return t;
   }
@@ -223,14 +226,14 @@ struct DirectForward {
     box.set(extent, pitch, origin, size);
     box.step[2] = h.step_y, box.step[3] = h.step_x;
     if (OperandOf<T>::terms > 1) box.paired = 1;
-    return c.stage_a(x_buf, box, LeftView{h.stride_x, h.plane()});
+    return c.stage_a(x_buf, box, LeftView{h.stride_x, by_columns() ? s.dw : h.plane()});
   }
 
   template <class C>
   CORTADO_FN auto weights(C& c, const Place& at, i64 step) const {
     const i64 count = at.panels * packed.piece();
     RightView view;
-    view.k_stride = packed.panel;
+    view.k_stride = (by_columns() ? packed.slice : 1) * packed.panel;
     const auto* const from = w + packed.place(at.group, step, at.panel);
     return c.stage_b(w_buf, Box<Operand<T>>::matrix(from, 1, count, 0, 0, 0, 1, count), view);
   }
@@ -250,7 +253,8 @@ struct DirectForward {
 };
 
 /// Weight gradient with vectors along output channels: every input in reach of a kernel position multiplies the vector
-/// of output gradients of its pixel. Sums go to `parts` arrays of [group][slice][panel][kernel position][term][lane],
+/// of output gradients of its pixel. As many such sums as registers hold share a vector: those of the channels at one
+/// kernel position, or of the columns of a kernel row where those are more. Sums go to `parts` arrays of [group][slice][panel][kernel position][term][lane],
 /// each the sum over a part of the images, which UnpackWeights adds up.
 template <class T>
 struct DirectWeightGradient {
@@ -294,8 +298,8 @@ struct DirectWeightGradient {
         },
         [&](i64, auto& in, auto& acc) {
           for (i64 panel = 0; panel < in.first.panels; ++panel)
-            for (i64 t = 0; t < p.packed.taps; ++t) {
-              auto sums = c.rows(acc, p.sums_of(panel, t), p.packed.slice);
+            for (i64 t = 0; t < p.bundles(); ++t) {
+              auto sums = c.rows(acc, p.sums_of(panel, t), p.bundle());
               c.fma(sums, c.row_share(in.second.first, 0), c.col_share(in.second.second, 0),
                     p.taps(panel, t, in.first.row));
             }
@@ -303,8 +307,8 @@ struct DirectWeightGradient {
         [&](i64 block, auto& acc) {
           const Place at = place(block);
           for (i64 panel = 0; panel < at.panels; ++panel)
-            for (i64 t = 0; t < p.packed.taps; ++t)
-              c.store(c.rows(acc, p.sums_of(panel, t), p.packed.slice), p.destination(at, panel, t),
+            for (i64 t = 0; t < p.bundles(); ++t)
+              c.store(c.rows(acc, p.sums_of(panel, t), p.bundle()), p.destination(at, panel, t),
                       [](float value, float, i64) { return value; });
         });
   }
@@ -322,7 +326,11 @@ struct DirectWeightGradient {
   CORTADO_FN i64 part_images() const { return round_up(ceil_div(s.images, parts), together); }
   CORTADO_FN Halo halo() const { return {s, tile}; }
   CORTADO_FN i64 lanes() const { return tile.panels * packed.panel; }
-  CORTADO_FN i64 sums_of(i64 panel, i64 t) const { return (panel * packed.taps + t) * packed.slice; }
+  /// Sums that share vectors: of the channels at one kernel position, or of the columns of one kernel row and channel.
+  CORTADO_FN bool by_columns() const { return s.kw > packed.slice; }
+  CORTADO_FN i64 bundle() const { return by_columns() ? s.kw : packed.slice; }
+  CORTADO_FN i64 bundles() const { return packed.taps * packed.slice / bundle(); }
+  CORTADO_FN i64 sums_of(i64 panel, i64 t) const { return (panel * bundles() + t) * bundle(); }
   CORTADO_FN TileShape shape() const {
     TileShape t;
     t.m = sums_of(tile.panels, 0);
@@ -333,13 +341,15 @@ struct DirectWeightGradient {
   /// Rows of pixels, of those from `first_row` on, that see padding alone at this kernel position add nothing.
   CORTADO_FN Taps taps(i64 panel, i64 t, i64 first_row) const {
     const Halo h = halo();
+    const i64 ky = by_columns() ? t % s.kh : t / s.kw, kx = by_columns() ? 0 : t % s.kw,
+              channel = by_columns() ? t / s.kh : 0;
     const Range rows =
-        outputs_inside(first_row * s.sh - s.ph + t / s.kw * s.dh, s.sh, s.ih, math::min(tile.rows, s.oh - first_row));
+        outputs_inside(first_row * s.sh - s.ph + ky * s.dh, s.sh, s.ih, math::min(tile.rows, s.oh - first_row));
     Taps taps;
     taps.count1 = tile.images, taps.count0 = rows.count();
     taps.a1 = packed.slice * h.plane();
     taps.a0 = h.stride_y * h.cols;
-    taps.a = t / s.kw * s.dh * h.cols + t % s.kw * s.dw + rows.first * taps.a0;
+    taps.a = channel * h.plane() + ky * s.dh * h.cols + kx * s.dw + rows.first * taps.a0;
     taps.b0 = tile.cols * lanes();
     taps.b1 = tile.rows * taps.b0;
     taps.b = panel * packed.panel + rows.first * taps.b0;
@@ -358,7 +368,7 @@ struct DirectWeightGradient {
     box.set(extent, pitch, origin, size);
     box.step[2] = h.step_y, box.step[3] = h.step_x;
     if (together > 1) box.paired = 0;
-    return c.stage_a(x_buf, box, LeftView{h.plane(), h.stride_x});
+    return c.stage_a(x_buf, box, LeftView{by_columns() ? s.dw : h.plane(), h.stride_x});
   }
 
   /// Pixels outside the image have no gradient: zeros.
@@ -379,10 +389,11 @@ struct DirectWeightGradient {
 
   CORTADO_FN OutBox<float> destination(const Place& at, i64 panel, i64 t) const {
     OutBox<float> box;
-    box.base = dw + at.part * packed.floats() + packed.place(at.group, at.slice, at.panel + panel) + t * packed.panel;
-    box.rows = packed.slice;
+    const i64 first = by_columns() ? t * s.kw : t;
+    box.base = dw + at.part * packed.floats() + packed.place(at.group, at.slice, at.panel + panel) + first * packed.panel;
+    box.rows = bundle();
     box.limit0 = packed.panel;
-    box.pitch_m = packed.taps * packed.panel;
+    box.pitch_m = (by_columns() ? 1 : packed.taps) * packed.panel;
     box.reads_old = false;
     return box;
   }
