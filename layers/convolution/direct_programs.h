@@ -254,8 +254,9 @@ struct DirectForward {
 
 /// Weight gradient with vectors along output channels: every input in reach of a kernel position multiplies the vector
 /// of output gradients of its pixel. As many such sums as registers hold share a vector: those of the channels at one
-/// kernel position, or of the columns of a kernel row where those are more. Sums go to `parts` arrays of [group][slice][panel][kernel position][term][lane],
-/// each the sum over a part of the images, which UnpackWeights adds up.
+/// kernel position, or of the columns of a kernel row where those are more. Sums go to `parts` arrays of
+/// [group][slice][panel][kernel position][term][lane], each the sum over a part of the images, which UnpackWeights adds
+/// up.
 template <class T>
 struct DirectWeightGradient {
   static constexpr const char* label = "direct_weight_gradient";
@@ -390,7 +391,8 @@ struct DirectWeightGradient {
   CORTADO_FN OutBox<float> destination(const Place& at, i64 panel, i64 t) const {
     OutBox<float> box;
     const i64 first = by_columns() ? t * s.kw : t;
-    box.base = dw + at.part * packed.floats() + packed.place(at.group, at.slice, at.panel + panel) + first * packed.panel;
+    box.base =
+        dw + at.part * packed.floats() + packed.place(at.group, at.slice, at.panel + panel) + first * packed.panel;
     box.rows = bundle();
     box.limit0 = packed.panel;
     box.pitch_m = (by_columns() ? 1 : packed.taps) * packed.panel;

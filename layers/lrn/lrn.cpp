@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/formats/caffe.pb.h"
+#include "core/machine/parts.h"
 #include "layers/lrn/programs.h"
 
 namespace cortado {
@@ -19,7 +20,7 @@ void LrnLayer::reshape(const Blobs& bottom, const Blobs& top) {
   scale_->reshape(bottom[0]->shape());
 }
 
-/// Blocks such that `arrays` of them fit a scratchpad.
+/// Blocks such that `arrays` of them fit a scratchpad, where there is one.
 LrnShape LrnLayer::cut(const Blob& bottom, i64 arrays) const {
   const auto& p = parameter().lrn_param();
   const bool across = p.norm_region() == caffe::LRNParameter::ACROSS_CHANNELS;
@@ -34,8 +35,11 @@ LrnShape LrnLayer::cut(const Blob& bottom, i64 arrays) const {
              p.alpha() / static_cast<float>(across ? n : n * n),
              across ? p.k() : 1,
              p.beta()};
-  const i64 floats = group().spec().scratch_bytes / 4 / arrays - 32;  // bookings are rounded up
-  if (across)
+  const MachineSpec& spec = group().spec();
+  const i64 floats = spec.scratch_bytes / 4 / arrays - 32;  // bookings are rounded up
+  if (across && spec.works_from_caches() && !spec.lines_in_scratch)
+    s.block = even_part(s.plane(), std::min<i64>(s.images * s.plane() / spec.cpes, 4096));  // planes follow each other
+  else if (across)
     s.block = std::clamp<i64>(floats / s.channels, 1, std::max<i64>(1, std::min<i64>(s.plane(), 256)));
   else
     s.block = std::clamp<i64>(floats / s.width - 2 * s.reach, 1, s.height);
@@ -62,43 +66,52 @@ void LrnLayer::backward(const Blobs& top, const std::vector<bool>& propagate_dow
 
 template <class T>
 void LrnLayer::run_backward(const Blob& top, Blob& bottom) {
-  constexpr bool in_place = LrnBackward<T>::in_place;
-  const i64 n = bottom.count();
-  float* const terms = workspace(in_place ? n : 2 * n);
-  LrnBackward<T> p{
-      cut(bottom, in_place ? 7 : 8), bottom.data<T>(), terms, nullptr, bottom.mutable_diff<T>(), {}, {}, {}, {}, {}};
-  if constexpr (in_place)
-    p.sums = p.dx;
+  if (cut(bottom, 9).across)
+    backward_across<T>(top, bottom);
   else
-    p.sums = terms + n;
-  launch_terms<T>(bottom, top, terms, p.sums);
+    backward_within<T>(top, bottom);
+}
+
+template <class T>
+void LrnLayer::backward_across(const Blob& top, Blob& bottom) {
+  LrnBackwardAcross<T> p{};
+  p.s = cut(bottom, 9);
+  p.x = bottom.data<T>(), p.scale = scale_->data(), p.dy = top.diff<T>(), p.dx = bottom.mutable_diff<T>();
+  p.ring = workspace(p.s.lines() * p.ring_floats());
   PlanBuilder book(group().spec());
-  p.terms_buf = book.line("terms", 4 * p.s.read(), Depth::two);
   p.x_buf = book.line("x", 4 * p.s.owned(), Depth::two);
-  p.direct_buf = book.line("direct", 4 * p.s.owned(), Depth::two);
-  p.sums_buf = book.line("sums", 4 * p.s.owned(), 1);
-  if (!in_place) p.dx_buf = book.line("dx", 4 * p.s.owned(), 1);
+  p.scale_buf = book.line("scale", 4 * p.s.owned(), Depth::two);
+  p.dy_buf = book.line("dy", 4 * p.s.owned(), Depth::two);
+  p.dx_buf = book.line("dx", 4 * p.s.owned(), 1);
+  p.ring_buf = book.line("terms", 4 * p.ring_floats(), 1);
   group().launch(p, book.plan(p.s.lines()));
 }
 
 template <class T>
-void LrnLayer::launch_terms(const Blob& bottom, const Blob& top, float* terms, float* direct) {
-  LrnTerms<T> p{};
-  p.x = bottom.data<T>();
-  p.scale = scale_->data();
-  p.dy = top.diff<T>();
-  p.terms = terms;
-  p.direct = direct;
-  p.beta = parameter().lrn_param().beta();
-  p.n = bottom.count();
-  p.block = line_elements(group().spec(), p.n, 8);
+void LrnLayer::backward_within(const Blob& top, Blob& bottom) {
+  LrnTerms<T> t{};
+  t.s = cut(bottom, 10);
+  t.n = bottom.count();
+  const i64 sums = t.s.lines() * t.s.width;
+  t.x = bottom.data<T>(), t.scale = scale_->data(), t.dy = top.diff<T>(), t.terms = workspace(t.n + sums);
+  t.block = line_elements(group().spec(), t.n, 7);
+  PlanBuilder terms_book(group().spec());
+  t.x_buf = terms_book.line("x", t.block * 4, Depth::two);
+  t.scale_buf = terms_book.line("scale", t.block * 4, Depth::two);
+  t.dy_buf = terms_book.line("dy", t.block * 4, Depth::two);
+  t.terms_buf = terms_book.line("terms", t.block * 4, 1);
+  group().launch(t, terms_book.plan((t.n + t.block - 1) / t.block));
+
+  LrnBackwardWithin<T> p{t.s, t.x, t.scale, t.terms, t.dy, bottom.mutable_diff<T>(), t.terms + t.n, {},
+                         {},  {},  {},      {},      {}};
   PlanBuilder book(group().spec());
-  p.x_buf = book.line("x", p.block * 4, Depth::two);
-  p.scale_buf = book.line("scale", p.block * 4, Depth::two);
-  p.dy_buf = book.line("dy", p.block * 4, Depth::two);
-  p.terms_buf = book.line("terms", p.block * 4, 1);
-  p.direct_buf = book.line("direct", p.block * 4, 1);
-  group().launch(p, book.plan((p.n + p.block - 1) / p.block));
+  p.x_buf = book.line("x", 4 * p.s.owned(), Depth::two);
+  p.scale_buf = book.line("scale", 4 * p.s.owned(), Depth::two);
+  p.terms_buf = book.line("terms", 4 * p.s.read(), Depth::two);
+  p.dy_buf = book.line("dy", 4 * p.s.owned(), Depth::two);
+  p.dx_buf = book.line("dx", 4 * p.s.owned(), 1);
+  p.sums_buf = book.line("sums", 4 * p.s.width, 1);
+  group().launch(p, book.plan(p.s.lines()));
 }
 
 Layer::Cost LrnLayer::cost(const Blobs& bottom, const Blobs&) const {

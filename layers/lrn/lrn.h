@@ -22,7 +22,9 @@ class LrnLayer : public Layer {
   template <class T>
   void run_backward(const Blob& top, Blob& bottom);
   template <class T>
-  void launch_terms(const Blob& bottom, const Blob& top, float* terms, float* direct);
+  void backward_across(const Blob& top, Blob& bottom);
+  template <class T>
+  void backward_within(const Blob& top, Blob& bottom);
   std::unique_ptr<Blob> scale_;
 };
 

@@ -1,7 +1,12 @@
 #include "layers/lrn/lrn.h"
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
 #include "core/base/error.h"
 #include "layers/lrn/oracle.h"
+#include "layers/lrn/programs.h"
 #include "tests/support/layer_rig.h"
 
 namespace cortado::test {
@@ -20,6 +25,8 @@ TEST_P(LrnTest, IsTheOracle) {
       {"alpha: 0.5", {2, 5, 3, 4, true, 2, 0.5 / 5, 1, 0.75}},
       {"alpha: 0.5 k: 2 beta: 0.5 local_size: 3", {2, 7, 5, 5, true, 1, 0.5 / 3, 2, 0.5}},
       {"alpha: 0.9 local_size: 7", {1, 2, 3, 3, true, 3, 0.9 / 7, 1, 0.75}},
+      {"alpha: 0.9 local_size: 7", {2, 17, 5, 7, true, 3, 0.9 / 7, 1, 0.75}},
+      {"alpha: 0.5 local_size: 3 k: 0.001 beta: 1.5", {1, 6, 4, 9, true, 1, 0.5 / 3, 0.001, 1.5}},
       {"alpha: 0.5 local_size: 1", {3, 1, 1, 1, true, 0, 0.5, 1, 0.75}},
       {"alpha: 0.5", {1, 96, 27, 27, true, 2, 0.5 / 5, 1, 0.75}},
       {"alpha: 0.5", {1, 3, 150, 61, true, 2, 0.5 / 5, 1, 0.75}},
@@ -39,6 +46,20 @@ TEST_P(LrnTest, IsTheOracle) {
     rig.backward();
     expect_near(rig.bottom(0).diff_vector(), c.oracle.backward(x, rig.top(0).diff_vector()), 2e-6f, 1e-4f);
   }
+}
+
+TEST(Lrn, InverseFourthRootIsWithinFiveQuartersOfAnUlp) {
+  double worst = 0;
+  for (std::uint32_t bits = 0x00800000u; bits < 0x7F800000u; bits += 997) {
+    const float x = math::float_of(bits);
+    const double exact = std::pow(static_cast<double>(x), -0.25);
+    const double ulp = std::ldexp(1.0, std::ilogb(exact) - 23);
+    if (x <= 3.0e38f) worst = std::max(worst, std::fabs(inverse_fourth_root(x) - exact) / ulp);
+  }
+  EXPECT_GT(worst, 0.4);
+  EXPECT_LE(worst, 1.25);
+  EXPECT_EQ(inverse_fourth_root(std::numeric_limits<float>::infinity()), 0.0f);
+  EXPECT_TRUE(std::isnan(inverse_fourth_root(std::numeric_limits<float>::quiet_NaN())));
 }
 
 TEST_P(LrnTest, GradientsAreSlopes) {
