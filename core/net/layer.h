@@ -105,7 +105,8 @@ class Layer {
 
   /// Asked by the net, once all layers are shaped, for the layer that next works in place on this one's only top: true
   /// if from now on this layer does both layers' work. The other one's forward and backward are then not called.
-  virtual bool absorb(Layer& /*next*/) { return false; }
+  /// `asked_back`: that backward passes, if there are any, will ask this layer for its bottoms' gradients.
+  virtual bool absorb(Layer& /*next*/, bool /*asked_back*/) { return false; }
 
   /// Loss layers weigh their first top with 1 unless told otherwise.
   virtual bool is_loss() const { return false; }

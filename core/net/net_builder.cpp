@@ -330,11 +330,9 @@ void Net::Builder::fuse_layers() {
     for (std::size_t j = next_user(i); j < layers.size(); j = next_user(j)) {
       Entry& next = layers[j];
       const bool in_place = next.bottom.size() == 1 && next.top.size() == 1 && next.bottom[0] == next.top[0];
-      // A layer that is not asked for its bottoms' gradients would not compute what the next one needs.
-      const bool goes_back =
-          std::find(entry.propagate_down.begin(), entry.propagate_down.end(), false) == entry.propagate_down.end();
-      if (!in_place || next.loss_weights[0] != 0 || (next.need_backward && !goes_back)) break;
-      if (!entry.layer->absorb(*next.layer)) break;
+      const bool asked_back = !next.need_backward || std::find(entry.propagate_down.begin(), entry.propagate_down.end(),
+                                                               false) == entry.propagate_down.end();
+      if (!in_place || next.loss_weights[0] != 0 || !entry.layer->absorb(*next.layer, asked_back)) break;
       next.is_absorbed = true;
       entry.absorbed.push_back(j);
     }

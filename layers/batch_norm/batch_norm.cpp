@@ -40,8 +40,8 @@ void BatchNormLayer::reshape(const Blobs& bottom, const Blobs& top) {
 }
 
 /// A Scale with one value per channel, then a ReLU.
-bool BatchNormLayer::absorb(Layer& next) {
-  if (rectifies_) return false;
+bool BatchNormLayer::absorb(Layer& next, bool asked_back) {
+  if (rectifies_ || !asked_back) return false;
   if (const auto* relu = dynamic_cast<const ReluLayer*>(&next)) {
     if (relu->slope() < 0) return false;
     slope_ = relu->slope();

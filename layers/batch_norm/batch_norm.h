@@ -20,7 +20,7 @@ class BatchNormLayer : public Layer {
   void reshape(const Blobs& bottom, const Blobs& top) override;
   void forward(const Blobs& bottom, const Blobs& top) override;
   void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) override;
-  bool absorb(Layer& next) override;
+  bool absorb(Layer& next, bool asked_back) override;
   Cost cost(const Blobs& bottom, const Blobs& top) const override;
 
  private:

@@ -128,7 +128,7 @@ void ConvolutionLayer::reshape(const Blobs& bottom, const Blobs& top) {
 }
 
 /// A ReLU behind a bias that is learned.
-bool ConvolutionLayer::absorb(Layer& next) {
+bool ConvolutionLayer::absorb(Layer& next, bool /*asked_back*/) {
   const auto* const relu = dynamic_cast<const ReluLayer*>(&next);
   if (relu == nullptr || relu->slope() < 0 || rectifies_ || volume_ || !bias_ || !param_propagate_down(1)) return false;
   slope_ = relu->slope();

@@ -62,7 +62,7 @@ class ConvolutionLayer : public WindowedLayer {
   void reshape(const Blobs& bottom, const Blobs& top) override;
   void forward(const Blobs& bottom, const Blobs& top) override;
   void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) override;
-  bool absorb(Layer& next) override;
+  bool absorb(Layer& next, bool asked_back) override;
 
  private:
   bool rectifies_ = false;  // as an absorbed ReLU does

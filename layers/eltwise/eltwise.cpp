@@ -61,9 +61,9 @@ void EltwiseLayer::reshape(const Blobs& bottom, const Blobs& top) {
 }
 
 /// A ReLU after a sum of at least two; its result has the sum's sign.
-bool EltwiseLayer::absorb(Layer& next) {
+bool EltwiseLayer::absorb(Layer& next, bool asked_back) {
   const auto* const relu = dynamic_cast<const ReluLayer*>(&next);
-  if (relu == nullptr || relu->slope() < 0 || rectifies_ || parameter().bottom_size() < 2 ||
+  if (relu == nullptr || relu->slope() < 0 || rectifies_ || !asked_back || parameter().bottom_size() < 2 ||
       parameter().eltwise_param().operation() != caffe::EltwiseParameter::SUM)
     return false;
   slope_ = relu->slope();

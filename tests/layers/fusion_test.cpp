@@ -148,6 +148,28 @@ class FusionTest : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(FusionTest, ChainsInPlaceGiveWhatSeparateLayersGive) { compare_chains(GetParam(), Precision::fp32, 2e-5F); }
 
+/// Above data that needs no gradient a convolution still rectifies; BatchNorm would not compute what Scale and ReLU
+/// need.
+TEST_P(FusionTest, TheFirstLayerIsNotAskedForGradients) {
+  for (const Chain& chain :
+       {Chain{"convolution", {convolution, relu}, 1}, Chain{"all", {batch_norm, scale, relu}, 0}}) {
+    SCOPED_TRACE(chain.name);
+    const auto text = [&](bool in_place) {
+      std::string net = net_text(chain, "dim: 3 dim: 5 dim: 7 dim: 9", in_place);
+      net.erase(0, std::string("force_backward: true ").size());
+      const std::string mark = "CHANNELS";
+      if (const auto at = net.find(mark); at != std::string::npos) net.replace(at, mark.size(), "5");
+      return net;
+    };
+    const Results apart = run(GetParam(), text(false), Precision::fp32),
+                  together = run(GetParam(), text(true), Precision::fp32);
+    EXPECT_EQ(together.absorbed, chain.absorbed);
+    ASSERT_EQ(together.values.size(), apart.values.size());
+    for (std::size_t i = 0; i < apart.values.size(); ++i)
+      expect_near(together.values[i], apart.values[i], 2e-5F, 1e-5F);
+  }
+}
+
 class Bf16FusionTest : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(Bf16FusionTest, ChainsInPlaceGiveWhatSeparateLayersGive) {
