@@ -137,8 +137,11 @@ DirectWeightGradient<T> weight_gradient_program(const MachineSpec& spec, const C
   const auto blocks = [&] { return p.parts * s.g * p.packed.slices() * ceil_div(p.packed.panels(), t.panels); };
   while (t.images > 1 && !fits(spec, p)) t.images = even_part(operands, t.images - 1);
   while (t.rows > 1 && !fits(spec, p)) t.rows = even_part(s.oh, t.rows - 1);
-  while (t.panels > 1 && (!fits(spec, p) || !is_spread(spec, blocks())))
-    t.panels = even_part(p.packed.panels(), t.panels - 1);
+  while (t.panels > 1 && !fits(spec, p)) t.panels = even_part(p.packed.panels(), t.panels - 1);
+  // Parts of the images stage everything once, but each has its sums to add; fewer panels stage the inputs again.
+  const auto adds_little = [&] { return 4 * (p.parts + 1) * p.packed.floats() <= s.mb * s.src_image(); };
+  while (p.parts < operands && !is_spread(spec, blocks()) && adds_little()) ++p.parts;
+  while (t.panels > 1 && !is_spread(spec, blocks())) t.panels = even_part(p.packed.panels(), t.panels - 1);
   while (p.packed.slice > 8 && (!fits(spec, p) || !is_spread(spec, blocks())))
     p.packed.slice = even_part(s.group_ic(), p.packed.slice - 1);
   while (p.parts < operands && !is_spread(spec, blocks())) ++p.parts;
