@@ -107,6 +107,9 @@ class HostTeam {
   /// to[c to_pitch + r] = from[r from_pitch + c].
   template <class From, class To>
   void turn(const From* from, i64 from_pitch, i64 rows, i64 cols, To* to, i64 to_pitch) {
+    if constexpr (std::is_same_v<To, float> && sizeof(Vector) == cache_line)
+      if (streams_to(to, rows, to_pitch))
+        return transpose(from, from_pitch, rows, cols, to, to_pitch, [](To* p, Vector v) { stream_vector(p, v); });
     transpose(from, from_pitch, rows, cols, to, to_pitch);
   }
 
@@ -251,6 +254,13 @@ class HostTeam {
         [&](i64 r, i64 c) { return inside.many(r * step + c); });
   }
 
+  /// Whether to stream rows of `count` values, `pitch` apart: whole lines only.
+  bool streams_to(const float* to, i64 count, i64 pitch) const {
+    constexpr i64 line = cache_line / static_cast<i64>(sizeof(float));
+    return grant_.streams && count % line == 0 && pitch % line == 0 &&
+           reinterpret_cast<std::uintptr_t>(to) % cache_line == 0;
+  }
+
   /// A box whose rows of sums are columns in memory: some vectors of sums are turned at a time.
   template <class U, class F>
   void store_turned(const Acc<float>& acc, const OutBox<U>& box, const F& f) {
@@ -262,6 +272,14 @@ class HostTeam {
       for (i64 n = 0; n < n0; n += width) {
         const i64 lanes = std::min(width, n0 - n);
         transpose(acc.p + m0 * acc.shape.n0 + n, acc.shape.n0, count, lanes, turned, most);
+        if constexpr (std::is_same_v<U, float>)
+          if (!box.reads_old && box.pitch_m == 1 && streams_to(box.base, count, box.pitch0)) {
+            each2d(lanes, count, [&](i64 i, i64 m) { turned[i * most + m] = f(turned[i * most + m], 0.0f, m0 + m); });
+            for (i64 i = 0; i < lanes; ++i)
+              for (i64 m = 0; m < count; m += width)
+                stream_vector(box.base + m0 + m + (n + i) * box.pitch0, load_vector(turned + i * most + m));
+            continue;
+          }
         each2d(lanes, count, [&](i64 i, i64 m) {
           U& y = box.base[(m0 + m) * box.pitch_m + (n + i) * box.pitch0];
           y = f(turned[i * most + m], y, m0 + m);

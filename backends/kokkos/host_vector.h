@@ -3,6 +3,10 @@
 #include <cstring>
 #include <utility>
 
+#if defined(__SSE__)
+#include <immintrin.h>
+#endif
+
 #include "core/base/bf16.h"
 
 namespace cortado::kokkos {
@@ -29,6 +33,27 @@ template <class T>
 void store_vector(T* p, Vector v) {
   static_assert(sizeof(T) == sizeof(float), "a lane holds 32 bits");
   std::memcpy(p, &v, sizeof v);
+}
+
+constexpr i64 cache_line = 64;
+
+/// Stores a vector to where it is aligned, past the caches: a line that is written in full need not be read first.
+inline void stream_vector(float* p, Vector v) {
+#if defined(__AVX512F__)
+  _mm512_stream_ps(p, reinterpret_cast<__m512>(v));
+#elif defined(__AVX__)
+  _mm256_stream_ps(p, reinterpret_cast<__m256>(v));
+#elif defined(__SSE__)
+  _mm_stream_ps(p, reinterpret_cast<__m128>(v));
+#else
+  store_vector(p, v);
+#endif
+}
+/// What was streamed is there for other threads once they have met this one.
+inline void end_streams() {
+#if defined(__SSE__)
+  _mm_sfence();
+#endif
 }
 
 typedef std::uint32_t Words __attribute__((vector_size(4 * vector_lanes)));
@@ -84,9 +109,9 @@ inline void transpose(Square& v) {
 }
 
 /// to[c to_pitch + r] = element (r, c) for r < rows, c < cols, given by `one(r, c)`, or as a vector of columns c and up
-/// by `many(r, c)`, which may lie beyond the last column.
-template <class To, class One, class Many>
-void transpose(i64 rows, i64 cols, To* to, i64 to_pitch, One one, Many many) {
+/// by `many(r, c)`, which may lie beyond the last column. Vectors go to memory by `store`.
+template <class To, class One, class Many, class Store>
+void transpose(i64 rows, i64 cols, To* to, i64 to_pitch, One one, Many many, Store store) {
   constexpr i64 n = vector_lanes;
   if (rows < n) {
     for (i64 c = 0; c < cols; ++c)
@@ -103,20 +128,29 @@ void transpose(i64 rows, i64 cols, To* to, i64 to_pitch, One one, Many many) {
       transpose(square);
       To* const out = to + c * to_pitch + r;
       if (cols < n) {
-        for (i64 i = 0; i < cols; ++i) store_vector(out + i * to_pitch, square[static_cast<std::size_t>(i)]);
+        for (i64 i = 0; i < cols; ++i) store(out + i * to_pitch, square[static_cast<std::size_t>(i)]);
         continue;
       }
 #pragma GCC unroll 16
-      for (i64 i = 0; i < n; ++i) store_vector(out + i * to_pitch, square[static_cast<std::size_t>(i)]);
+      for (i64 i = 0; i < n; ++i) store(out + i * to_pitch, square[static_cast<std::size_t>(i)]);
     }
 }
 
+template <class To, class One, class Many>
+void transpose(i64 rows, i64 cols, To* to, i64 to_pitch, One one, Many many) {
+  transpose(rows, cols, to, to_pitch, one, many, [](To* p, Vector v) { store_vector(p, v); });
+}
+
 /// to[c to_pitch + r] = from[r from_pitch + c] for r < rows, c < cols. May read one vector past the last element.
-template <class From, class To>
-void transpose(const From* from, i64 from_pitch, i64 rows, i64 cols, To* to, i64 to_pitch) {
+template <class From, class To, class Store>
+void transpose(const From* from, i64 from_pitch, i64 rows, i64 cols, To* to, i64 to_pitch, Store store) {
   transpose(
       rows, cols, to, to_pitch, [&](i64 r, i64 c) { return To(from[r * from_pitch + c]); },
-      [&](i64 r, i64 c) { return load_vector(from + r * from_pitch + c); });
+      [&](i64 r, i64 c) { return load_vector(from + r * from_pitch + c); }, store);
+}
+template <class From, class To>
+void transpose(const From* from, i64 from_pitch, i64 rows, i64 cols, To* to, i64 to_pitch) {
+  transpose(from, from_pitch, rows, cols, to, to_pitch, [](To* p, Vector v) { store_vector(p, v); });
 }
 
 }  // namespace cortado::kokkos

@@ -57,6 +57,7 @@ MachineSpec openmp_spec(int core_groups, int threads) {
   spec.core_groups = core_groups;
   spec.cpes = threads;
   spec.scratch_bytes = scratch_of_cache();
+  spec.cache_bytes = std::max(0L, sysconf(_SC_LEVEL3_CACHE_SIZE));
   spec.bf16 = true;
   spec.simd_bytes = static_cast<int>(sizeof(Vector));
   return spec;
@@ -146,6 +147,7 @@ void OpenMPGroup::run_program(ProgramKey key, const char* label, const void* pro
   launch.grant.scratch_bytes = round_up(plan.scratch_bytes + HostTeam::slack, alignment);
   launch.grant.scratch = scratch(launch.grant.scratch_bytes * launch.grant.workers);
   launch.grant.failure = &failure_;
+  launch.grant.streams = plan.streams;
   entry_of(programs_, key, label)(launch, program);
 }
 

@@ -34,6 +34,7 @@ struct Grant {
   char* scratch =
       nullptr;  ///< OpenMP: the workers' scratchpads, one after the other; CUDA: null, it comes with the team
   Failure* failure = nullptr;
+  bool streams = false;  ///< Plan::streams
 };
 
 }  // namespace cortado::kokkos

@@ -22,6 +22,7 @@ struct MachineSpec {
   bool timing_only = false;       ///< programs run their schedule without arithmetic; memory contents mean nothing
   bool bf16 = false;              ///< whether programs may keep values as bf16
   int simd_bytes = 4;             ///< width of one vector register, or of a warp's access
+  i64 cache_bytes = 0;            ///< last-level cache between lanes and memory, 0: none, or not known
   i64 line_bytes = 2048;          ///< smallest contiguous transfer that reaches most of the bandwidth (principle 3)
   double clock_hz = 0;            ///< 0: not known
   double peak_flops = 0;          ///< single-precision flop/s, 0: not known
@@ -41,6 +42,9 @@ struct MachineSpec {
     bool widens_single = false;  ///< single-precision operands become doubles in the scratchpad before they are shared
   };
   Multiply multiply;
+
+  /// Whether results of that size are gone from the caches before anything reads them.
+  bool outgrows_cache(i64 bytes) const { return cache_bytes > 0 && 2 * bytes > cache_bytes; }
 
   /// Whether each CPE works alone, on memory that it reaches through caches.
   bool works_from_caches() const { return mesh_rows * mesh_cols == 1 && host_memory; }

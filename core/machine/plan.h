@@ -34,6 +34,7 @@ struct Plan {
   std::vector<Booking> bookings;
   i64 scratch_bytes = 0;  ///< what one CPE is granted
   i64 work_items = 0;     ///< lines or tiles of the launch, 0: not known; a backend need not start more workers
+  bool streams = false;   ///< caches need not keep what the program stores turned (MachineSpec::outgrows_cache)
 };
 
 /// Books scratchpad against a machine's budget. A plan that does not fit is not a plan: `reason` says why.

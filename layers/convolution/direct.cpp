@@ -87,6 +87,7 @@ DirectForward<T> forward_program(const MachineSpec& spec, const ConvolutionShape
   p.y_plane = s.oh * s.ow, p.y_row = s.ow, p.y_col = 1;
   DirectTiles& t = p.tile;
   t.cols = even_part(s.ow, s.oh == 1 ? pixels_of_block : columns_of_block);
+  if (s.oh == 1) t.cols = std::min(s.ow, round_up(t.cols, i64{16}));  // whole cache lines
   t.rows = even_part(s.oh, std::max<i64>(1, pixels_of_block / t.cols));
   t.images = std::clamp<i64>(pixels_of_block / (t.rows * t.cols), 1, s.mb);
   t.panels = p.packed.panels();
@@ -184,7 +185,9 @@ void convolve(CoreGroup& group, DirectForward<T> p, const T* x, T* y, const floa
   p.x = x, p.w = reinterpret_cast<const Operand<T>*>(workspace), p.y = y;
   PlanBuilder builder(group.spec());
   book(p, builder);
-  group.launch(p, builder.plan(0));
+  Plan plan = builder.plan(0);
+  plan.streams = group.spec().outgrows_cache(p.s.images * p.s.oc * p.y_plane * static_cast<i64>(sizeof(T)));
+  group.launch(p, plan);
 }
 
 template <class T>

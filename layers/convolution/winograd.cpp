@@ -78,7 +78,9 @@ void to_pixels(CoreGroup& group, const float* m, T* y, const ConvolutionShape& s
   PlanBuilder book(group.spec());
   p.m_buf = book.line("points", 4 * winograd::products * winograd::lanes, 1);
   p.y_buf = book.tile("pixels", 4 * winograd::outputs * s.ow * winograd::lanes, 1);
-  group.launch(p, book.plan(tiles.lines()));
+  Plan plan = book.plan(tiles.lines());
+  plan.streams = group.spec().outgrows_cache(s.mb * s.dst_image() * static_cast<i64>(sizeof(T)));
+  group.launch(p, plan);
 }
 
 /// 36 products of points of inputs, tiles x padded channels, `of_x`: with those of weights to those of outputs, or,
