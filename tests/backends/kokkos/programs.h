@@ -138,6 +138,42 @@ struct TileProduct {
   }
 };
 
+/// The product of a column x and a row w, turned, by both ways of storing so: from sums to y, from a block to z (each
+/// cols x rows, pitch `pitch`).
+struct TurnedProduct {
+  static constexpr const char* label = "test_turned_product";
+  const float *x, *w;
+  float *y, *z;
+  i64 rows, cols, pitch;
+  Buf left, right, sum, block;
+
+  template <class C>
+  CORTADO_FN void operator()(C& c) const {
+    const TurnedProduct p = *this;
+    c.tiles(1, [&](i64) {
+      TileShape shape;
+      shape.m = p.rows;
+      shape.n0 = p.cols;
+      auto acc = c.template acc<float>(p.sum, shape);
+      auto a = c.stage_a(p.left, Box<float>::matrix(p.x, p.rows, 1, 1, 0, 0, p.rows, 1), LeftView{1, 1});
+      auto b = c.stage_b(p.right, Box<float>::matrix(p.w, 1, p.cols, p.cols, 0, 0, 1, p.cols), RightView{p.cols});
+      for (int t = 0; t < C::mesh_cols; ++t) c.fma(acc, c.row_share(a, t), c.col_share(b, t), Taps{});
+      OutBox<float> to;
+      to.base = p.y;
+      to.rows = p.rows;
+      to.limit0 = p.cols;
+      to.pitch_m = 1;
+      to.pitch0 = p.pitch;
+      to.reads_old = false;
+      c.store(acc, to, [](auto value, auto, i64) { return value + 1.0f; });
+      auto turned = c.out_turned(p.block, p.z, p.rows, p.cols, p.pitch, p.cols);
+      const float *const x = p.x, *const w = p.w;
+      c.each2d(p.rows, p.cols, [&](i64 r, i64 q) { turned.set(r, q, x[r] * w[q] + 1.0f); });
+      c.put(turned);
+    });
+  }
+};
+
 /// A convolution of one image: y (filters x out_h x out_w) = x (channels x h x w) * w (filters x channels x kh x kw),
 /// in tiles of all filters by tile_h x out_w pixels, kernel positions as taps. `bias` is added per filter.
 struct TileConvolution {
