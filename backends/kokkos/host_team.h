@@ -134,11 +134,12 @@ class HostTeam {
       for (i64 j = 0; j < width; ++j) part[j] = op(part[j], T(f(i + j)));
     result = op(result, joined<width / 2>(part, op));
   }
-  /// Pairwise, in lengths that the compiler knows, so that everything stays in registers.
+  /// Pairwise, in lengths that the compiler knows, so that everything stays in registers. Without `omp simd` GCC
+  /// unrolls the shorter loops before it looks for vectors, and adds numbers one by one: a third of the speed.
   template <i64 half, class T, class Op>
   static T joined(const T (&part)[2 * half], Op op) {
     T sums[half];
-#pragma GCC ivdep
+#pragma omp simd
     for (i64 j = 0; j < half; ++j) sums[j] = op(part[j], part[j + half]);
     if constexpr (half == 1)
       return sums[0];

@@ -3,13 +3,14 @@
 
 namespace cortado::codec {
 
-/// One of two values for each run of 256: the mean plus or minus the mean distance from it, whichever is nearer; what
+/// One of two values for each run of 64: the mean plus or minus the mean distance from it, whichever is nearer; what
 /// that leaves out is kept and added to the next values. Seide et al. 2014 send signs and the means of values above and
 /// below zero in each column of a matrix; the gradients of a filter's weights often have one sign, so that sides of
-/// their mean say more. Runs half as long train little better, and encode at half the speed.
+/// their mean say more. Longer runs make codes smaller, 1.125 bits a value with 256, but mix filters, and train worse
+/// (docs/results.md).
 struct OneBit {
   static constexpr const char* name = "one_bit";
-  static constexpr int words = 32, per_word = 32, runs = 4;
+  static constexpr int words = 32, per_word = 32, runs = 16;
   static constexpr bool scaled = true, state = true;
 
   /// The mean and the mean distance from it, as bf16, in the upper and the lower half.
