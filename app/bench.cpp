@@ -37,6 +37,8 @@ int bench(Session& session, const Options& options) {
     bench_transform(session, options);
   else if (kind == "codec")
     bench_codec(session, options);
+  else if (kind == "exchange")
+    bench_exchange(session, options);
   else if (kind == "io")
     bench_io(session, options);
   else if (kind == "allreduce" || kind == "reduce" || kind == "broadcast")

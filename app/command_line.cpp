@@ -402,6 +402,17 @@ void add_bench(CLI::App& app, Options& o) {
         ->check(CLI::PositiveNumber);
     add_topology(collective, o);
   }
+  auto* exchange =
+      kind("exchange", "Sums of gradients over ranks, as floats and as codes: time, errors; run under mpirun");
+  exchange
+      ->add_option("--set", b.sets, "Folder of models/ or net prototxt whose parameters are summed; default alexnet")
+      ->expected(1);
+  exchange->add_option("--codecs", b.codecs, "Some of them, separated by commas; default all for gradients")
+      ->delimiter(',');
+  exchange->add_option("--rounds", b.rounds, "Runs of each, interleaved; medians count")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  add_topology(exchange, o);
   kind("codec", "What gradients are sent as: encoding and decoding, errors of the 8-bit types")
       ->add_option("--samples", b.samples,
                    "Of each distribution, for the errors; default 25 million, on a simulator 100000")

@@ -82,9 +82,10 @@ struct Options {
     std::string kind;               ///< conv, gemm, pool, relu, transform, net, codec, io, arrays, ...
     std::vector<std::string> sets;  ///< of nets; empty: the kind's own. Of io: data sets
     i64 batch = 0;                  ///< 0: as the sets say
-    i64 samples = 0, rounds = 5;    ///< of io
+    i64 samples = 0, rounds = 5;    ///< of io and what runs over ranks
     std::vector<i64> readers = {1, 2, 4, 8};
     std::vector<std::string> algorithms;  ///< of allreduce, reduce and broadcast; empty: all
+    std::vector<std::string> codecs;      ///< of exchange; empty: all for gradients
     std::vector<std::string> folders;
     std::string plan = "all", type = "float";
     std::vector<std::string> directions, shapes;

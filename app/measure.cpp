@@ -20,6 +20,11 @@ void fill(CoreGroup& group, T* to, i64 count) {
 }
 }  // namespace
 
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
 double milliseconds(CoreGroup& group, const std::function<void()>& work) {
   const auto before = group.record();
   work();

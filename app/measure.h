@@ -1,10 +1,14 @@
 #pragma once
 #include <functional>
+#include <vector>
 
 #include "core/machine/core_group.h"
 #include "core/machine/limits/limits.h"
 
 namespace cortado {
+
+/// Of one value or more; the upper one of the two in the middle.
+double median(std::vector<double> values);
 
 /// Milliseconds that `work` takes on the core group, by its own clock. Waits.
 double milliseconds(CoreGroup& group, const std::function<void()>& work);

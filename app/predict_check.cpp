@@ -5,6 +5,7 @@
 #include "app/bench.h"
 #include "app/exchange.h"
 #include "app/layer_times.h"
+#include "app/measure.h"
 #include "app/measured_work.h"
 #include "app/predict.h"
 #include "app/progress_bar.h"
@@ -17,11 +18,6 @@
 namespace cortado {
 namespace {
 constexpr int rounds = 7;
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 /// A training net on this rank, with what joins it to the others, and what its rounds took.
 struct Candidate {
