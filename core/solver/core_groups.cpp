@@ -146,7 +146,8 @@ class GroupExchange : public GradientExchange {
   GroupBarrier& barrier_;
 };
 
-/// The process's sums in host memory, in pieces: what becomes final with one layer.
+/// The process's sums in host memory, in pieces: what becomes final with one layer. Where core groups' own memory is
+/// the host's, partial sums stay with the core group that came last: nothing is copied but complete sums.
 class HostSums {
  public:
   explicit HostSums(int groups) : groups_(groups) {}
@@ -160,29 +161,29 @@ class HostSums {
     std::sort(ends_.begin(), ends_.end());
     ends_.erase(std::unique(ends_.begin(), ends_.end()), ends_.end());
     pieces_ = std::vector<Piece>(ends_.size());
-    values_ = Storage::make_staging(group, ends_.back());
+    if (!group.spec().host_memory) values_ = Storage::make_staging(group, ends_.back());
   }
   std::size_t pieces() const { return ends_.size(); }
   i64 begin(std::size_t piece) const { return piece == 0 ? 0 : ends_[piece - 1]; }
   i64 end(std::size_t piece) const { return ends_[piece]; }
-  float* values(std::size_t piece) { return values_->data + begin(piece); }
+  /// Where the sum of those that have come lies.
+  const float* sum(std::size_t piece) const { return pieces_[piece].sum; }
 
-  /// Adds a core group's gradients, as its turn comes: by its cluster, where that reaches the host's memory.
-  void add(CoreGroup& group, std::size_t piece, const float* gradients) {
+  /// Adds up a core group's gradients and those that came before, as its turn comes: by its cluster, in its own memory,
+  /// where that is the host's. They stand until all have the sum.
+  void add(CoreGroup& group, std::size_t piece, float* gradients) {
     Piece& to = pieces_[piece];
     const i64 count = end(piece) - begin(piece);
-    float* const sum = values(piece);
     const std::lock_guard<std::mutex> lock(to.queue);
     const i64 before = to.arrived.load(std::memory_order_relaxed);
     const bool is_first = before % groups_ == 0;
-    if (!group.spec().host_memory) {
-      for (i64 i = 0; i < count; ++i) sum[i] = is_first ? gradients[i] : sum[i] + gradients[i];
-    } else {
-      if (is_first)
-        group.copy(sum, gradients, static_cast<std::size_t>(count) * sizeof(float));
-      else
-        add_values(group, gradients, sum, count);
+    if (group.spec().host_memory) {
+      if (!is_first) add_values(group, to.sum, gradients, count);
       group.wait();
+      to.sum = gradients;
+    } else {
+      to.sum = values_->data + begin(piece);
+      for (i64 i = 0; i < count; ++i) to.sum[i] = is_first ? gradients[i] : to.sum[i] + gradients[i];
     }
     to.arrived.store(before + 1, std::memory_order_release);
   }
@@ -194,13 +195,14 @@ class HostSums {
  private:
   struct Piece {
     std::mutex queue;
+    float* sum = nullptr;
     std::atomic<i64> arrived{0};
   };
   const int groups_;
   std::mutex making_;
   std::vector<i64> ends_;
   std::vector<Piece> pieces_;
-  std::shared_ptr<Storage> values_;
+  std::shared_ptr<Storage> values_;  // of devices, whose own memory is elsewhere
 };
 
 /// TRL's exchange of one core group.
@@ -237,7 +239,7 @@ class HostSumExchange : public GradientExchange {
   void bring(Net& net, i64 end) {
     const Storage& own = *net.gradient_arena();
     for (; brought_ < sums_.pieces() && sums_.end(brought_) <= end; ++brought_) {
-      const float* from = own.data + sums_.begin(brought_);
+      float* from = own.data + sums_.begin(brought_);
       if (!group_.spec().host_memory) {
         staging_.resize(static_cast<std::size_t>(own.count));
         const i64 count = sums_.end(brought_) - sums_.begin(brought_);
@@ -249,23 +251,25 @@ class HostSumExchange : public GradientExchange {
     }
   }
   void take_back(Net& net) {
-    for (; taken_ < brought_ && sums_.is_complete(taken_, iteration_); ++taken_)
-      group_.copy(net.gradient_arena()->data + sums_.begin(taken_), sums_.values(taken_),
-                  static_cast<std::size_t>(sums_.end(taken_) - sums_.begin(taken_)) * sizeof(float), back_);
+    for (; taken_ < brought_ && sums_.is_complete(taken_, iteration_); ++taken_) {
+      float* const to = net.gradient_arena()->data + sums_.begin(taken_);
+      if (sums_.sum(taken_) != to)
+        group_.copy(to, sums_.sum(taken_),
+                    static_cast<std::size_t>(sums_.end(taken_) - sums_.begin(taken_)) * sizeof(float), back_);
+    }
   }
   /// The sums of the process enter the exchange with others as core group 0's gradients.
   void across_processes(Net& net) {
     const Storage& own = *net.gradient_arena();
     const auto bytes = static_cast<std::size_t>(own.count) * sizeof(float);
     if (group_.index() == 0) {
-      group_.copy(own.data, sums_.values(0), bytes);
+      take_back(net);
       group_.wait();
       table_.factor = table_.exchange.finish(net) / static_cast<float>(table_.groups());
-      group_.copy(sums_.values(0), own.data, bytes);
-      group_.wait();
+      table_.shown[0] = own.data;
     }
     barrier_.arrive_and_wait();
-    if (group_.index() != 0) group_.copy(own.data, sums_.values(0), bytes);
+    if (group_.index() != 0) group_.copy(own.data, static_cast<const float*>(table_.shown[0]), bytes);
   }
 
   Table& table_;
