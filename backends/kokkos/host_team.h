@@ -193,6 +193,8 @@ class HostTeam {
     Vector many(i64 i) const { return load_pairs(first + i, second ? second + i : nullptr); }
     void copy(bf16x2* to, i64 n) const {
       i64 i = 0;
+      if (second != nullptr)
+        for (; i + 2 * vector_lanes <= n; i += 2 * vector_lanes) store_pairs(to + i, first + i, second + i);
       for (; i + vector_lanes <= n; i += vector_lanes) store_vector(to + i, many(i));
       for (; i < n; ++i) to[i] = one(i);
     }
@@ -273,20 +275,30 @@ class HostTeam {
       for (i64 n = 0; n < n0; n += width) {
         const i64 lanes = std::min(width, n0 - n);
         transpose(acc.p + m0 * acc.shape.n0 + n, acc.shape.n0, count, lanes, turned, most);
-        if constexpr (std::is_same_v<U, float>)
-          if (!box.reads_old && box.pitch_m == 1 && streams_to(box.base, count, box.pitch0)) {
-            each2d(lanes, count, [&](i64 i, i64 m) { turned[i * most + m] = f(turned[i * most + m], 0.0f, m0 + m); });
-            for (i64 i = 0; i < lanes; ++i)
-              for (i64 m = 0; m < count; m += width)
-                stream_vector(box.base + m0 + m + (n + i) * box.pitch0, load_vector(turned + i * most + m));
-            continue;
-          }
+        if (!box.reads_old && box.pitch_m == 1) {
+          each2d(lanes, count, [&](i64 i, i64 m) { turned[i * most + m] = f(turned[i * most + m], 0.0f, m0 + m); });
+          for (i64 i = 0; i < lanes; ++i) store_row(box.base + m0 + (n + i) * box.pitch0, turned + i * most, count);
+          continue;
+        }
         each2d(lanes, count, [&](i64 i, i64 m) {
           U& y = box.base[(m0 + m) * box.pitch_m + (n + i) * box.pitch0];
           y = f(turned[i * most + m], y, m0 + m);
         });
       }
     }
+  }
+
+  /// to[i] = from[i], past the caches where the launch asks for that and whole lines are written.
+  template <class U>
+  void store_row(U* to, const float* from, i64 n) {
+    if constexpr (std::is_same_v<U, float>)
+      if (streams_to(to, n, 0)) {
+        for (i64 i = 0; i < n; i += vector_lanes) stream_vector(to + i, load_vector(from + i));
+        return;
+      }
+    i64 i = 0;
+    for (; i + vector_lanes <= n; i += vector_lanes) store_vector(to + i, load_vector(from + i));
+    for (; i < n; ++i) to[i] = U(from[i]);
   }
 
   template <class T>

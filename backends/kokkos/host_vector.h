@@ -81,6 +81,28 @@ inline Vector load_pairs(const bf16* first, const bf16* second) {
   return reinterpret_cast<Vector>(words);
 }
 
+typedef std::uint16_t Shorts __attribute__((vector_size(4 * vector_lanes)));
+
+/// Elements of the lower (upper) halves of two vectors, alternating.
+template <int first, int... i>
+Vector alternate_shorts(Shorts a, Shorts b, std::integer_sequence<int, i...>) {
+  constexpr int count = 2 * vector_lanes;
+#if defined(__clang__) || __GNUC__ >= 12
+  return reinterpret_cast<Vector>(__builtin_shufflevector(a, b, (first + i / 2 + i % 2 * count)...));
+#else
+  return reinterpret_cast<Vector>(__builtin_shuffle(a, b, Shorts{(first + i / 2 + i % 2 * count)...}));
+#endif
+}
+/// Two vectors of pairs: of elements i of both rows, which are two vectors' lanes long.
+inline void store_pairs(bf16x2* to, const bf16* first, const bf16* second) {
+  constexpr auto all = std::make_integer_sequence<int, 2 * vector_lanes>();
+  Shorts a, b;
+  std::memcpy(&a, first, sizeof a);
+  std::memcpy(&b, second, sizeof b);
+  store_vector(to, alternate_shorts<0>(a, b, all));
+  store_vector(to + vector_lanes, alternate_shorts<vector_lanes>(a, b, all));
+}
+
 using Square = std::array<Vector, vector_lanes>;
 
 /// Lane i of the lower (upper) halves of two vectors, alternating.
