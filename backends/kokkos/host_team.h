@@ -196,6 +196,7 @@ class HostTeam {
       if (second != nullptr)
         for (; i + 2 * vector_lanes <= n; i += 2 * vector_lanes) store_pairs(to + i, first + i, second + i);
       for (; i + vector_lanes <= n; i += vector_lanes) store_vector(to + i, many(i));
+      if (i < n && n >= vector_lanes) return store_vector(to + n - vector_lanes, many(n - vector_lanes));
       for (; i < n; ++i) to[i] = one(i);
     }
   };
@@ -264,41 +265,17 @@ class HostTeam {
            reinterpret_cast<std::uintptr_t>(to) % cache_line == 0;
   }
 
-  /// A box whose rows of sums are columns in memory: some vectors of sums are turned at a time.
+  /// A box whose rows of sums are columns in memory: what f makes of them is turned on its way there.
   template <class U, class F>
   void store_turned(const Acc<float>& acc, const OutBox<U>& box, const F& f) {
-    constexpr i64 width = vector_lanes, most = 64;
-    const i64 rows = std::min(acc.shape.m, box.rows), n0 = std::min(acc.shape.n0, box.limit0);
-    alignas(64) float turned[width * most];
-    for (i64 m0 = 0; m0 < rows; m0 += most) {
-      const i64 count = std::min(most, rows - m0);
-      for (i64 n = 0; n < n0; n += width) {
-        const i64 lanes = std::min(width, n0 - n);
-        transpose(acc.p + m0 * acc.shape.n0 + n, acc.shape.n0, count, lanes, turned, most);
-        if (!box.reads_old && box.pitch_m == 1) {
-          each2d(lanes, count, [&](i64 i, i64 m) { turned[i * most + m] = f(turned[i * most + m], 0.0f, m0 + m); });
-          for (i64 i = 0; i < lanes; ++i) store_row(box.base + m0 + (n + i) * box.pitch0, turned + i * most, count);
-          continue;
-        }
-        each2d(lanes, count, [&](i64 i, i64 m) {
-          U& y = box.base[(m0 + m) * box.pitch_m + (n + i) * box.pitch0];
-          y = f(turned[i * most + m], y, m0 + m);
-        });
-      }
-    }
-  }
-
-  /// to[i] = from[i], past the caches where the launch asks for that and whole lines are written.
-  template <class U>
-  void store_row(U* to, const float* from, i64 n) {
-    if constexpr (std::is_same_v<U, float>)
-      if (streams_to(to, n, 0)) {
-        for (i64 i = 0; i < n; i += vector_lanes) stream_vector(to + i, load_vector(from + i));
-        return;
-      }
-    i64 i = 0;
-    for (; i + vector_lanes <= n; i += vector_lanes) store_vector(to + i, load_vector(from + i));
-    for (; i < n; ++i) to[i] = U(from[i]);
+    const i64 rows = std::min(acc.shape.m, box.rows), n0 = std::min(acc.shape.n0, box.limit0), pitch = acc.shape.n0;
+    each2d(rows, n0, [&](i64 m, i64 n) {
+      float& sum = acc.p[m * pitch + n];
+      sum = f(sum, box.reads_old ? float(box.base[m * box.pitch_m + n * box.pitch0]) : 0.0f, m);
+    });
+    if (box.pitch_m == 1) return turn(acc.p, pitch, rows, n0, box.base, box.pitch0);
+    for (i64 n = 0; n < n0; ++n)
+      for (i64 m = 0; m < rows; ++m) box.base[m * box.pitch_m + n * box.pitch0] = U(acc.p[m * pitch + n]);
   }
 
   template <class T>

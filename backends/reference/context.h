@@ -1,4 +1,5 @@
 #pragma once
+#include <limits>
 #include <optional>
 
 #include "backends/reference/tiles.h"
@@ -268,11 +269,13 @@ class Context {
     acc.check_live();
     const TileShape &s = acc.shape, part = inside(s, box);
     if (cpe_.lane() == 0) check_store(cpe_, *acc.slot, part, box);
-    const T* const sums = acc.sums();
+    T* const sums = acc.sums();
     for (i64 e = cpe_.lane(); e < part.m * part.n(); e += cpe_.lanes()) {
       const i64 n0 = e % part.n0, n1 = e / part.n0 % part.n1, n2 = e / part.n0 / part.n1 % part.n2, m = e / part.n();
       T& y = box.base[m * box.pitch_m + n2 * box.pitch2 + n1 * box.pitch1 + n0 * box.pitch0];
-      y = f(sums[((m * s.n2 + n2) * s.n1 + n1) * s.n0 + n0], y, m);
+      T& sum = sums[((m * s.n2 + n2) * s.n1 + n1) * s.n0 + n0];
+      y = f(sum, y, m);
+      sum = std::numeric_limits<T>::quiet_NaN();  // spent: whoever reads it again finds out
     }
     cpe_.leave();
   }
