@@ -18,7 +18,7 @@ void bench_net(Session& session, const Options& options);
 void bench_collective(Session& session, const Options& options);  ///< allreduce, reduce, broadcast
 void tune_collectives(Session& session, const Options& options);
 void bench_codec(Session& session, const Options& options);
-void bench_exchange(Session& session, const Options& options);
+void bench_exchange(Session& session, const Options& options);      ///< sums of gradients, as floats and as codes
 void bench_io(Session& session, const Options& options);            ///< reading data sets, beside pread
 void bench_arrays(const Session& session, const Options& options);  ///< simulated disk arrays
 

@@ -139,8 +139,8 @@ class ExchangeTrials {
   JobTeam job_;
   Net& net_;
   std::vector<float> gradients_;
-  const std::size_t looked_at_;
-  std::vector<double> due_;  // of all rounds
+  const std::size_t looked_at_;  // enough for errors: their exact sum takes 8 bytes a value
+  std::vector<double> due_;      // of all rounds
   std::vector<ExchangeTrial> trials_;
 };
 

@@ -45,6 +45,12 @@ void add_tuning(CLI::App* verb, Options& o) {
   verb->add_option("--tuning", o.tuning, "Tuning file (cortado tune), besides Cortado's and the user's own");
 }
 
+void add_rounds(CLI::App* verb, Options::Bench& b) {
+  verb->add_option("--rounds", b.rounds, "Runs of each, interleaved; medians count")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+}
+
 void add_topology(CLI::App* verb, Options& o) {
   verb->add_option("--topology", o.topology,
                    "Text with a line per rank: its node, and its supernode; default: found out");
@@ -386,9 +392,7 @@ void add_bench(CLI::App& app, Options& o) {
   io->add_option("--folders", b.folders, "Folders to stripe over, 1, 2, 4, ... of them; default four beside each other")
       ->delimiter(',');
   io->add_option("--readers", b.readers, "Threads that read")->delimiter(',')->check(CLI::PositiveNumber);
-  io->add_option("--rounds", b.rounds, "Runs of everything, interleaved; medians count")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+  add_rounds(io, b);
   for (auto* collective :
        {kind("allreduce", "Sums over ranks, by every algorithm, beside the MPI library's; run under mpirun"),
         kind("reduce", "Sums on rank 0, likewise"), kind("broadcast", "Broadcasts, likewise")}) {
@@ -397,9 +401,7 @@ void add_bench(CLI::App& app, Options& o) {
         ->check(CLI::NonNegativeNumber);
     collective->add_option("--algorithms", b.algorithms, "Some of them, separated by commas; default all")
         ->delimiter(',');
-    collective->add_option("--rounds", b.rounds, "Runs of each, interleaved; medians count")
-        ->capture_default_str()
-        ->check(CLI::PositiveNumber);
+    add_rounds(collective, b);
     add_topology(collective, o);
   }
   auto* exchange =
@@ -409,9 +411,7 @@ void add_bench(CLI::App& app, Options& o) {
       ->expected(1);
   exchange->add_option("--codecs", b.codecs, "Some of them, separated by commas; default all for gradients")
       ->delimiter(',');
-  exchange->add_option("--rounds", b.rounds, "Runs of each, interleaved; medians count")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+  add_rounds(exchange, b);
   add_topology(exchange, o);
   kind("codec", "What gradients are sent as: encoding and decoding, errors of the 8-bit types")
       ->add_option("--samples", b.samples,

@@ -11,8 +11,9 @@ namespace cortado {
 ///
 /// With `options.host_sums` gradients meet in host memory instead while backward goes on, layer by layer in the order
 /// in which core groups bring them, and each core group takes the sums back as soon as all have come (TRL, section
-/// III): one buffer more, on the host, and nothing to wait for after backward but the first layers. Sums of two are the
-/// same bits as otherwise; with more, the order of additions differs from run to run.
+/// III): nothing to wait for after backward but the first layers, and one buffer more, on the host, where that is not
+/// the core groups' own memory. Sums of two are the same bits as otherwise; with more, the order of additions differs
+/// from run to run.
 ///
 /// Calls train(options) once per core group, with `options` made for it: its core group, the replicas of all processes
 /// (rank = process rank x core groups + index), and the exchange. `options.group` is core group 0. With one core group
