@@ -81,40 +81,30 @@ inline Vector load_pairs(const bf16* first, const bf16* second) {
   return reinterpret_cast<Vector>(words);
 }
 
-typedef std::uint16_t Shorts __attribute__((vector_size(4 * vector_lanes)));
-
-/// Elements of the lower (upper) halves of two vectors, alternating.
-template <int first, int... i>
-Vector alternate_shorts(Shorts a, Shorts b, std::integer_sequence<int, i...>) {
-  constexpr int count = 2 * vector_lanes;
+/// Elements of the lower (upper) halves of two vectors of `count` elements, alternating; `Indices`: as many integers of
+/// the same size.
+template <int first, int count, class Indices, class V, int... i>
+V alternate(V a, V b, std::integer_sequence<int, i...>) {
 #if defined(__clang__) || __GNUC__ >= 12
-  return reinterpret_cast<Vector>(__builtin_shufflevector(a, b, (first + i / 2 + i % 2 * count)...));
+  return __builtin_shufflevector(a, b, (first + i / 2 + i % 2 * count)...);
 #else
-  return reinterpret_cast<Vector>(__builtin_shuffle(a, b, Shorts{(first + i / 2 + i % 2 * count)...}));
+  return __builtin_shuffle(a, b, Indices{(first + i / 2 + i % 2 * count)...});
 #endif
 }
+
 /// Two vectors of pairs: of elements i of both rows, which are two vectors' lanes long.
 inline void store_pairs(bf16x2* to, const bf16* first, const bf16* second) {
-  constexpr auto all = std::make_integer_sequence<int, 2 * vector_lanes>();
+  constexpr int count = 2 * vector_lanes;
+  typedef std::uint16_t Shorts __attribute__((vector_size(2 * count)));
+  constexpr auto all = std::make_integer_sequence<int, count>();
   Shorts a, b;
   std::memcpy(&a, first, sizeof a);
   std::memcpy(&b, second, sizeof b);
-  store_vector(to, alternate_shorts<0>(a, b, all));
-  store_vector(to + vector_lanes, alternate_shorts<vector_lanes>(a, b, all));
+  store_vector(to, reinterpret_cast<Vector>(alternate<0, count, Shorts>(a, b, all)));
+  store_vector(to + vector_lanes, reinterpret_cast<Vector>(alternate<count / 2, count, Shorts>(a, b, all)));
 }
 
 using Square = std::array<Vector, vector_lanes>;
-
-/// Lane i of the lower (upper) halves of two vectors, alternating.
-template <int first, int... i>
-Vector alternate(Vector a, Vector b, std::integer_sequence<int, i...>) {
-#if defined(__clang__) || __GNUC__ >= 12
-  return __builtin_shufflevector(a, b, (first + i / 2 + i % 2 * vector_lanes)...);
-#else
-  typedef int Lanes __attribute__((vector_size(sizeof(Vector))));
-  return __builtin_shuffle(a, b, Lanes{(first + i / 2 + i % 2 * vector_lanes)...});
-#endif
-}
 
 /// Rows become columns: log2(lanes) rounds of perfect shuffles.
 inline void transpose(Square& v) {
@@ -123,8 +113,8 @@ inline void transpose(Square& v) {
     Square next;
 #pragma GCC unroll 8
     for (std::size_t i = 0; i < vector_lanes / 2; ++i) {
-      next[2 * i] = alternate<0>(v[i], v[i + vector_lanes / 2], all);
-      next[2 * i + 1] = alternate<vector_lanes / 2>(v[i], v[i + vector_lanes / 2], all);
+      next[2 * i] = alternate<0, vector_lanes, Words>(v[i], v[i + vector_lanes / 2], all);
+      next[2 * i + 1] = alternate<vector_lanes / 2, vector_lanes, Words>(v[i], v[i + vector_lanes / 2], all);
     }
     v = next;
   }
