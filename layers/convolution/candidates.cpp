@@ -16,6 +16,7 @@ const std::vector<std::unique_ptr<ConvolutionCandidate>>& convolution_candidates
     std::vector<std::unique_ptr<ConvolutionCandidate>> list;
     list.push_back(make_winograd_convolution());
     list.push_back(make_direct_convolution());
+    list.push_back(make_small_winograd_convolution());
     list.push_back(make_explicit_convolution());
     list.push_back(make_explicit_tile_convolution());
     list.push_back(make_implicit_convolution());

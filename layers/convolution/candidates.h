@@ -59,9 +59,10 @@ class ConvolutionCandidate {
 };
 
 /// All candidates, best first: winograd (3 x 3 kernels with fewer products), direct (tile program, vectors along output
-/// channels), explicit (im2col and the library's product), explicit_tile (im2col and the tile program), implicit (tile
-/// program without columns, vectors along pixels); then swCaffe's plans as published, explicit_paper and
-/// implicit_paper, to be measured against its tables. The first that accepts and pays is the default choice.
+/// channels), winograd_2x2 (saves fewer products, but rounds as plain sums do), explicit (im2col and the library's
+/// product), explicit_tile (im2col and the tile program), implicit (tile program without columns, vectors along
+/// pixels); then swCaffe's plans as published, explicit_paper and implicit_paper, to be measured against its tables.
+/// The first that accepts and pays is the default choice.
 const std::vector<std::unique_ptr<ConvolutionCandidate>>& convolution_candidates();
 
 /// What candidates that know only float answer to other shapes; empty for float.
@@ -71,6 +72,7 @@ inline std::string refuse_precision(const ConvolutionShape& shape) {
 
 std::unique_ptr<ConvolutionCandidate> make_direct_convolution();
 std::unique_ptr<ConvolutionCandidate> make_winograd_convolution();
+std::unique_ptr<ConvolutionCandidate> make_small_winograd_convolution();
 std::unique_ptr<ConvolutionCandidate> make_explicit_convolution();
 std::unique_ptr<ConvolutionCandidate> make_explicit_tile_convolution();
 std::unique_ptr<ConvolutionCandidate> make_implicit_convolution();

@@ -8,12 +8,13 @@
 namespace cortado {
 namespace {
 
-/// F(4x4, 3x3) in three steps for a part of the batch at a time: inputs to 36 matrices, 36 products, and back. The
-/// input gradient is the forward convolution with turned weights; the weight gradient is the exact transpose of the
-/// forward algorithm. Errors: about ten times those of the other plans, see docs/cpu.md.
+/// Winograd's F (F4 or F2) in three steps for a part of the batch at a time: inputs to matrices, their products, and
+/// back. The input gradient is the forward convolution with turned weights; the weight gradient is the exact transpose
+/// of the forward algorithm. Errors: docs/cpu.md.
+template <class F>
 class WinogradConvolution : public ConvolutionCandidate {
  public:
-  std::string name() const override { return "winograd"; }
+  std::string name() const override { return F::outputs == 4 ? "winograd" : "winograd_2x2"; }
   std::string refuse(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const override;
   bool pays(const ConvolutionShape& shape, ConvolutionDirection direction) const override;
   i64 workspace(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const override;
@@ -32,15 +33,16 @@ ConvolutionShape gradient_shape(ConvolutionShape s) {
 
 /// What is worked on at a time: whole images, or some rows of tiles of one, so that the matrices stay in a cache; not
 /// so few that the weights, which every part reads, cost more.
+template <class F>
 struct Parts {
   i64 images, rows, cols;  ///< of tiles; rows of one image
   i64 all_rows;
 
   explicit Parts(const ConvolutionShape& s) {
     constexpr i64 cached = i64{2} << 20;  // floats
-    all_rows = ceil_div(s.oh, winograd::outputs), cols = ceil_div(s.ow, winograd::outputs);
-    const i64 of_tile = winograd::products * (s.group_ic() + s.group_oc()),
-              weights = winograd::products * s.group_ic() * s.group_oc();
+    all_rows = ceil_div(s.oh, F::outputs), cols = ceil_div(s.ow, F::outputs);
+    const i64 of_tile = F::products * (s.group_ic() + s.group_oc()),
+              weights = F::products * s.group_ic() * s.group_oc();
     const i64 most = std::max<i64>(1, std::max(cached, 4 * weights) / of_tile);
     images = even_part(s.mb, most / (all_rows * cols));
     rows = images > 1 ? all_rows : even_part(all_rows, most / cols);
@@ -49,56 +51,58 @@ struct Parts {
 };
 
 /// Where the pieces of the workspace begin: points of weights, of inputs, of outputs.
+template <class F>
 struct Pieces {
   i64 x, y, floats;
 
-  Pieces(const ConvolutionShape& s, const Parts& parts) {
-    x = winograd::products * winograd::distance(s.group_ic(), s.group_oc());
-    y = x + winograd::products * winograd::distance(parts.tiles(), s.group_ic());
-    floats = y + winograd::products * winograd::distance(parts.tiles(), s.group_oc());
+  Pieces(const ConvolutionShape& s, const Parts<F>& parts) {
+    x = F::products * winograd::distance(s.group_ic(), s.group_oc());
+    y = x + F::products * winograd::distance(parts.tiles(), s.group_ic());
+    floats = y + F::products * winograd::distance(parts.tiles(), s.group_oc());
   }
 };
 
 /// Terms of a line of weights: enough to be worth a launch's line, few enough to spread.
 constexpr i64 line_terms = 16;
 
-template <bool gradients, class T>
+template <class F, bool gradients, class T>
 void transform(CoreGroup& group, const T* x, float* v, i64 height, i64 width, i64 pad_h, i64 pad_w,
                const WinogradTiles& tiles) {
-  WinogradTransform<gradients, T> p{x, v, height, width, pad_h, pad_w, tiles, {}, {}};
+  WinogradTransform<F, gradients, T> p{x, v, height, width, pad_h, pad_w, tiles, {}, {}};
   PlanBuilder book(group.spec());
   p.x_buf = book.tile("pixels", 4 * p.side * p.columns() * winograd::lanes, 1);
-  p.v_buf = book.line("points", 4 * winograd::products * winograd::lanes, 1);
+  p.v_buf = book.line("points", 4 * F::products * winograd::lanes, 1);
   group.launch(p, book.plan(tiles.lines()));
 }
 
-template <class T>
+template <class F, class T>
 void to_pixels(CoreGroup& group, const float* m, T* y, const ConvolutionShape& s, const WinogradTiles& tiles) {
-  WinogradOutputs<T> p{m, y, s.oh, s.ow, tiles, {}, {}};
+  WinogradOutputs<F, T> p{m, y, s.oh, s.ow, tiles, {}, {}};
   PlanBuilder book(group.spec());
-  p.m_buf = book.line("points", 4 * winograd::products * winograd::lanes, 1);
-  p.y_buf = book.tile("pixels", 4 * winograd::outputs * s.ow * winograd::lanes, 1);
+  p.m_buf = book.line("points", 4 * F::products * winograd::lanes, 1);
+  p.y_buf = book.tile("pixels", 4 * F::outputs * s.ow * winograd::lanes, 1);
   Plan plan = book.plan(tiles.lines());
   plan.streams = group.spec().outgrows_cache(s.mb * s.dst_image() * static_cast<i64>(sizeof(T)));
   group.launch(p, plan);
 }
 
-/// 36 products of points of inputs, tiles x padded channels, `of_x`: with those of weights to those of outputs, or,
+/// Products of points of inputs, tiles x padded channels, `of_x`: with those of weights to those of outputs, or,
 /// with those of gradients, to those of weights.
+template <class F>
 void multiply_points(CoreGroup& group, const MatrixLibrary::Gemm& gemm, const WinogradTiles& of_x) {
   MatrixProduct product;
   product.gemm = gemm;
   product.gemm.lda = of_x.width();
   product.gemm.ldb = product.gemm.ldy = gemm.n;
-  product.count = winograd::products;
+  product.count = F::products;
   product.stride_a = of_x.matrix(), product.stride_b = winograd::distance(gemm.k, gemm.n),
   product.stride_y = winograd::distance(gemm.m, gemm.n);
   multiply(group, Multiplier::tile_program, product);
 }
 
 /// Calls work(first image, tiles of x, tiles of y) for each part.
-template <class F>
-void for_parts(const ConvolutionShape& s, const Parts& parts, F work) {
+template <class F, class Work>
+void for_parts(const ConvolutionShape& s, const Parts<F>& parts, Work work) {
   for (i64 image = 0; image < s.mb; image += parts.images)
     for (i64 row = 0; row < parts.all_rows; row += parts.rows) {
       WinogradTiles of_x{std::min(parts.images, s.mb - image),       s.group_ic(), s.ic, row,
@@ -109,66 +113,67 @@ void for_parts(const ConvolutionShape& s, const Parts& parts, F work) {
     }
 }
 
-template <class T>
+template <class F, class T>
 void run_forward(CoreGroup& group, const ConvolutionShape& s, bool turned, const float* w, const T* in, T* out,
                  float* workspace) {
-  const Parts parts(s);
-  const Pieces at(s, parts);
-  WinogradWeights weights{w,
-                          workspace,
-                          s.group_oc(),
-                          s.group_ic(),
-                          turned ? i64{9} : s.group_ic() * 9,
-                          turned ? s.group_oc() * 9 : i64{9},
-                          turned,
-                          line_terms,
-                          {},
-                          {}};
+  const Parts<F> parts(s);
+  const Pieces<F> at(s, parts);
+  WinogradWeights<F> weights{w,
+                             workspace,
+                             s.group_oc(),
+                             s.group_ic(),
+                             turned ? i64{9} : s.group_ic() * 9,
+                             turned ? s.group_oc() * 9 : i64{9},
+                             turned,
+                             line_terms,
+                             {},
+                             {}};
   PlanBuilder book(group.spec());
   weights.w_buf = book.tile("weights", 4 * line_terms * 9 * winograd::lanes, 1);
-  weights.u_buf = book.line("points", 4 * winograd::products * winograd::lanes, 1);
+  weights.u_buf = book.line("points", 4 * F::products * winograd::lanes, 1);
   group.launch(weights, book.plan(weights.lines()));
   for_parts(s, parts, [&](i64 image, const WinogradTiles& of_x, const WinogradTiles& of_y) {
     float *const x = workspace + at.x, *const y = workspace + at.y;
-    transform<false>(group, in + image * s.src_image(), x, s.ih, s.iw, s.ph, s.pw, of_x);
+    transform<F, false>(group, in + image * s.src_image(), x, s.ih, s.iw, s.ph, s.pw, of_x);
     MatrixLibrary::Gemm gemm;
     gemm.m = of_x.count(), gemm.n = of_y.width(), gemm.k = s.group_ic();
     gemm.a = x, gemm.b = workspace, gemm.y = y, gemm.beta = 0;
-    multiply_points(group, gemm, of_x);
-    to_pixels(group, y, out + image * s.dst_image(), s, of_y);
+    multiply_points<F>(group, gemm, of_x);
+    to_pixels<F>(group, y, out + image * s.dst_image(), s, of_y);
   });
 }
 
-template <class T>
+template <class F, class T>
 void run_weight_gradient(CoreGroup& group, const ConvolutionShape& s, const T* in, const T* dy, float* dw,
                          float* workspace) {
-  const Parts parts(s);
-  const Pieces at(s, parts);
+  const Parts<F> parts(s);
+  const Pieces<F> at(s, parts);
   bool first = true;
   for_parts(s, parts, [&](i64 image, const WinogradTiles& of_x, const WinogradTiles& of_y) {
     float *const x = workspace + at.x, *const y = workspace + at.y;
-    transform<false>(group, in + image * s.src_image(), x, s.ih, s.iw, s.ph, s.pw, of_x);
-    transform<true>(group, dy + image * s.dst_image(), y, s.oh, s.ow, 0, 0, of_y);
+    transform<F, false>(group, in + image * s.src_image(), x, s.ih, s.iw, s.ph, s.pw, of_x);
+    transform<F, true>(group, dy + image * s.dst_image(), y, s.oh, s.ow, 0, 0, of_y);
     MatrixLibrary::Gemm gemm;
     gemm.m = s.group_ic(), gemm.n = of_y.width(), gemm.k = of_x.count();
     gemm.transpose_a = true;
     gemm.a = x, gemm.b = y, gemm.y = workspace, gemm.beta = first ? 0.0f : 1.0f;
-    multiply_points(group, gemm, of_x);
+    multiply_points<F>(group, gemm, of_x);
     first = false;
   });
-  WinogradWeightGradient p{workspace, dw, s.group_oc(), s.group_ic(), line_terms, {}, {}, {}};
+  WinogradWeightGradient<F> p{workspace, dw, s.group_oc(), s.group_ic(), line_terms, {}, {}, {}};
   PlanBuilder book(group.spec());
   p.old_buf = book.tile("old weights", 4 * line_terms * 9 * winograd::lanes, 1);
-  p.du_buf = book.line("points", 4 * winograd::products * winograd::lanes, 1);
+  p.du_buf = book.line("points", 4 * F::products * winograd::lanes, 1);
   p.dw_buf = book.tile("weights", 4 * line_terms * 9 * winograd::lanes, 1);
   group.launch(p, book.plan(p.lines()));
 }
 
-std::string WinogradConvolution::refuse(CoreGroup& group, const ConvolutionShape& s,
-                                        ConvolutionDirection direction) const {
+template <class F>
+std::string WinogradConvolution<F>::refuse(CoreGroup& group, const ConvolutionShape& s,
+                                           ConvolutionDirection direction) const {
   const MachineSpec& spec = group.spec();
   if (!spec.works_from_caches())
-    return "keeps planes and 36 matrices where a cache holds them: written for cores with caches";
+    return "keeps planes and matrices of points where a cache holds them: written for cores with caches";
   if (s.kh != winograd::kernel || s.kw != winograd::kernel || s.sh != 1 || s.sw != 1 || s.dh != 1 || s.dw != 1)
     return "is for 3 x 3 kernels at stride 1 without dilation";
   if (direction != ConvolutionDirection::forward && (s.ph >= winograd::kernel || s.pw >= winograd::kernel))
@@ -178,7 +183,8 @@ std::string WinogradConvolution::refuse(CoreGroup& group, const ConvolutionShape
 
 /// The transforms take time with the channels, the products with their square; tiles that hang over edges are computed
 /// in full.
-bool WinogradConvolution::pays(const ConvolutionShape& s, ConvolutionDirection) const {
+template <class F>
+bool WinogradConvolution<F>::pays(const ConvolutionShape& s, ConvolutionDirection) const {
   const i64 fewer = std::min(s.group_ic(), s.group_oc()), more = std::max(s.group_ic(), s.group_oc()),
             pixels = std::min(s.oh, s.ow);
   // The products are of float whatever is stored; other plans multiply pairs of bf16 twice as fast.
@@ -186,14 +192,16 @@ bool WinogradConvolution::pays(const ConvolutionShape& s, ConvolutionDirection) 
   return fewer >= 48 && pixels >= 12;
 }
 
-i64 WinogradConvolution::workspace(CoreGroup&, const ConvolutionShape& shape, ConvolutionDirection direction) const {
+template <class F>
+i64 WinogradConvolution<F>::workspace(CoreGroup&, const ConvolutionShape& shape, ConvolutionDirection direction) const {
   const ConvolutionShape s = direction == ConvolutionDirection::input_gradient ? gradient_shape(shape) : shape;
-  return Pieces(s, Parts(s)).floats;
+  return Pieces<F>(s, Parts<F>(s)).floats;
 }
 
 /// Group by group.
-void WinogradConvolution::run(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction,
-                              const ConvolutionArguments& arg, float* workspace) const {
+template <class F>
+void WinogradConvolution<F>::run(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction,
+                                 const ConvolutionArguments& arg, float* workspace) const {
   const bool turned = direction == ConvolutionDirection::input_gradient;
   const ConvolutionShape s = turned ? gradient_shape(shape) : shape;
   const i64 weights = s.group_ic() * s.group_oc() * 9, x = s.group_ic() * s.ih * s.iw, y = s.group_oc() * s.oh * s.ow;
@@ -202,14 +210,20 @@ void WinogradConvolution::run(CoreGroup& group, const ConvolutionShape& shape, C
     const T* const in = turned ? arg.dy_as<T>() : arg.x_as<T>();
     for (i64 g = 0; g < s.g; ++g)
       if (direction == ConvolutionDirection::weight_gradient)
-        run_weight_gradient(group, s, in + g * x, arg.dy_as<T>() + g * y, arg.out_as<float>() + g * weights, workspace);
+        run_weight_gradient<F>(group, s, in + g * x, arg.dy_as<T>() + g * y, arg.out_as<float>() + g * weights,
+                               workspace);
       else
-        run_forward(group, s, turned, arg.w + g * weights, in + g * x, arg.out_as<T>() + g * y, workspace);
+        run_forward<F>(group, s, turned, arg.w + g * weights, in + g * x, arg.out_as<T>() + g * y, workspace);
   });
 }
 
 }  // namespace
 
-std::unique_ptr<ConvolutionCandidate> make_winograd_convolution() { return std::make_unique<WinogradConvolution>(); }
+std::unique_ptr<ConvolutionCandidate> make_winograd_convolution() {
+  return std::make_unique<WinogradConvolution<winograd::F4>>();
+}
+std::unique_ptr<ConvolutionCandidate> make_small_winograd_convolution() {
+  return std::make_unique<WinogradConvolution<winograd::F2>>();
+}
 
 }  // namespace cortado

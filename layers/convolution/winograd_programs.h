@@ -4,84 +4,141 @@
 
 namespace cortado {
 
-/// Winograd's F(4x4, 3x3) for convolutions (Lavin and Gray, "Fast algorithms for convolutional neural networks", 2016,
-/// section 4): a tile of 4 x 4 outputs sees 6 x 6 inputs and takes 36 products instead of 144. With the points 0, 1,
-/// -1, 2, -2 and infinity, y = At [(G w Gt) * (Bt x B)] A, `*` element by element. The one-dimensional transforms, each
-/// from and to places `step` apart:
+/// Winograd's F(4x4, 3x3) and F(2x2, 3x3) for convolutions (Lavin and Gray, "Fast algorithms for convolutional neural
+/// networks", 2016, sections 4.1 and 4.2): a tile of outputs and the inputs that it sees become `points` squared
+/// products instead of nine for each output, y = At [(G w Gt) * (Bt x B)] A, `*` element by element. F is one of the
+/// two structures here; their one-dimensional transforms each go from and to places `step` apart.
 namespace winograd {
-constexpr i64 outputs = 4, kernel = 3, points = 6, products = 36;
+constexpr i64 kernel = 3;
 constexpr i64 lanes = 16;  ///< channels that are transformed together
 
 /// Channels of a matrix of points: whole vectors of them.
 CORTADO_FN inline i64 padded(i64 channels) { return (channels + lanes - 1) / lanes * lanes; }
-/// Distance of matrices of points, rows x padded channels: an odd number of lanes, or the 36 that a transform touches
+/// Distance of matrices of points, rows x padded channels: an odd number of lanes, or those that a transform touches
 /// at once would meet in few sets of a cache.
 CORTADO_FN inline i64 distance(i64 rows, i64 channels) { return ((rows * padded(channels) / lanes) | 1) * lanes; }
 
-/// Bt: six inputs to six points.
-template <class T>
-CORTADO_FN void from_inputs(T* v, int step) {
-  const T a = v[0], b = v[step], c = v[2 * step], d = v[3 * step], e = v[4 * step], f = v[5 * step];
-  const T even = e - 4.0f * c, odd = d - 4.0f * b, near = e - c, far = 2.0f * (d - b);
-  v[0] = 4.0f * a - 5.0f * c + e;
-  v[step] = even + odd;
-  v[2 * step] = even - odd;
-  v[3 * step] = near + far;
-  v[4 * step] = near - far;
-  v[5 * step] = 4.0f * b - 5.0f * d + f;
-}
+/// A tile of 4 x 4 outputs sees 6 x 6 inputs and takes 36 products instead of 144. The points are 0, 1, -1, 2, -2 and
+/// infinity.
+struct F4 {
+  static constexpr i64 outputs = 4, points = 6, products = 36;
 
-/// At: six points to four outputs.
-template <class T>
-CORTADO_FN void to_outputs(T* v, int step) {
-  const T a = v[0], b = v[step] + v[2 * step], c = v[step] - v[2 * step], d = v[3 * step] + v[4 * step],
-          e = v[3 * step] - v[4 * step], f = v[5 * step];
-  v[0] = a + b + d;
-  v[step] = c + 2.0f * e;
-  v[2 * step] = b + 4.0f * d;
-  v[3 * step] = c + 8.0f * e + f;
-}
+  /// Bt: six inputs to six points.
+  template <class T>
+  CORTADO_FN static void from_inputs(T* v, int step) {
+    const T a = v[0], b = v[step], c = v[2 * step], d = v[3 * step], e = v[4 * step], f = v[5 * step];
+    const T even = e - 4.0f * c, odd = d - 4.0f * b, near = e - c, far = 2.0f * (d - b);
+    v[0] = 4.0f * a - 5.0f * c + e;
+    v[step] = even + odd;
+    v[2 * step] = even - odd;
+    v[3 * step] = near + far;
+    v[4 * step] = near - far;
+    v[5 * step] = 4.0f * b - 5.0f * d + f;
+  }
 
-/// A: four gradients of outputs to six of points.
-template <class T>
-CORTADO_FN void from_gradients(T* v, int step) {
-  const T a = v[0], b = v[step], c = v[2 * step], d = v[3 * step];
-  const T even = a + c, odd = b + d, even2 = a + 4.0f * c, odd2 = 2.0f * b + 8.0f * d;
-  v[step] = even + odd;
-  v[2 * step] = even - odd;
-  v[3 * step] = even2 + odd2;
-  v[4 * step] = even2 - odd2;
-  v[5 * step] = d;
-}
+  /// At: six points to four outputs.
+  template <class T>
+  CORTADO_FN static void to_outputs(T* v, int step) {
+    const T a = v[0], b = v[step] + v[2 * step], c = v[step] - v[2 * step], d = v[3 * step] + v[4 * step],
+            e = v[3 * step] - v[4 * step], f = v[5 * step];
+    v[0] = a + b + d;
+    v[step] = c + 2.0f * e;
+    v[2 * step] = b + 4.0f * d;
+    v[3 * step] = c + 8.0f * e + f;
+  }
 
-/// G: three weights to six points.
-template <class T>
-CORTADO_FN void from_weights(T* v, int step) {
-  const T a = v[0], b = v[step], c = v[2 * step];
-  const T even = (a + c) * (-1.0f / 6), odd = b * (-1.0f / 6), even2 = a * (1.0f / 24) + c * (1.0f / 6),
-          odd2 = b * (1.0f / 12);
-  v[0] = a * 0.25f;
-  v[step] = even + odd;
-  v[2 * step] = even - odd;
-  v[3 * step] = even2 + odd2;
-  v[4 * step] = even2 - odd2;
-  v[5 * step] = c;
-}
+  /// A: four gradients of outputs to six of points.
+  template <class T>
+  CORTADO_FN static void from_gradients(T* v, int step) {
+    const T a = v[0], b = v[step], c = v[2 * step], d = v[3 * step];
+    const T even = a + c, odd = b + d, even2 = a + 4.0f * c, odd2 = 2.0f * b + 8.0f * d;
+    v[step] = even + odd;
+    v[2 * step] = even - odd;
+    v[3 * step] = even2 + odd2;
+    v[4 * step] = even2 - odd2;
+    v[5 * step] = d;
+  }
 
-/// Gt: six gradients of points to three of weights.
-template <class T>
-CORTADO_FN void to_weight_gradients(T* v, int step) {
-  const T sum = v[step] + v[2 * step], difference = v[step] - v[2 * step], sum2 = v[3 * step] + v[4 * step],
-          difference2 = v[3 * step] - v[4 * step];
-  v[0] = v[0] * 0.25f - sum * (1.0f / 6) + sum2 * (1.0f / 24);
-  v[step] = difference * (-1.0f / 6) + difference2 * (1.0f / 12);
-  v[2 * step] = (sum2 - sum) * (1.0f / 6) + v[5 * step];
-}
+  /// G: three weights to six points.
+  template <class T>
+  CORTADO_FN static void from_weights(T* v, int step) {
+    const T a = v[0], b = v[step], c = v[2 * step];
+    const T even = (a + c) * (-1.0f / 6), odd = b * (-1.0f / 6), even2 = a * (1.0f / 24) + c * (1.0f / 6),
+            odd2 = b * (1.0f / 12);
+    v[0] = a * 0.25f;
+    v[step] = even + odd;
+    v[2 * step] = even - odd;
+    v[3 * step] = even2 + odd2;
+    v[4 * step] = even2 - odd2;
+    v[5 * step] = c;
+  }
+
+  /// Gt: six gradients of points to three of weights.
+  template <class T>
+  CORTADO_FN static void to_weight_gradients(T* v, int step) {
+    const T sum = v[step] + v[2 * step], difference = v[step] - v[2 * step], sum2 = v[3 * step] + v[4 * step],
+            difference2 = v[3 * step] - v[4 * step];
+    v[0] = v[0] * 0.25f - sum * (1.0f / 6) + sum2 * (1.0f / 24);
+    v[step] = difference * (-1.0f / 6) + difference2 * (1.0f / 12);
+    v[2 * step] = (sum2 - sum) * (1.0f / 6) + v[5 * step];
+  }
+};
+
+/// A tile of 2 x 2 outputs sees 4 x 4 inputs and takes 16 products instead of 36. The points are 0, 1, -1 and infinity:
+/// nothing is multiplied by more than 1.
+struct F2 {
+  static constexpr i64 outputs = 2, points = 4, products = 16;
+
+  /// Bt: four inputs to four points.
+  template <class T>
+  CORTADO_FN static void from_inputs(T* v, int step) {
+    const T a = v[0], b = v[step], c = v[2 * step], d = v[3 * step];
+    v[0] = a - c;
+    v[step] = b + c;
+    v[2 * step] = c - b;
+    v[3 * step] = d - b;
+  }
+
+  /// At: four points to two outputs.
+  template <class T>
+  CORTADO_FN static void to_outputs(T* v, int step) {
+    const T a = v[0], b = v[step], c = v[2 * step], d = v[3 * step];
+    v[0] = a + b + c;
+    v[step] = b - c + d;
+  }
+
+  /// A: two gradients of outputs to four of points.
+  template <class T>
+  CORTADO_FN static void from_gradients(T* v, int step) {
+    const T a = v[0], b = v[step];
+    v[step] = a + b;
+    v[2 * step] = a - b;
+    v[3 * step] = b;
+  }
+
+  /// G: three weights to four points.
+  template <class T>
+  CORTADO_FN static void from_weights(T* v, int step) {
+    const T a = v[0], b = v[step], c = v[2 * step];
+    const T even = (a + c) * 0.5f, odd = b * 0.5f;
+    v[step] = even + odd;
+    v[2 * step] = even - odd;
+    v[3 * step] = c;
+  }
+
+  /// Gt: four gradients of points to three of weights.
+  template <class T>
+  CORTADO_FN static void to_weight_gradients(T* v, int step) {
+    const T sum = (v[step] + v[2 * step]) * 0.5f, difference = (v[step] - v[2 * step]) * 0.5f;
+    v[0] = v[0] + sum;
+    v[step] = difference;
+    v[2 * step] = sum + v[3 * step];
+  }
+};
 }  // namespace winograd
 
 /// The tiles of a launch: rows [first, first + rows) of tiles of `images` images, of `channels` of an image's
-/// `image_channels` channels. A matrix of
-/// points is tiles x padded channels; there are 36 of them.
+/// `image_channels` channels. A matrix of points is tiles x padded channels; there are F::products of them.
 struct WinogradTiles {
   i64 images, channels, image_channels, first, rows, cols;
   CORTADO_FN i64 count() const { return images * rows * cols; }
@@ -103,20 +160,20 @@ struct WinogradTiles {
   }
 };
 
-/// x (images x channels x height x width) to 36 matrices of points: Bt x B of inputs, tile (i, j) beginning at
-/// (4 i - pad_h, 4 j - pad_w), or A dy At of gradients. The pixels of a line come with their channels next to each
-/// other.
-template <bool gradients, class T>
+/// x (images x channels x height x width) to matrices of points: Bt x B of inputs, tile (i, j) beginning at
+/// (outputs i - pad_h, outputs j - pad_w), or A dy At of gradients. The pixels of a line come with their channels next
+/// to each other.
+template <class F, bool gradients, class T>
 struct WinogradTransform {
   static constexpr const char* label = gradients ? "winograd_gradients" : "winograd_inputs";
-  static constexpr i64 side = gradients ? winograd::outputs : winograd::points;  ///< of what a tile reads
+  static constexpr i64 side = gradients ? F::outputs : F::points;  ///< of what a tile reads
   const T* x;
   float* v;
   i64 height, width, pad_h, pad_w;
   WinogradTiles tiles;
   Buf x_buf, v_buf;
 
-  CORTADO_FN i64 columns() const { return (tiles.cols - 1) * winograd::outputs + side; }
+  CORTADO_FN i64 columns() const { return (tiles.cols - 1) * F::outputs + side; }
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
@@ -130,8 +187,7 @@ struct WinogradTransform {
           const i64 plane = p.height * p.width;
           const i64 extent[4] = {p.tiles.images, p.height, p.width, p.tiles.channels},
                     pitch[4] = {p.tiles.image_channels * plane, p.width, 1, plane};
-          const i64 origin[4] = {at.image, (p.tiles.first + at.row) * winograd::outputs - p.pad_h, -p.pad_w,
-                                 at.channel},
+          const i64 origin[4] = {at.image, (p.tiles.first + at.row) * F::outputs - p.pad_h, -p.pad_w, at.channel},
                     size[4] = {1, side, p.columns(), winograd::lanes};
           box.set(extent, pitch, origin, size);
           return c.stage(p.x_buf, box);
@@ -140,9 +196,8 @@ struct WinogradTransform {
           const auto at = p.tiles.line(i);
           const i64 columns = p.columns();
           for (i64 col = 0; col < p.tiles.cols; ++col) {
-            auto v =
-                c.out2d(p.v_buf, p.v + p.tiles.place(at, col), winograd::products, winograd::lanes, p.tiles.matrix());
-            c.each(winograd::lanes, [&](i64 lane) { transform(x, col * winograd::outputs, columns, lane, v); });
+            auto v = c.out2d(p.v_buf, p.v + p.tiles.place(at, col), F::products, winograd::lanes, p.tiles.matrix());
+            c.each(winograd::lanes, [&](i64 lane) { transform(x, col * F::outputs, columns, lane, v); });
             c.put(v);
           }
         });
@@ -152,30 +207,30 @@ struct WinogradTransform {
   template <class X, class V>
   CORTADO_FN static void transform(const X& x, i64 col, i64 columns, i64 lane, V& v) {
     auto first = x(col, lane);
-    decltype(first) t[36];
+    decltype(first) t[F::products];
     CORTADO_UNROLL
     for (int r = 0; r < side; ++r) {
       CORTADO_UNROLL
-      for (int j = 0; j < side; ++j) t[r * 6 + j] = x(r * columns + col + j, lane);
+      for (int j = 0; j < side; ++j) t[r * F::points + j] = x(r * columns + col + j, lane);
     }
     CORTADO_UNROLL
-    for (int j = 0; j < side; ++j) one_way(t + j, 6);
+    for (int j = 0; j < side; ++j) one_way(t + j, F::points);
     CORTADO_UNROLL
-    for (int r = 0; r < 6; ++r) one_way(t + r * 6, 1);
+    for (int r = 0; r < F::points; ++r) one_way(t + r * F::points, 1);
     CORTADO_UNROLL
-    for (int k = 0; k < 36; ++k) v.set(k, lane, t[k]);
+    for (int k = 0; k < F::products; ++k) v.set(k, lane, t[k]);
   }
   template <class V>
   CORTADO_FN static void one_way(V* v, int step) {
     if constexpr (gradients)
-      winograd::from_gradients(v, step);
+      F::from_gradients(v, step);
     else
-      winograd::from_inputs(v, step);
+      F::from_inputs(v, step);
   }
 };
 
-/// 36 matrices of points to y (images x channels x height x width): At m A. A line makes up to four rows of pixels.
-template <class T>
+/// Matrices of points to y (images x channels x height x width): At m A. A line makes up to F::outputs rows of pixels.
+template <class F, class T>
 struct WinogradOutputs {
   static constexpr const char* label = "winograd_outputs";
   const float* m;
@@ -191,21 +246,21 @@ struct WinogradOutputs {
         p.tiles.lines(), Depth::one, [&](i64 i) { return i; },
         [&](i64 i, i64&) {
           const auto at = p.tiles.line(i);
-          const i64 first = (p.tiles.first + at.row) * winograd::outputs, plane = p.height * p.width, width = p.width,
-                    rows = math::min(winograd::outputs, p.height - first);
+          const i64 first = (p.tiles.first + at.row) * F::outputs, plane = p.height * p.width, width = p.width,
+                    rows = math::min(F::outputs, p.height - first);
           auto y = c.out_turned(p.y_buf, p.y + (at.image * p.tiles.image_channels + at.channel) * plane + first * width,
                                 rows * width, winograd::lanes, plane,
                                 math::min(winograd::lanes, p.tiles.channels - at.channel));
           c.pipeline(
               p.tiles.cols, Depth::one,
               [&](i64 col) {
-                return c.get2d(p.m_buf, p.m + p.tiles.place(at, col), winograd::products, winograd::lanes,
-                               p.tiles.matrix());
+                return c.get2d(p.m_buf, p.m + p.tiles.place(at, col), F::products, winograd::lanes, p.tiles.matrix());
               },
               [&](i64 col, auto& m) {
-                const i64 pixel = col * winograd::outputs, cols = math::min(winograd::outputs, width - pixel);
-                if (rows == winograd::outputs && cols == winograd::outputs)
-                  c.each(winograd::lanes, [&](i64 lane) { transform(m, lane, 4, 4, width, pixel, y); });
+                const i64 pixel = col * F::outputs, cols = math::min(F::outputs, width - pixel);
+                if (rows == F::outputs && cols == F::outputs)
+                  c.each(winograd::lanes,
+                         [&](i64 lane) { transform(m, lane, F::outputs, F::outputs, width, pixel, y); });
                 else
                   c.each(winograd::lanes, [&](i64 lane) { transform(m, lane, rows, cols, width, pixel, y); });
               });
@@ -217,24 +272,25 @@ struct WinogradOutputs {
   template <class M, class Out>
   CORTADO_FN static void transform(const M& m, i64 lane, i64 rows, i64 cols, i64 width, i64 pixel, Out& y) {
     auto first = m(0, lane);
-    decltype(first) t[36];
+    decltype(first) t[F::products];
     CORTADO_UNROLL
-    for (int k = 0; k < 36; ++k) t[k] = m(k, lane);
+    for (int k = 0; k < F::products; ++k) t[k] = m(k, lane);
     CORTADO_UNROLL
-    for (int j = 0; j < 6; ++j) winograd::to_outputs(t + j, 6);
+    for (int j = 0; j < F::points; ++j) F::to_outputs(t + j, F::points);
     CORTADO_UNROLL
-    for (int r = 0; r < 4; ++r) winograd::to_outputs(t + r * 6, 1);
+    for (int r = 0; r < F::outputs; ++r) F::to_outputs(t + r * F::points, 1);
     CORTADO_UNROLL
-    for (int r = 0; r < 4; ++r) {
+    for (int r = 0; r < F::outputs; ++r) {
       CORTADO_UNROLL
-      for (int j = 0; j < 4; ++j)
-        if (r < rows && j < cols) y.set(r * width + pixel + j, lane, t[r * 6 + j]);
+      for (int j = 0; j < F::outputs; ++j)
+        if (r < rows && j < cols) y.set(r * width + pixel + j, lane, t[r * F::points + j]);
     }
   }
 };
 
-/// Weights (oc x ic x 3 x 3) to 36 matrices of points, ic x padded oc: G w Gt. For the input gradient turned by 180
+/// Weights (oc x ic x 3 x 3) to matrices of points, ic x padded oc: G w Gt. For the input gradient turned by 180
 /// degrees, oc x padded ic. A line is a group of outputs of some terms.
+template <class F>
 struct WinogradWeights {
   static constexpr const char* label = "winograd_weights";
   const float* w;
@@ -266,7 +322,7 @@ struct WinogradWeights {
         [&](i64 i, auto& w) {
           const i64 first = i / groups * p.line_terms, terms = math::min(p.line_terms, p.terms - first);
           for (i64 k = 0; k < terms; ++k) {
-            auto u = c.out2d(p.u_buf, p.u + (first + k) * width + i % groups * winograd::lanes, winograd::products,
+            auto u = c.out2d(p.u_buf, p.u + (first + k) * width + i % groups * winograd::lanes, F::products,
                              winograd::lanes, winograd::distance(p.terms, width));
             if (p.turned)
               c.each(winograd::lanes, [&](i64 lane) { transform<true>(w, k * 9, lane, u); });
@@ -281,22 +337,23 @@ struct WinogradWeights {
   template <bool turn, class W, class Out>
   CORTADO_FN static void transform(const W& w, i64 row, i64 lane, Out& u) {
     auto first = w(row, lane);
-    decltype(first) t[36];
+    decltype(first) t[F::products];
     CORTADO_UNROLL
     for (int r = 0; r < 3; ++r) {
       CORTADO_UNROLL
-      for (int j = 0; j < 3; ++j) t[r * 6 + j] = w(row + (turn ? 8 - r * 3 - j : r * 3 + j), lane);
+      for (int j = 0; j < 3; ++j) t[r * F::points + j] = w(row + (turn ? 8 - r * 3 - j : r * 3 + j), lane);
     }
     CORTADO_UNROLL
-    for (int j = 0; j < 3; ++j) winograd::from_weights(t + j, 6);
+    for (int j = 0; j < 3; ++j) F::from_weights(t + j, F::points);
     CORTADO_UNROLL
-    for (int r = 0; r < 6; ++r) winograd::from_weights(t + r * 6, 1);
+    for (int r = 0; r < F::points; ++r) F::from_weights(t + r * F::points, 1);
     CORTADO_UNROLL
-    for (int k = 0; k < 36; ++k) u.set(k, lane, t[k]);
+    for (int k = 0; k < F::products; ++k) u.set(k, lane, t[k]);
   }
 };
 
-/// dw (oc x ic x 3 x 3) += Gt du G of 36 matrices du, ic x padded oc. Lines as those of WinogradWeights.
+/// dw (oc x ic x 3 x 3) += Gt du G of matrices du, ic x padded oc. Lines as those of WinogradWeights.
+template <class F>
 struct WinogradWeightGradient {
   static constexpr const char* label = "winograd_weight_gradient";
   const float* du;
@@ -329,7 +386,7 @@ struct WinogradWeightGradient {
           c.pipeline(
               terms, Depth::one,
               [&](i64 k) {
-                return c.get2d(p.du_buf, p.du + (first + k) * width + output, winograd::products, winograd::lanes,
+                return c.get2d(p.du_buf, p.du + (first + k) * width + output, F::products, winograd::lanes,
                                winograd::distance(p.ic, width));
               },
               [&](i64 k, auto& du) { c.each(winograd::lanes, [&](i64 lane) { transform(du, old, lane, k * 9, q); }); });
@@ -341,19 +398,19 @@ struct WinogradWeightGradient {
   template <class In, class Old, class Out>
   CORTADO_FN static void transform(const In& du, const Old& old, i64 lane, i64 row, Out& q) {
     auto first = du(0, lane);
-    decltype(first) t[36];
+    decltype(first) t[F::products];
     CORTADO_UNROLL
-    for (int k = 0; k < 36; ++k) t[k] = du(k, lane);
+    for (int k = 0; k < F::products; ++k) t[k] = du(k, lane);
     CORTADO_UNROLL
-    for (int j = 0; j < 6; ++j) winograd::to_weight_gradients(t + j, 6);
+    for (int j = 0; j < F::points; ++j) F::to_weight_gradients(t + j, F::points);
     CORTADO_UNROLL
-    for (int r = 0; r < 3; ++r) winograd::to_weight_gradients(t + r * 6, 1);
+    for (int r = 0; r < 3; ++r) F::to_weight_gradients(t + r * F::points, 1);
     CORTADO_UNROLL
     for (int r = 0; r < 3; ++r) {
       CORTADO_UNROLL
       for (int j = 0; j < 3; ++j) {
         const i64 at = row + r * 3 + j;
-        q.set(at, lane, old(at, lane) + t[r * 6 + j]);
+        q.set(at, lane, old(at, lane) + t[r * F::points + j]);
       }
     }
   }

@@ -108,7 +108,7 @@ INSTANTIATE_TEST_SUITE_P(Backends, MixedLossCurves, bf16_backends(), backend_nam
 TEST_P(MixedLossCurves, StayNearThoseOfFloat) {
   int forced = 0;
   const auto expected = losses_with("reference", "", forced);
-  for (const std::string plan : {"", "direct", "winograd"}) {
+  for (const std::string plan : {"", "direct", "winograd", "winograd_2x2"}) {
     const auto losses = losses_with(GetParam(), plan, forced, caffe::BF16);
     EXPECT_EQ(forced > 0, !plan.empty());
     for (std::size_t i = 0; i < losses.size(); ++i)
