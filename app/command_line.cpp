@@ -73,7 +73,8 @@ void add_tune(CLI::App& app, Options& o) {
       ->delimiter(',')
       ->check(CLI::NonNegativeNumber);
   add_topology(verb, o);
-  verb->add_option("--iterations", o.tune.iterations, "Runs of every plan, of which the best counts")
+  verb->add_option("--iterations", o.tune.iterations,
+                   "Runs of every plan that is not far behind, of which the best counts")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
   verb->add_flag("--explain", o.explain, "Also show plans that were not tried, and why");

@@ -69,7 +69,7 @@ struct Options {
   struct Tune {
     bool collectives = false;
     std::string out;  ///< empty: tuning.prototxt, or collectives.json
-    i64 iterations = 3;
+    i64 iterations = 5;
   } tune;
   struct Predict {
     std::string machine;

@@ -17,10 +17,10 @@
 namespace cortado {
 namespace {
 
-/// Runs every trial of the tuner: once to warm up, then `iterations` times.
+/// Runs every trial of the tuner once, then, `iterations` times in all, those of candidates that are not far behind.
 void run_trials(Tuner& tuner, Net& net, CoreGroup& group, i64 iterations) {
-  const auto trials = static_cast<i64>(tuner.trials());
-  const i64 runs = group.spec().timing_only ? 1 : iterations;
+  constexpr double far_behind = 1.25;
+  const i64 rounds = group.spec().timing_only ? 1 : iterations;
   ProgressBar bar("tuning");
   const auto once = [&] {
     net.forward();
@@ -28,11 +28,15 @@ void run_trials(Tuner& tuner, Net& net, CoreGroup& group, i64 iterations) {
     net.backward();
   };
   if (!group.spec().timing_only) once();
-  for (i64 trial = 0; trial < trials; ++trial)
-    for (i64 run = 0; run < runs; ++run) {
-      bar.show(trial * runs + run, trials * runs);
+  i64 done = 0;
+  for (i64 round = 0; round < rounds; ++round) {
+    const auto trials = static_cast<i64>(tuner.trials());
+    for (i64 trial = 0; trial < trials; ++trial, ++done) {
+      bar.show(done, done - trial + (rounds - round) * trials);
       tuner.run(static_cast<std::size_t>(trial), once);
     }
+    tuner.drop_beaten(far_behind);
+  }
 }
 
 nlohmann::json row_of(const Tuner::Row& row) {

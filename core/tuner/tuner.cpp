@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <numeric>
 
 namespace cortado {
 namespace {
@@ -56,6 +57,8 @@ Tuner::Tuner(Net& net, std::size_t most_candidates) : net_(net) {
           choice.why_left.push_back(why);
         }
       }
+      choice.running.resize(choice.tried.size());
+      std::iota(choice.running.begin(), choice.running.end(), std::size_t{0});
       if (!choice.tried.empty()) choices_.push_back(std::move(choice));
     }
   }
@@ -63,14 +66,13 @@ Tuner::Tuner(Net& net, std::size_t most_candidates) : net_(net) {
 
 std::size_t Tuner::trials() const {
   std::size_t most = 0;
-  for (const auto& choice : choices_) most = std::max(most, choice.tried.size());
+  for (const auto& choice : choices_) most = std::max(most, choice.running.size());
   return most;
 }
 
 void Tuner::run(std::size_t index, const std::function<void()>& work) {
   PlanBook plans;
-  for (const auto& c : choices_)
-    plans[c.layer + "/" + c.direction] = c.tried[std::min(index, c.tried.size() - 1)].candidate;
+  for (const auto& c : choices_) plans[c.layer + "/" + c.direction] = c.of_trial(index).candidate;
   net_.use_plans(plans);
   std::map<std::string, double> measured;
   net_.run().plan_seconds = &measured;
@@ -84,8 +86,18 @@ void Tuner::run(std::size_t index, const std::function<void()>& work) {
   for (const auto& c : choices_) {
     const auto found = measured.find(c.layer + "/" + c.direction);
     if (found == measured.end()) continue;  // the first layer needs no input gradient
-    double& least = seconds_[work_of(c.tried[std::min(index, c.tried.size() - 1)])];
+    double& least = seconds_[work_of(c.of_trial(index))];
     least = least > 0 ? std::min(least, found->second) : found->second;
+  }
+}
+
+void Tuner::drop_beaten(double beaten) {
+  for (auto& c : choices_) {
+    const double bound = beaten * seconds_of(fastest(c));
+    if (bound == 0) continue;
+    c.running.erase(std::remove_if(c.running.begin(), c.running.end(),
+                                   [&](std::size_t i) { return seconds_of(c.tried[i]) > bound; }),
+                    c.running.end());
   }
 }
 
@@ -100,12 +112,14 @@ double Tuner::seconds_of(const PlanOption& option) const {
 
 /// The first of those tried where nothing was measured.
 const PlanOption& Tuner::fastest(const Choice& choice) const {
-  const PlanOption* best = &choice.tried.front();
+  double least = 0;
   for (const auto& option : choice.tried) {
-    const double seconds = seconds_of(option), least = seconds_of(*best);
-    if (seconds > 0 && (least == 0 || seconds < least)) best = &option;
+    const double seconds = seconds_of(option);
+    if (seconds > 0 && (least == 0 || seconds < least)) least = seconds;
   }
-  return *best;
+  return *std::find_if(choice.tried.begin(), choice.tried.end(), [&](const PlanOption& option) {
+    return least == 0 || (seconds_of(option) > 0 && seconds_of(option) <= equal * least);
+  });
 }
 
 std::vector<Tuner::Row> Tuner::rows() const {

@@ -16,12 +16,17 @@ class Tuner {
   /// Candidates that an estimate puts `hopeless` times above the best one are not tried; of the others at most
   /// `most_candidates`, the likeliest first: by estimate where all have one, else in the layer's own order.
   static constexpr double hopeless = 4;
+  /// Times closer than this are taken for equal: then the likelier candidate stays.
+  static constexpr double equal = 1.03;
   explicit Tuner(Net& net, std::size_t most_candidates = std::numeric_limits<std::size_t>::max());
 
-  /// How many trials try every candidate.
+  /// How many trials try every candidate once. Rounds of trials, not repeated trials, let a machine whose speed wanders
+  /// treat all alike.
   std::size_t trials() const;
   /// Makes the net use the candidates of trial `index` and runs `work`, which should be forward and backward.
   void run(std::size_t index, const std::function<void()>& work);
+  /// Leaves candidates out of further trials that took more than `beaten` times as long as the best one.
+  void drop_beaten(double beaten);
 
   /// A candidate of a layer, in the order in which they are tried.
   struct Row {
@@ -33,7 +38,7 @@ class Tuner {
   };
   /// All candidates of all layers, with what is known so far.
   std::vector<Row> rows() const;
-  /// The fastest of those tried, of every layer and direction.
+  /// The fastest of those measured, of every layer and direction.
   PlanBook best() const;
   void add_to(TuningTable& table) const;
 
@@ -43,6 +48,8 @@ class Tuner {
     std::string layer, direction;
     std::vector<PlanOption> tried, left;
     std::vector<std::string> why_left;
+    std::vector<std::size_t> running;  ///< of `tried`, those that trials go through
+    const PlanOption& of_trial(std::size_t index) const { return tried[running[index % running.size()]]; }
   };
   /// What is done how: layers with equal work share times.
   static std::string work_of(const PlanOption& option);

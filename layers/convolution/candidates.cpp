@@ -1,5 +1,8 @@
 #include "layers/convolution/candidates.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace cortado {
 
 const char* to_string(ConvolutionDirection direction) {
@@ -14,14 +17,17 @@ const char* to_string(ConvolutionDirection direction) {
 const std::vector<std::unique_ptr<ConvolutionCandidate>>& convolution_candidates() {
   static const auto all = [] {
     std::vector<std::unique_ptr<ConvolutionCandidate>> list;
-    list.push_back(make_winograd_convolution());
-    list.push_back(make_direct_convolution());
+    auto winograd = make_winograd_convolutions(), direct = make_direct_convolutions();
+    list.push_back(std::move(winograd.front()));
+    list.push_back(std::move(direct.front()));
     list.push_back(make_small_winograd_convolution());
     list.push_back(make_explicit_convolution());
     list.push_back(make_explicit_tile_convolution());
     list.push_back(make_implicit_convolution());
     list.push_back(make_published_explicit_convolution());
     list.push_back(make_published_implicit_convolution());
+    for (auto* const variants : {&winograd, &direct})
+      std::move(variants->begin() + 1, variants->end(), std::back_inserter(list));
     return list;
   }();
   return all;

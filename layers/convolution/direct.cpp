@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <tuple>
+#include <vector>
 
 #include "core/base/error.h"
 #include "core/machine/parts.h"
@@ -9,17 +11,42 @@
 namespace cortado {
 namespace {
 
+/// Which cores share out what, where one launch has work for several.
+enum class Split {
+  likely,    ///< pixels; of a weight gradient images or output channels, whichever adds less
+  channels,  ///< output channels first
+  images     ///< of a weight gradient; forward does so anyway
+};
+
+/// What a variant does differently from `direct` itself: for the tuner, who measures them.
+struct DirectVariant {
+  const char* suffix;  ///< of its name
+  i64 pixels;          ///< of a block
+  Split split;
+};
+
+constexpr DirectVariant direct_variants[] = {{"", 224, Split::likely},  // weights are used often while in a cache
+                                             {":small_blocks", 112, Split::likely},
+                                             {":large_blocks", 448, Split::likely},
+                                             {":by_channels", 224, Split::channels},
+                                             {":by_images", 224, Split::images}};
+
 /// Implicit GEMM with vectors along output channels (DirectForward, DirectWeightGradient): for machines whose caches
 /// make single elements as cheap to read as lines. The input gradient runs as forward convolutions, like the implicit
 /// plan's.
 class DirectConvolution : public ConvolutionCandidate {
  public:
-  std::string name() const override { return "direct"; }
+  /// `variant` is one of direct_variants.
+  explicit DirectConvolution(const DirectVariant& variant) : variant_(variant) {}
+  std::string name() const override { return std::string("direct") + variant_.suffix; }
   std::string refuse(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const override;
   bool pays(const ConvolutionShape& shape, ConvolutionDirection direction) const override;
   i64 workspace(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const override;
   void run(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction,
            const ConvolutionArguments& arguments, float* workspace) const override;
+
+ private:
+  const DirectVariant& variant_;
 };
 
 /// Kernels of one pixel see an image as one row.
@@ -30,8 +57,7 @@ ConvolutionShape flattened(ConvolutionShape s) {
   return s;
 }
 
-constexpr i64 terms_of_step = 256;    ///< products summed between loads of sums: enough to hide those
-constexpr i64 pixels_of_block = 224;  ///< enough to use weights often while they are in a cache
+constexpr i64 terms_of_step = 256;  ///< products summed between loads of sums: enough to hide those
 constexpr i64 columns_of_block = 64;
 
 /// Two or three vectors of outputs, whichever leaves fewer lanes empty, so that as many rows of sums as latency asks
@@ -80,17 +106,19 @@ bool fits(const MachineSpec& spec, Program program) {
 bool is_spread(const MachineSpec& spec, i64 blocks) { return blocks % spec.cpes == 0 || blocks >= 8 * spec.cpes; }
 
 template <class T>
-DirectForward<T> forward_program(const MachineSpec& spec, const ConvolutionShape& s, i64 kernel) {
+DirectForward<T> forward_program(const MachineSpec& spec, const ConvolutionShape& s, i64 kernel,
+                                 const DirectVariant& variant) {
   DirectForward<T> p{};
   p.s = s.sizes(s.mb);
   p.packed = packed_forward<T>(spec, s, kernel);
   p.y_plane = s.oh * s.ow, p.y_row = s.ow, p.y_col = 1;
   DirectTiles& t = p.tile;
-  t.cols = even_part(s.ow, s.oh == 1 ? pixels_of_block : columns_of_block);
+  t.cols = even_part(s.ow, s.oh == 1 ? variant.pixels : columns_of_block);
   if (s.oh == 1) t.cols = std::min(s.ow, round_up(t.cols, i64{16}));  // whole cache lines
-  t.rows = even_part(s.oh, std::max<i64>(1, pixels_of_block / t.cols));
-  t.images = std::clamp<i64>(pixels_of_block / (t.rows * t.cols), 1, s.mb);
+  t.rows = even_part(s.oh, std::max<i64>(1, variant.pixels / t.cols));
+  t.images = std::clamp<i64>(variant.pixels / (t.rows * t.cols), 1, s.mb);
   t.panels = p.packed.panels();
+  if (variant.split == Split::channels) t.panels = even_part(t.panels, ceil_div(t.panels, i64{spec.cpes}));
   const auto blocks = [&] {
     return ceil_div(s.mb, t.images) * s.g * ceil_div(s.oh, t.rows) * ceil_div(s.ow, t.cols) *
            ceil_div(p.packed.panels(), t.panels);
@@ -123,16 +151,17 @@ void choose_sums(const MachineSpec& spec, DirectWeightGradient<T>& p) {
 }
 
 template <class T>
-DirectWeightGradient<T> weight_gradient_program(const MachineSpec& spec, const ConvolutionShape& s) {
+DirectWeightGradient<T> weight_gradient_program(const MachineSpec& spec, const ConvolutionShape& s,
+                                                const DirectVariant& variant) {
   DirectWeightGradient<T> p{};
   p.s = s.sizes(s.mb);
   const i64 taps = s.kh * s.kw;
   p.packed = {s.g, s.group_oc(), s.group_ic(), taps, panel_of(spec, s.group_oc()), 0};
   DirectTiles& t = p.tile;
-  t.cols = even_part(s.ow, s.oh == 1 ? pixels_of_block : columns_of_block);
-  t.rows = even_part(s.oh, std::max<i64>(1, pixels_of_block / t.cols));
+  t.cols = even_part(s.ow, s.oh == 1 ? variant.pixels : columns_of_block);
+  t.rows = even_part(s.oh, std::max<i64>(1, variant.pixels / t.cols));
   const i64 operands = ceil_div(s.mb, p.together);  // images, or pairs of them
-  t.images = std::clamp<i64>(pixels_of_block / (t.rows * t.cols), 1, operands);
+  t.images = std::clamp<i64>(variant.pixels / (t.rows * t.cols), 1, operands);
   choose_sums(spec, p);
   p.parts = 1;
   const auto blocks = [&] { return p.parts * s.g * p.packed.slices() * ceil_div(p.packed.panels(), t.panels); };
@@ -140,8 +169,11 @@ DirectWeightGradient<T> weight_gradient_program(const MachineSpec& spec, const C
   while (t.rows > 1 && !fits(spec, p)) t.rows = even_part(s.oh, t.rows - 1);
   while (t.panels > 1 && !fits(spec, p)) t.panels = even_part(p.packed.panels(), t.panels - 1);
   // Parts of the images stage everything once, but each has its sums to add; fewer panels stage the inputs again.
-  const auto adds_little = [&] { return 4 * (p.parts + 1) * p.packed.floats() <= s.mb * s.src_image(); };
-  while (p.parts < operands && !is_spread(spec, blocks()) && adds_little()) ++p.parts;
+  const auto takes_parts = [&] {
+    return variant.split == Split::images ||
+           (variant.split == Split::likely && 4 * (p.parts + 1) * p.packed.floats() <= s.mb * s.src_image());
+  };
+  while (p.parts < operands && !is_spread(spec, blocks()) && takes_parts()) ++p.parts;
   while (t.panels > 1 && !is_spread(spec, blocks())) t.panels = even_part(p.packed.panels(), t.panels - 1);
   while (p.packed.slice > 8 && (!fits(spec, p) || !is_spread(spec, blocks())))
     p.packed.slice = even_part(s.group_ic(), p.packed.slice - 1);
@@ -191,16 +223,17 @@ void convolve(CoreGroup& group, DirectForward<T> p, const T* x, T* y, const floa
 }
 
 template <class T>
-void run_forward(CoreGroup& group, const ConvolutionShape& s, const ConvolutionArguments& arg, float* workspace) {
-  const DirectForward<T> p = forward_program<T>(group.spec(), s, s.kh * s.kw);
+void run_forward(CoreGroup& group, const ConvolutionShape& s, const DirectVariant& variant,
+                 const ConvolutionArguments& arg, float* workspace) {
+  const DirectForward<T> p = forward_program<T>(group.spec(), s, s.kh * s.kw, variant);
   pack<T>(group, p.packed, s, false, {0, -1, s.kh}, {0, -1, s.kw}, arg.w, workspace);
   convolve(group, p, arg.x_as<T>(), arg.out_as<T>(), workspace);
 }
 
 template <class T>
-void run_weight_gradient(CoreGroup& group, const ConvolutionShape& s, const ConvolutionArguments& arg,
-                         float* workspace) {
-  DirectWeightGradient<T> p = weight_gradient_program<T>(group.spec(), s);
+void run_weight_gradient(CoreGroup& group, const ConvolutionShape& s, const DirectVariant& variant,
+                         const ConvolutionArguments& arg, float* workspace) {
+  DirectWeightGradient<T> p = weight_gradient_program<T>(group.spec(), s, variant);
   PlanBuilder builder(group.spec()), unpack_book(group.spec());
   p.x = arg.x_as<T>(), p.dy = arg.dy_as<T>(), p.dw = workspace;
   book(p, builder);
@@ -213,19 +246,28 @@ void run_weight_gradient(CoreGroup& group, const ConvolutionShape& s, const Conv
 
 /// Inputs that no kernel position meets, at strides beyond the kernel, get zeros.
 template <class T>
-void run_input_gradient(CoreGroup& group, const ConvolutionShape& s, const ConvolutionArguments& arg,
-                        float* workspace) {
+void run_input_gradient(CoreGroup& group, const ConvolutionShape& s, const DirectVariant& variant,
+                        const ConvolutionArguments& arg, float* workspace) {
   const auto parts = gradient_parts(s);
   T* const dx = arg.out_as<T>();
   if (std::any_of(parts.begin(), parts.end(), [](const auto& part) { return part.empty(); }))
     group.zero(dx, static_cast<std::size_t>(s.mb * s.src_image()) * sizeof(T));
   for (const auto& part : parts) {
     if (part.empty()) continue;
-    DirectForward<T> p = forward_program<T>(group.spec(), part.shape(s), s.kh * s.kw);
+    DirectForward<T> p = forward_program<T>(group.spec(), part.shape(s), s.kh * s.kw, variant);
     p.y_plane = s.ih * s.iw, p.y_row = s.sh * s.iw, p.y_col = s.sw;
     pack<T>(group, p.packed, s, true, part.y.kernel, part.x.kernel, arg.w, workspace);
     convolve(group, p, arg.dy_as<T>(), dx + part.first, workspace);
   }
+}
+
+template <class T>
+i64 parts_of(const DirectForward<T>&) {
+  return 1;
+}
+template <class T>
+i64 parts_of(const DirectWeightGradient<T>& p) {
+  return p.parts;
 }
 
 template <class Program>
@@ -235,18 +277,39 @@ std::string refuse_program(const MachineSpec& spec, Program program) {
   return builder.fits() ? "" : builder.reason();
 }
 
-template <class T>
-std::string refuse_as(const MachineSpec& spec, const ConvolutionShape& s, ConvolutionDirection direction) {
+/// Calls work(program) for the programs of a direction.
+template <class T, class Work>
+void for_programs(const MachineSpec& spec, const ConvolutionShape& s, ConvolutionDirection direction,
+                  const DirectVariant& variant, Work work) {
   const i64 kernel = s.kh * s.kw;
-  if (direction == ConvolutionDirection::forward) return refuse_program(spec, forward_program<T>(spec, s, kernel));
-  if (direction == ConvolutionDirection::weight_gradient)
-    return refuse_program(spec, weight_gradient_program<T>(spec, s));
-  for (const auto& part : gradient_parts(s)) {
-    const std::string reason =
-        part.empty() ? "" : refuse_program(spec, forward_program<T>(spec, part.shape(s), kernel));
-    if (!reason.empty()) return reason;
+  switch (direction) {
+    case ConvolutionDirection::forward: return work(forward_program<T>(spec, s, kernel, variant));
+    case ConvolutionDirection::weight_gradient: return work(weight_gradient_program<T>(spec, s, variant));
+    case ConvolutionDirection::input_gradient:
+      for (const auto& part : gradient_parts(s))
+        if (!part.empty()) work(forward_program<T>(spec, part.shape(s), kernel, variant));
   }
-  return "";
+}
+
+/// What a variant decides about a program.
+template <class Program>
+std::tuple<DirectTiles, i64, i64> decisions(const Program& p) {
+  return {p.tile, p.packed.slice, parts_of(p)};
+}
+
+template <class T>
+std::string refuse_as(const MachineSpec& spec, const ConvolutionShape& s, ConvolutionDirection direction,
+                      const DirectVariant& variant) {
+  std::string reason;
+  std::vector<std::tuple<DirectTiles, i64, i64>> own, usual;
+  for_programs<T>(spec, s, direction, variant, [&](const auto& program) {
+    if (reason.empty()) reason = refuse_program(spec, program);
+    own.push_back(decisions(program));
+  });
+  for_programs<T>(spec, s, direction, direct_variants[0],
+                  [&](const auto& program) { usual.push_back(decisions(program)); });
+  if (reason.empty() && &variant != direct_variants && own == usual) return "does what direct does";
+  return reason;
 }
 
 std::string DirectConvolution::refuse(CoreGroup& group, const ConvolutionShape& shape,
@@ -255,8 +318,9 @@ std::string DirectConvolution::refuse(CoreGroup& group, const ConvolutionShape& 
   if (!spec.works_from_caches())
     return "multiplies single inputs with vectors of weights: written for cores with caches, which work alone";
   std::string reason;
-  with_element(shape.precision,
-               [&](auto element) { reason = refuse_as<decltype(element)>(spec, flattened(shape), direction); });
+  with_element(shape.precision, [&](auto element) {
+    reason = refuse_as<decltype(element)>(spec, flattened(shape), direction, variant_);
+  });
   return reason;
 }
 
@@ -268,25 +332,13 @@ bool DirectConvolution::pays(const ConvolutionShape& s, ConvolutionDirection dir
   return s.terms() >= 32;
 }
 
-template <class T>
-i64 workspace_as(const MachineSpec& spec, const ConvolutionShape& s, ConvolutionDirection direction) {
-  const i64 kernel = s.kh * s.kw;
-  if (direction == ConvolutionDirection::forward) return forward_program<T>(spec, s, kernel).packed.floats();
-  if (direction == ConvolutionDirection::weight_gradient) {
-    const auto p = weight_gradient_program<T>(spec, s);
-    return p.parts * p.packed.floats();
-  }
-  i64 floats = 0;
-  for (const auto& part : gradient_parts(s))
-    if (!part.empty()) floats = std::max(floats, forward_program<T>(spec, part.shape(s), kernel).packed.floats());
-  return floats;
-}
-
 i64 DirectConvolution::workspace(CoreGroup& group, const ConvolutionShape& shape,
                                  ConvolutionDirection direction) const {
   i64 floats = 0;
   with_element(shape.precision, [&](auto element) {
-    floats = workspace_as<decltype(element)>(group.spec(), flattened(shape), direction);
+    for_programs<decltype(element)>(group.spec(), flattened(shape), direction, variant_, [&](const auto& program) {
+      floats = std::max(floats, parts_of(program) * program.packed.floats());
+    });
   });
   return floats;
 }
@@ -297,15 +349,20 @@ void DirectConvolution::run(CoreGroup& group, const ConvolutionShape& shape, Con
   with_element(s.precision, [&](auto element) {
     using T = decltype(element);
     switch (direction) {
-      case ConvolutionDirection::forward: return run_forward<T>(group, s, arguments, workspace);
-      case ConvolutionDirection::weight_gradient: return run_weight_gradient<T>(group, s, arguments, workspace);
-      case ConvolutionDirection::input_gradient: return run_input_gradient<T>(group, s, arguments, workspace);
+      case ConvolutionDirection::forward: return run_forward<T>(group, s, variant_, arguments, workspace);
+      case ConvolutionDirection::weight_gradient:
+        return run_weight_gradient<T>(group, s, variant_, arguments, workspace);
+      case ConvolutionDirection::input_gradient: return run_input_gradient<T>(group, s, variant_, arguments, workspace);
     }
   });
 }
 
 }  // namespace
 
-std::unique_ptr<ConvolutionCandidate> make_direct_convolution() { return std::make_unique<DirectConvolution>(); }
+std::vector<std::unique_ptr<ConvolutionCandidate>> make_direct_convolutions() {
+  std::vector<std::unique_ptr<ConvolutionCandidate>> all;
+  for (const auto& variant : direct_variants) all.push_back(std::make_unique<DirectConvolution>(variant));
+  return all;
+}
 
 }  // namespace cortado

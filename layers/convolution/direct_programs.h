@@ -92,7 +92,10 @@ struct PackWeights {
 struct DirectTiles {
   i64 images, rows, cols;  ///< pixels of a block: rows x cols of each of `images` images
   i64 panels;              ///< panels of output channels of a block
-  i64 slice;               ///< input channels of a step (forward) or of a block (weight gradient)
+
+  bool operator==(const DirectTiles& o) const {
+    return images == o.images && rows == o.rows && cols == o.cols && panels == o.panels;
+  }
 };
 
 /// The inputs under rows x cols pixels, as staged. A kernel one position wide sees every stride-th input only, and only

@@ -8,22 +8,39 @@
 namespace cortado {
 namespace {
 
+/// What a variant does differently from `winograd` itself: for the tuner, who measures them.
+struct WinogradVariant {
+  const char* suffix;  ///< of its name
+  i64 cached;          ///< floats of matrices that are worked on at a time
+};
+
+constexpr WinogradVariant winograd_variants[] = {
+    {"", i64{2} << 20}, {":small_parts", i64{1} << 19}, {":large_parts", i64{8} << 20}};
+
 /// Winograd's F (F4 or F2) in three steps for a part of the batch at a time: inputs to matrices, their products, and
 /// back. The input gradient is the forward convolution with turned weights; the weight gradient is the exact transpose
 /// of the forward algorithm. Errors: docs/cpu.md.
 template <class F>
 class WinogradConvolution : public ConvolutionCandidate {
  public:
-  std::string name() const override { return F::outputs == 4 ? "winograd" : "winograd_2x2"; }
+  /// `variant` is one of winograd_variants.
+  explicit WinogradConvolution(const WinogradVariant& variant) : variant_(variant) {}
+  std::string name() const override {
+    return std::string(F::outputs == 4 ? "winograd" : "winograd_2x2") + variant_.suffix;
+  }
   std::string refuse(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const override;
   bool pays(const ConvolutionShape& shape, ConvolutionDirection direction) const override;
   i64 workspace(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const override;
   void run(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction,
            const ConvolutionArguments& arguments, float* workspace) const override;
+
+ private:
+  const WinogradVariant& variant_;
 };
 
-/// The forward convolution that an input gradient at stride 1 is.
-ConvolutionShape gradient_shape(ConvolutionShape s) {
+/// The shape whose tiles a direction works on: an input gradient at stride 1 is a forward convolution.
+ConvolutionShape as_forward(ConvolutionShape s, ConvolutionDirection direction) {
+  if (direction != ConvolutionDirection::input_gradient) return s;
   std::swap(s.ic, s.oc);
   std::swap(s.ih, s.oh);
   std::swap(s.iw, s.ow);
@@ -38,16 +55,16 @@ struct Parts {
   i64 images, rows, cols;  ///< of tiles; rows of one image
   i64 all_rows;
 
-  explicit Parts(const ConvolutionShape& s) {
-    constexpr i64 cached = i64{2} << 20;  // floats
+  Parts(const ConvolutionShape& s, const WinogradVariant& variant) {
     all_rows = ceil_div(s.oh, F::outputs), cols = ceil_div(s.ow, F::outputs);
     const i64 of_tile = F::products * (s.group_ic() + s.group_oc()),
               weights = F::products * s.group_ic() * s.group_oc();
-    const i64 most = std::max<i64>(1, std::max(cached, 4 * weights) / of_tile);
+    const i64 most = std::max<i64>(1, std::max(variant.cached, 4 * weights) / of_tile);
     images = even_part(s.mb, most / (all_rows * cols));
     rows = images > 1 ? all_rows : even_part(all_rows, most / cols);
   }
   i64 tiles() const { return images * rows * cols; }
+  bool operator==(const Parts& o) const { return images == o.images && rows == o.rows; }
 };
 
 /// Where the pieces of the workspace begin: points of weights, of inputs, of outputs.
@@ -114,9 +131,8 @@ void for_parts(const ConvolutionShape& s, const Parts<F>& parts, Work work) {
 }
 
 template <class F, class T>
-void run_forward(CoreGroup& group, const ConvolutionShape& s, bool turned, const float* w, const T* in, T* out,
-                 float* workspace) {
-  const Parts<F> parts(s);
+void run_forward(CoreGroup& group, const ConvolutionShape& s, const Parts<F>& parts, bool turned, const float* w,
+                 const T* in, T* out, float* workspace) {
   const Pieces<F> at(s, parts);
   WinogradWeights<F> weights{w,
                              workspace,
@@ -144,9 +160,8 @@ void run_forward(CoreGroup& group, const ConvolutionShape& s, bool turned, const
 }
 
 template <class F, class T>
-void run_weight_gradient(CoreGroup& group, const ConvolutionShape& s, const T* in, const T* dy, float* dw,
-                         float* workspace) {
-  const Parts<F> parts(s);
+void run_weight_gradient(CoreGroup& group, const ConvolutionShape& s, const Parts<F>& parts, const T* in, const T* dy,
+                         float* dw, float* workspace) {
   const Pieces<F> at(s, parts);
   bool first = true;
   for_parts(s, parts, [&](i64 image, const WinogradTiles& of_x, const WinogradTiles& of_y) {
@@ -178,6 +193,9 @@ std::string WinogradConvolution<F>::refuse(CoreGroup& group, const ConvolutionSh
     return "is for 3 x 3 kernels at stride 1 without dilation";
   if (direction != ConvolutionDirection::forward && (s.ph >= winograd::kernel || s.pw >= winograd::kernel))
     return "pads by more than the kernel reaches";
+  const ConvolutionShape forward = as_forward(s, direction);
+  if (&variant_ != winograd_variants && Parts<F>(forward, variant_) == Parts<F>(forward, winograd_variants[0]))
+    return "does what " + WinogradConvolution(winograd_variants[0]).name() + " does";
   return "";
 }
 
@@ -194,8 +212,8 @@ bool WinogradConvolution<F>::pays(const ConvolutionShape& s, ConvolutionDirectio
 
 template <class F>
 i64 WinogradConvolution<F>::workspace(CoreGroup&, const ConvolutionShape& shape, ConvolutionDirection direction) const {
-  const ConvolutionShape s = direction == ConvolutionDirection::input_gradient ? gradient_shape(shape) : shape;
-  return Pieces<F>(s, Parts<F>(s)).floats;
+  const ConvolutionShape s = as_forward(shape, direction);
+  return Pieces<F>(s, Parts<F>(s, variant_)).floats;
 }
 
 /// Group by group.
@@ -203,27 +221,31 @@ template <class F>
 void WinogradConvolution<F>::run(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction,
                                  const ConvolutionArguments& arg, float* workspace) const {
   const bool turned = direction == ConvolutionDirection::input_gradient;
-  const ConvolutionShape s = turned ? gradient_shape(shape) : shape;
+  const ConvolutionShape s = as_forward(shape, direction);
+  const Parts<F> parts(s, variant_);
   const i64 weights = s.group_ic() * s.group_oc() * 9, x = s.group_ic() * s.ih * s.iw, y = s.group_oc() * s.oh * s.ow;
   with_element(s.precision, [&](auto element) {
     using T = decltype(element);
     const T* const in = turned ? arg.dy_as<T>() : arg.x_as<T>();
     for (i64 g = 0; g < s.g; ++g)
       if (direction == ConvolutionDirection::weight_gradient)
-        run_weight_gradient<F>(group, s, in + g * x, arg.dy_as<T>() + g * y, arg.out_as<float>() + g * weights,
+        run_weight_gradient<F>(group, s, parts, in + g * x, arg.dy_as<T>() + g * y, arg.out_as<float>() + g * weights,
                                workspace);
       else
-        run_forward<F>(group, s, turned, arg.w + g * weights, in + g * x, arg.out_as<T>() + g * y, workspace);
+        run_forward<F>(group, s, parts, turned, arg.w + g * weights, in + g * x, arg.out_as<T>() + g * y, workspace);
   });
 }
 
 }  // namespace
 
-std::unique_ptr<ConvolutionCandidate> make_winograd_convolution() {
-  return std::make_unique<WinogradConvolution<winograd::F4>>();
+std::vector<std::unique_ptr<ConvolutionCandidate>> make_winograd_convolutions() {
+  std::vector<std::unique_ptr<ConvolutionCandidate>> all;
+  for (const auto& variant : winograd_variants)
+    all.push_back(std::make_unique<WinogradConvolution<winograd::F4>>(variant));
+  return all;
 }
 std::unique_ptr<ConvolutionCandidate> make_small_winograd_convolution() {
-  return std::make_unique<WinogradConvolution<winograd::F2>>();
+  return std::make_unique<WinogradConvolution<winograd::F2>>(winograd_variants[0]);
 }
 
 }  // namespace cortado

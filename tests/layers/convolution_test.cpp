@@ -70,6 +70,11 @@ ConvolutionShape shape_in(LayerRig& rig) {
   return s;
 }
 
+/// The plan that a candidate is, or is a variant of.
+std::string method_of(const ConvolutionCandidate& candidate) {
+  return candidate.name().substr(0, candidate.name().find(':'));
+}
+
 void expect_says(const std::string& message, const std::string& part) {
   EXPECT_NE(message.find(part), std::string::npos) << message;
 }
@@ -113,7 +118,7 @@ TEST_P(ConvolutionTest, EveryCandidateOfEveryDirectionIsTheOracle) {
       if (wanted.empty()) continue;
       // The transforms of F(4x4, 3x3) add and subtract multiples of the values: errors are those of sums about ten
       // times as large. Those of F(2x2, 3x3) only halve.
-      expect_oracle(rig, c.name + " by " + candidate->name(), candidate->name() == "winograd" ? 2e-4f : 2e-5f);
+      expect_oracle(rig, c.name + " by " + candidate->name(), method_of(*candidate) == "winograd" ? 2e-4f : 2e-5f);
       for (const auto& [direction, name] : wanted) EXPECT_EQ(rig.layer().plans().at(direction), name);
     }
   }
@@ -147,8 +152,9 @@ TEST_P(ConvolutionTest, TileProgramsRunEveryCase) {
     LayerRig rig(GetParam(), text_of(c), {c.bottom});
     const ConvolutionShape shape = shape_in(rig);
     for (const auto& candidate : convolution_candidates()) {
-      if (candidate->name() == "explicit" || candidate->name() == "winograd" || candidate->name() == "winograd_2x2" ||
-          candidate->name() == "implicit_paper")
+      const std::string name = candidate->name();
+      if (name == "explicit" || method_of(*candidate) == "winograd" || name == "winograd_2x2" ||
+          name == "implicit_paper" || name != method_of(*candidate))
         continue;
       if (candidate->name() == "direct" && rig.bottom(0).group().spec().mesh_cols > 1) continue;
       if (candidate->name() == "explicit_paper" && rig.bottom(0).group().spec().mesh_cols == 1) continue;
@@ -158,6 +164,32 @@ TEST_P(ConvolutionTest, TileProgramsRunEveryCase) {
       }
     }
   }
+}
+
+// Variants have other tiles where there is something to cut, and are not tried where there is not.
+TEST_P(ConvolutionTest, VariantsAreTheOracleOrDoWhatThePlanDoes) {
+  LayerRig large(GetParam(), text_of({"", {}, "num_output: 66 kernel_size: 3 pad: 1"}), {{3, 18, 30, 30}}),
+      small(GetParam(), text_of({"", {}, "num_output: 2 kernel_size: 3 pad: 1"}), {{1, 2, 3, 3}});
+  const MachineSpec& spec = large.bottom(0).group().spec();
+  int variants = 0, ran = 0;
+  for (const auto& candidate : convolution_candidates()) {
+    if (candidate->name() == method_of(*candidate)) continue;
+    ++variants;
+    const bool differs = candidate->name().find(":by_") != std::string::npos
+                             ? spec.cpes > 1
+                             : candidate->name() != "winograd:large_parts";  // the batch is one part as it is
+    const PlanBook wanted = force(large, *candidate);
+    EXPECT_EQ(wanted.empty(), !spec.works_from_caches() || !differs) << candidate->name();
+    if (!wanted.empty()) {
+      ++ran;
+      // Weight gradients are sums over 2700 pixels.
+      expect_oracle(large, candidate->name(), method_of(*candidate) == "winograd" ? 1e-3f : 1e-4f);
+    }
+    expect_says(candidate->refuse(small.bottom(0).group(), shape_in(small), ConvolutionDirection::forward),
+                spec.works_from_caches() ? "does what " + method_of(*candidate) + " does" : "caches");
+  }
+  EXPECT_EQ(variants, 6);
+  EXPECT_EQ(ran > 0, spec.works_from_caches());
 }
 
 // The published implicit plan wants 64 channels, 128 backward; widths and batches that the mesh does not divide.

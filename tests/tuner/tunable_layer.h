@@ -9,7 +9,7 @@
 namespace cortado::test {
 
 /// A toy layer with candidates whose times are made up: "forward" can be slow (4 s), quick (1 s), hopeless (estimated
-/// far off) or refused; "backward" can be left (3 s) or right (2 s).
+/// far off), refused, or as quick within what is taken for equal (0.99 s); "backward" can be left (3 s) or right (2 s).
 class TunableLayer : public ToyLayer {
  public:
   using ToyLayer::ToyLayer;
@@ -18,14 +18,18 @@ class TunableLayer : public ToyLayer {
     return names;
   }
   static const std::map<std::string, double>& seconds() {
-    static const std::map<std::string, double> all = {
-        {"slow", 4}, {"quick", 1}, {"hopeless", 9}, {"left", 3}, {"right", 2}};
+    static const std::map<std::string, double> all = {{"slow", 4},     {"quick", 1}, {"as_quick", 0.99},
+                                                      {"hopeless", 9}, {"left", 3},  {"right", 2}};
     return all;
   }
   std::vector<PlanOption> plan_options() const override {
-    return {{"forward", shape(), "hopeless", "", 50}, {"forward", shape(), "slow", "", 2},
-            {"forward", shape(), "quick", "", 3},     {"forward", shape(), "refused", "it never can", 0},
-            {"backward", shape(), "left", "", 0},     {"backward", shape(), "right", "", 0}};
+    return {{"forward", shape(), "hopeless", "", 50},
+            {"forward", shape(), "slow", "", 2},
+            {"forward", shape(), "quick", "", 3},
+            {"forward", shape(), "as_quick", "", 4},
+            {"backward", shape(), "left", "", 0},
+            {"backward", shape(), "right", "", 0},
+            {"forward", shape(), "refused", "it never can", 0}};
   }
   PlanBook plans() const override { return plans_; }
   void choose_plans(const PlanBook& wanted) override {

@@ -18,20 +18,36 @@ NetOptions options_of() {
 TEST(Tuner, TriesWhatIsWorthItAndKeepsTheFastest) {
   Net net(net_of(toy_net(3, 2)), options_of());
   Tuner tuner(net);
-  ASSERT_EQ(tuner.trials(), 2u);
+  ASSERT_EQ(tuner.trials(), 3u);
   TunableLayer::used().clear();
-  for (std::size_t trial = 0; trial < 2; ++trial) tuner.run(trial, [&] { net.forward(); });
-  EXPECT_EQ(TunableLayer::used(), (std::vector<std::string>{"slow+left", "quick+right"})) << "by estimate; in order";
-  EXPECT_EQ(tuner.best(), (PlanBook{{"toy/forward", "quick"}, {"toy/backward", "right"}}));
+  for (std::size_t trial = 0; trial < 3; ++trial) tuner.run(trial, [&] { net.forward(); });
+  EXPECT_EQ(TunableLayer::used(), (std::vector<std::string>{"slow+left", "quick+right", "as_quick+left"}))
+      << "by estimate; in order";
+  EXPECT_EQ(tuner.best(), (PlanBook{{"toy/forward", "quick"}, {"toy/backward", "right"}})) << "the likelier of equals";
 
   std::map<std::string, Tuner::Row> rows;
   for (const auto& row : tuner.rows()) rows[row.option.candidate] = row;
-  ASSERT_EQ(rows.size(), 6u);
+  ASSERT_EQ(rows.size(), 7u);
   EXPECT_TRUE(rows["quick"].chosen);
   EXPECT_EQ(rows["quick"].seconds, 1);
   EXPECT_FALSE(rows["slow"].chosen);
   EXPECT_EQ(rows["hopeless"].skipped, "estimated 25.0 times as slow as the best");
   EXPECT_EQ(rows["refused"].skipped, "cannot run: it never can");
+}
+
+TEST(Tuner, RunsOnWithThoseThatAreNotFarBehind) {
+  Net net(net_of(toy_net(3, 2)), options_of());
+  Tuner tuner(net);
+  for (std::size_t trial = 0; trial < 3; ++trial) tuner.run(trial, [&] { net.forward(); });
+  tuner.drop_beaten(1.25);
+  ASSERT_EQ(tuner.trials(), 2u);
+  TunableLayer::used().clear();
+  for (std::size_t trial = 0; trial < 2; ++trial) tuner.run(trial, [&] { net.forward(); });
+  EXPECT_EQ(TunableLayer::used(), (std::vector<std::string>{"quick+right", "as_quick+right"}));
+  EXPECT_EQ(tuner.best(), (PlanBook{{"toy/forward", "quick"}, {"toy/backward", "right"}}));
+  for (const auto& row : tuner.rows()) {
+    if (row.option.candidate == "slow") { EXPECT_EQ(row.seconds, 4) << "what was measured stays known"; }
+  }
 }
 
 TEST(Tuner, WithAFewTrialsTheLikeliest) {
