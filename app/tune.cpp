@@ -19,7 +19,6 @@ namespace {
 
 /// Runs every trial of the tuner once, then, `iterations` times in all, those of candidates that are not far behind.
 void run_trials(Tuner& tuner, Net& net, CoreGroup& group, i64 iterations) {
-  constexpr double far_behind = 1.25;
   const i64 rounds = group.spec().timing_only ? 1 : iterations;
   ProgressBar bar("tuning");
   const auto once = [&] {
@@ -35,7 +34,7 @@ void run_trials(Tuner& tuner, Net& net, CoreGroup& group, i64 iterations) {
       bar.show(done, done - trial + (rounds - round) * trials);
       tuner.run(static_cast<std::size_t>(trial), once);
     }
-    tuner.drop_beaten(far_behind);
+    tuner.drop_beaten();
   }
 }
 

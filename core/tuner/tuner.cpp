@@ -91,9 +91,9 @@ void Tuner::run(std::size_t index, const std::function<void()>& work) {
   }
 }
 
-void Tuner::drop_beaten(double beaten) {
+void Tuner::drop_beaten() {
   for (auto& c : choices_) {
-    const double bound = beaten * seconds_of(fastest(c));
+    const double bound = far_behind * seconds_of(fastest(c));
     if (bound == 0) continue;
     c.running.erase(std::remove_if(c.running.begin(), c.running.end(),
                                    [&](std::size_t i) { return seconds_of(c.tried[i]) > bound; }),

@@ -18,6 +18,8 @@ class Tuner {
   static constexpr double hopeless = 4;
   /// Times closer than this are taken for equal: then the likelier candidate stays.
   static constexpr double equal = 1.03;
+  /// Candidates that took that many times as long as the best one are far behind.
+  static constexpr double far_behind = 1.25;
   explicit Tuner(Net& net, std::size_t most_candidates = std::numeric_limits<std::size_t>::max());
 
   /// How many trials try every candidate once. Rounds of trials, not repeated trials, let a machine whose speed wanders
@@ -25,8 +27,8 @@ class Tuner {
   std::size_t trials() const;
   /// Makes the net use the candidates of trial `index` and runs `work`, which should be forward and backward.
   void run(std::size_t index, const std::function<void()>& work);
-  /// Leaves candidates out of further trials that took more than `beaten` times as long as the best one.
-  void drop_beaten(double beaten);
+  /// Leaves candidates that are far behind out of further trials.
+  void drop_beaten();
 
   /// A candidate of a layer, in the order in which they are tried.
   struct Row {

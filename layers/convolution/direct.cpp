@@ -11,7 +11,7 @@
 namespace cortado {
 namespace {
 
-/// Which cores share out what, where one launch has work for several.
+/// What is shared out over the cores.
 enum class Split {
   likely,    ///< pixels; of a weight gradient images or output channels, whichever adds less
   channels,  ///< output channels first
@@ -306,10 +306,10 @@ std::string refuse_as(const MachineSpec& spec, const ConvolutionShape& s, Convol
     if (reason.empty()) reason = refuse_program(spec, program);
     own.push_back(decisions(program));
   });
+  if (!reason.empty() || &variant == direct_variants) return reason;
   for_programs<T>(spec, s, direction, direct_variants[0],
                   [&](const auto& program) { usual.push_back(decisions(program)); });
-  if (reason.empty() && &variant != direct_variants && own == usual) return "does what direct does";
-  return reason;
+  return own == usual ? "does what direct does" : "";
 }
 
 std::string DirectConvolution::refuse(CoreGroup& group, const ConvolutionShape& shape,

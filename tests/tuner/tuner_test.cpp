@@ -39,7 +39,7 @@ TEST(Tuner, RunsOnWithThoseThatAreNotFarBehind) {
   Net net(net_of(toy_net(3, 2)), options_of());
   Tuner tuner(net);
   for (std::size_t trial = 0; trial < 3; ++trial) tuner.run(trial, [&] { net.forward(); });
-  tuner.drop_beaten(1.25);
+  tuner.drop_beaten();
   ASSERT_EQ(tuner.trials(), 2u);
   TunableLayer::used().clear();
   for (std::size_t trial = 0; trial < 2; ++trial) tuner.run(trial, [&] { net.forward(); });
