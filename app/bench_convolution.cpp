@@ -65,19 +65,30 @@ std::vector<ConvolutionTimes> read_convolutions(const Session& session, const st
 i64 weights_of(const ConvolutionShape& s) { return s.oc * s.terms(); }
 
 double compulsory_bytes(const ConvolutionShape& s) {
-  return 4.0 * static_cast<double>(s.mb * (s.src_image() + s.dst_image()) + weights_of(s));
+  return static_cast<double>(bytes_of(s.precision) * s.mb * (s.src_image() + s.dst_image()) + 4 * weights_of(s));
+}
+
+/// Activations in blocks of channels, where channels allow it.
+void lay_in_blocks(ConvolutionShape& s) {
+  if (s.group_ic() % block_channels == 0) s.src = Layout::nchw16c;
+  if (s.group_oc() % block_channels == 0) s.dst = Layout::nchw16c;
+}
+
+ClusterMemory activations(CoreGroup& group, Precision precision, i64 count) {
+  return precision == Precision::bf16 ? numbers<bf16>(group, count) : numbers<float>(group, count);
 }
 
 /// The arrays of a convolution, of which every direction reads two and writes the third, and a candidate's workspace.
 struct Operands {
   Operands(CoreGroup& group, const ConvolutionShape& s, i64 workspace_floats)
-      : src(numbers<float>(group, s.mb * s.src_image())),
+      : src(activations(group, s.precision, s.mb * s.src_image())),
         weights(numbers<float>(group, weights_of(s))),
-        dst(numbers<float>(group, s.mb * s.dst_image())),
+        dst(activations(group, s.precision, s.mb * s.dst_image())),
         workspace(numbers<float>(group, workspace_floats)) {}
 
   ConvolutionArguments arguments(ConvolutionDirection direction) const {
-    auto *const x = src.as<float>(), *const w = weights.as<float>(), *const y = dst.as<float>();
+    auto* const w = weights.as<float>();
+    void *const x = src.get(), *const y = dst.get();
     if (direction == ConvolutionDirection::forward) return {x, w, nullptr, y};
     if (direction == ConvolutionDirection::weight_gradient) return {x, nullptr, y, w};
     return {nullptr, w, y, x};
@@ -159,6 +170,10 @@ void bench_convolution(Session& session, const Options& options) {
   const std::string& set = o.sets.front();
   const Candidates candidates = candidates_of(o.plan);
   auto list = read_convolutions(session, set, o.batch, directions_of(o.directions));
+  for (auto& cell : list) {
+    cell.shape.precision = session.precision;
+    if (o.blocks) lay_in_blocks(cell.shape);
+  }
   const i64 batch = list.empty() ? 0 : list.front().shape.mb;
   const PublishedConvolutions published = published_convolutions(set, batch);
   const Limits limits = limits_of(session.group);

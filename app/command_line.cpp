@@ -374,6 +374,8 @@ void add_bench(CLI::App& app, Options& o) {
   };
   auto* conv = kind("conv", "Convolutions of a net, by every candidate and direction", {"vgg16"});
   conv->add_option("--plan", b.plan, "Candidate, or a word of candidates' names; default all");
+  conv->add_flag("--blocks", b.blocks, "Activations in blocks of sixteen channels, where there are so many");
+  add_precision(conv, o);
   conv->add_option("--directions", b.directions, "forward, weight_gradient, input_gradient; default all three")
       ->delimiter(',')
       ->check(CLI::IsMember({"forward", "weight_gradient", "input_gradient"}));

@@ -88,6 +88,7 @@ struct Options {
     std::vector<std::string> codecs;      ///< of exchange; empty: all for gradients
     std::vector<std::string> folders;
     std::string plan = "all", type = "float";
+    bool blocks = false;  ///< activations in blocks of channels
     std::vector<std::string> directions, shapes;
     std::vector<i64> sizes;
   } bench;

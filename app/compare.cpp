@@ -21,8 +21,10 @@ std::vector<NetValue> run_on(const Session& session, CoreGroup& group, const Opt
   NetOptions with = session.net_options();
   with.group = &group;
   with.seed = options.compare.seed;
+  const TuningTable tuning = tuned ? read_tuning(group.spec(), options.tuning) : empty_tuning(group.spec());
+  with.layouts = tuning.layouts();
   Net net(parameter, with);
-  if (tuned) net.use_plans(read_tuning(group.spec(), options.tuning).plans_for(net));
+  net.use_plans(tuning.plans_for(net));
   if (!options.weights.empty()) {
     caffe::NetParameter weights;
     read_weights(options.weights, &session.hdf5, weights);

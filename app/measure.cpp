@@ -4,6 +4,7 @@
 #include <fstream>
 #include <limits>
 
+#include "core/base/bf16.h"
 #include "core/base/error.h"
 
 namespace cortado {
@@ -85,5 +86,6 @@ ClusterMemory numbers(CoreGroup& group, i64 count) {
 }
 template ClusterMemory numbers<float>(CoreGroup& group, i64 count);
 template ClusterMemory numbers<double>(CoreGroup& group, i64 count);
+template ClusterMemory numbers<bf16>(CoreGroup& group, i64 count);
 
 }  // namespace cortado

@@ -86,7 +86,9 @@ int time(Session& session, const Options& options) {
     with.tuning = &tuning;
     solver = std::make_unique<Solver>(solver_around(parameter, session.precision), with);
   } else {
-    tested = std::make_unique<Net>(parameter, session.net_options());
+    NetOptions with = session.net_options();
+    with.layouts = tuning.layouts();
+    tested = std::make_unique<Net>(parameter, with);
     tested->use_plans(tuning.plans_for(*tested));
   }
   Net& net = training ? solver->net() : *tested;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "app/bench.h"
+#include "app/layout_tuner.h"
 #include "app/measure.h"
 #include "app/net_sets.h"
 #include "app/progress_bar.h"
@@ -51,6 +52,25 @@ nlohmann::json row_of(const Tuner::Row& row) {
   return json;
 }
 
+/// The table of layouts, and what whole iterations took.
+std::string text_of(const LayoutTimes& times) {
+  std::string text;
+  char line[200];
+  for (const auto& row : times.rows) {
+    std::snprintf(line, sizeof line, "layout of %s: %s (nchw %.3f ms, nchw16c %.3f ms)\n", row.shape.c_str(),
+                  to_string(row.chosen), 1e3 * row.planes, 1e3 * row.blocks);
+    text += line;
+  }
+  std::snprintf(line, sizeof line, "an iteration: nchw %.1f ms, nchw16c %.1f ms", 1e3 * times.planes,
+                1e3 * times.blocks);
+  text += line;
+  if (times.mixed > 0) {
+    std::snprintf(line, sizeof line, ", the better for every shape %.1f ms", 1e3 * times.mixed);
+    text += line;
+  }
+  return text + "\n";
+}
+
 /// How good the analytic model's estimates are.
 std::string error_of_model(const std::vector<Tuner::Row>& rows) {
   double logs = 0, worst = 1;
@@ -81,9 +101,24 @@ int tune(Session& session, const Options& options) {
   caffe::NetParameter parameter;
   read_net_for(options, options.model, Phase::train, parameter);
   if (options.timing_only) start_with_zeros(parameter);
-  Net net(parameter, session.net_options());
-  Tuner tuner(net);
-  run_trials(tuner, net, session.group, options.tune.iterations);
+  const std::string out = options.tune.out.empty() ? "tuning.prototxt" : options.tune.out;
+  TuningTable table = empty_tuning(session.group.spec());
+  if (std::filesystem::exists(out)) table.read(out);
+
+  const auto net = net_in(session, parameter, Layout::nchw), blocks = net_in(session, parameter, Layout::nchw16c);
+  std::vector<Tuner::Row> rows;
+  std::string layouts;
+  const bool chooses_layouts = has_blocks(*blocks);
+  for (Net* const one : {net.get(), blocks.get()}) {
+    if (one == blocks.get() && !chooses_layouts) continue;
+    Tuner tuner(*one);
+    run_trials(tuner, *one, session.group, options.tune.iterations);
+    one->use_plans(tuner.best());
+    tuner.add_to(table);
+    for (const auto& row : tuner.rows()) rows.push_back(row);
+  }
+  if (chooses_layouts)
+    layouts = text_of(tune_layouts(session, parameter, *net, *blocks, options.tune.iterations, table));
 
   Report report({{"layer", "layer"},
                  {"direction", "direction"},
@@ -93,15 +128,10 @@ int tune(Session& session, const Options& options) {
                  {"chosen", "chosen"},
                  {"reason", ""}},
                 session.group.spec(), {{"model", options.model}, {"iterations", options.tune.iterations}});
-  const auto rows = tuner.rows();
   for (const auto& row : rows)
     if (options.explain || row.skipped.empty()) report.add(row_of(row));
   if (session.job.rank() != 0) return 0;
-  std::cout << report.table() << error_of_model(rows);
-  const std::string out = options.tune.out.empty() ? "tuning.prototxt" : options.tune.out;
-  TuningTable table = empty_tuning(session.group.spec());
-  if (std::filesystem::exists(out)) table.read(out);
-  tuner.add_to(table);
+  std::cout << report.table() << error_of_model(rows) << layouts;
   table.write(out);
   std::cout << "wrote " << out << "; use it with --tuning " << out << "\n";
   if (!options.json.empty()) report.write_json(options.json);

@@ -36,6 +36,7 @@
 #include "layers/recurrent/recurrent.h"
 #include "layers/reduction/reduction.h"
 #include "layers/relu/relu.h"
+#include "layers/reorder/reorder.h"
 #include "layers/reshape/reshape.h"
 #include "layers/scale/scale.h"
 #include "layers/sigmoid_cross_entropy_loss/sigmoid_cross_entropy_loss.h"
@@ -97,6 +98,7 @@ LayerTable all_layers() {
   table.add<PReluLayer>("PReLU");
   table.add<ReductionLayer>("Reduction");
   table.add<ReluLayer>("ReLU");
+  table.add<ReorderLayer>("Reorder");
   table.add<ReshapeLayer>("Reshape");
   table.add<RnnLayer>("RNN");
   table.add<ScaleLayer>("Scale");

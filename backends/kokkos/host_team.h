@@ -35,15 +35,14 @@ class HostTeam {
 
   template <class F>
   void each(i64 n, const F& f) {
+    if (__builtin_constant_p(n)) return each_of_few(n, f);
 #pragma GCC ivdep
     for (i64 i = 0; i < n; ++i) f(i);
   }
 
   template <class F>
   void each2d(i64 rows, i64 cols, const F& f) {
-    for (i64 r = 0; r < rows; ++r)
-#pragma GCC ivdep
-      for (i64 c = 0; c < cols; ++c) f(r, c);
+    for (i64 r = 0; r < rows; ++r) each(cols, [&](i64 c) { f(r, c); });
   }
 
   /// Element i joins partial result i mod 64, the partial results join pairwise: several vector registers' worth of
@@ -99,8 +98,11 @@ class HostTeam {
   /// y = f(value, old y, m) for what of the accumulator lies in the box.
   template <class T, class U, class F>
   void store(const Acc<T>& acc, const OutBox<U>& box, const F& f) {
-    if constexpr (std::is_same_v<T, float>)
+    if constexpr (std::is_same_v<T, float>) {
       if (box.pitch_m < box.pitch0 && acc.shape.n2 == 1 && acc.shape.n1 == 1) return store_turned(acc, box, f);
+      if (box.pitch0 == 1 && acc.shape.n2 == 1 && acc.shape.n0 % vector_lanes == 0 && box.limit0 >= acc.shape.n0)
+        return store_vectors(acc, box, f);
+    }
     store_by_lanes(*this, acc, box, f);
   }
 
@@ -122,6 +124,13 @@ class HostTeam {
   }
 
  private:
+  /// So many that the compiler knows: without `omp simd` GCC unrolls short loops before it looks for vectors.
+  template <class F>
+  static void each_of_few(i64 n, const F& f) {
+#pragma omp simd
+    for (i64 i = 0; i < n; ++i) f(i);
+  }
+
   /// Folds elements from i on, as far as whole blocks of `width` go.
   template <i64 width, class T, class Op, class F>
   static void fold_blocks(i64& i, i64 n, T& result, Op op, const F& f) {
@@ -276,6 +285,26 @@ class HostTeam {
     if (box.pitch_m == 1) return turn(acc.p, pitch, rows, n0, box.base, box.pitch0);
     for (i64 n = 0; n < n0; ++n)
       for (i64 m = 0; m < rows; ++m) box.base[m * box.pitch_m + n * box.pitch0] = U(acc.p[m * pitch + n]);
+  }
+
+  /// A box in which whole vectors of sums lie as they are.
+  template <class U, class F>
+  void store_vectors(const Acc<float>& acc, const OutBox<U>& box, const F& f) {
+    const i64 rows = std::min(acc.shape.m, box.rows), n1 = std::min(acc.shape.n1, box.limit1), n0 = acc.shape.n0;
+    for (i64 m = 0; m < rows; ++m)
+      for (i64 i1 = 0; i1 < n1; ++i1)
+        for (i64 i0 = 0; i0 < n0; i0 += vector_lanes) {
+          U* const to = box.base + m * box.pitch_m + i1 * box.pitch1 + i0;
+          float* const from = acc.p + m * acc.shape.n() + i1 * n0 + i0;
+          for (int lane = 0; lane < vector_lanes; ++lane)
+            from[lane] = f(from[lane], box.reads_old ? float(to[lane]) : 0.0f, m);
+          if constexpr (std::is_same_v<U, float> && sizeof(Vector) == cache_line)
+            if (streams_to(to, n0, box.pitch_m)) {
+              stream_vector(to, load_vector(from));
+              continue;
+            }
+          store_vector(to, load_vector(from));
+        }
   }
 
   template <class T>

@@ -1,5 +1,6 @@
 #pragma once
 #include "core/base/bf16.h"
+#include "core/base/layout.h"
 #include "core/base/types.h"
 #include "core/machine/plan.h"
 
@@ -145,6 +146,7 @@ struct Box {
       size[d] = sizes[d];
     }
   }
+  CORTADO_FN void place(const i64 (&origins)[4], const i64 (&sizes)[4]) { set(extent, pitch, origins, sizes); }
 
   /// A rows x cols window at (row0, col0) of a row-major matrix of `rows_total` x `cols_total`.
   CORTADO_FN static Box matrix(const T* base, i64 rows_total, i64 cols_total, i64 pitch, i64 row0, i64 col0, i64 rows,
@@ -181,6 +183,11 @@ using Operand = typename OperandOf<T>::type;
 struct TileShape {
   i64 m = 1, n2 = 1, n1 = 1, n0 = 1, k = 1;
   CORTADO_FN i64 n() const { return n2 * n1 * n0; }
+  /// `channels` columns, in a row or in groups as blobs in blocks have them.
+  CORTADO_FN void set_columns(i64 channels, Layout layout) {
+    n0 = layout == Layout::nchw16c ? block_channels : channels;
+    n1 = channels / n0;
+  }
 };
 
 /// A(m, k; t) is element m_stride m + k_stride k + (tap offset) of the staged box.

@@ -8,6 +8,13 @@
 #include "core/net/part_exchange.h"
 
 namespace cortado {
+
+std::string layout_key(const Shape& shape, Precision precision) {
+  require(shape.size() == 4, "layouts are of images");
+  return "mb" + std::to_string(shape[0]) + "c" + std::to_string(shape[1]) + "h" + std::to_string(shape[2]) + "w" +
+         std::to_string(shape[3]) + (precision == Precision::bf16 ? "bf16" : "");
+}
+
 namespace {
 /// FNV-1a, whose result does not depend on the standard library.
 std::uint64_t hash_of(const std::string& text) {

@@ -54,11 +54,20 @@ struct LayerContext {
   Workspace& workspace;               ///< shared by the layers of a net
   const SinkOpener* sinks = nullptr;  ///< null where nothing can be written
   PartExchange* parts = nullptr;      ///< null where no layer is divided over ranks
+  /// Layouts that tuning found best, by layout_key of a top; null: none.
+  const std::map<std::string, Layout>* layouts = nullptr;
 };
+
+/// What a blob's best layout depends on: "mb8c256h56w56", with "bf16" behind where that is its precision.
+std::string layout_key(const Shape& shape, Precision precision);
 
 /// Which candidate each layer and direction uses ("conv1/forward" -> "implicit"). Rank 0 decides for all and
 /// snapshots keep it, because another candidate sums in another order.
 using PlanBook = std::map<std::string, std::string>;
+
+/// In a PlanBook the direction whose candidates are layouts. A net asks for them once, when it is built: other layers
+/// stand between other layouts.
+constexpr const char* layout_direction = "layout";
 
 /// A way in which a layer can work in one direction, for the tuner.
 struct PlanOption {
@@ -88,6 +97,11 @@ class Layer {
   virtual Arity tops() const { return {1, 1}; }
   /// Whether a layer with this parameter takes and makes bf16, where its bottoms are that. Hidden by those that do.
   static bool keeps_bf16(const caffe::LayerParameter& /*parameter*/) { return false; }
+
+  /// Whether it takes these bottoms, which all lie in blocks of channels (nchw16c), as they lie, and makes its tops
+  /// likewise (a convolution's tops may be either). The net gives a copy in nchw to those that do not. Asked before
+  /// `setup`.
+  virtual bool keeps_blocks(const Blobs& /*bottom*/) const { return false; }
 
   /// Once, after shapes of bottoms are known: reads the parameter, makes learnable blobs (add_parameter).
   virtual void setup(const Blobs& bottom, const Blobs& top);

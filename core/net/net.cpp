@@ -316,7 +316,8 @@ void Net::use_plans(const PlanBook& plans) {
   std::map<std::string, PlanBook> by_layer;
   for (const auto& [key, candidate] : plans) {
     const std::size_t slash = key.rfind('/');  // a layer's name may hold slashes, a direction does not
-    if (slash != std::string::npos) by_layer[key.substr(0, slash)][key.substr(slash + 1)] = candidate;
+    if (slash != std::string::npos && key.substr(slash + 1) != layout_direction)
+      by_layer[key.substr(0, slash)][key.substr(slash + 1)] = candidate;
   }
   for (const Entry& entry : layers_) {
     const auto found = by_layer.find(entry.layer->name());

@@ -26,6 +26,8 @@ struct NetOptions {
   std::uint64_t seed = 1;
   Feed feed = Feed::direct;
   PlanBook plans;  ///< candidates to use; empty: each layer's own order decides
+  /// Layouts that tuning found best, for layers that `plans` says nothing about.
+  std::map<std::string, Layout> layouts;
   /// Gradients of blobs between layers share memory where they are not needed at the same time: after a backward pass
   /// only those of parameters, and of losses, can be read.
   bool share_gradients = false;
@@ -156,7 +158,8 @@ class Net {
   void share_trained(const Net& other);
 
   PlanBook plans() const;
-  /// Makes layers use these candidates, and reshapes. Unknown layers and directions are ignored; throws PlanError.
+  /// Makes layers use these candidates, and reshapes. Layouts stay what they are; unknown layers and directions are
+  /// ignored; throws PlanError.
   void use_plans(const PlanBook& plans);
 
   /// The first layer, in forward order, with NaN or Inf in a top or a parameter; empty if there is none. Waits.

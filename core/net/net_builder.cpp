@@ -101,11 +101,18 @@ void Net::Builder::build() {
 
 void Net::Builder::add_layer(caffe::LayerParameter& parameter) {
   if (!parameter.has_phase()) parameter.set_phase(net_.run_.phase == Phase::train ? caffe::TRAIN : caffe::TEST);
+  for (auto* names : {parameter.mutable_bottom(), parameter.mutable_top()})
+    for (auto& name : *names)
+      if (const auto other = reordered_.find(name); other != reordered_.end()) name = other->second;
+  auto layer =
+      options_.layers->make(parameter, LayerContext{*options_.group, net_.run_, options_.sources, *net_.workspace_,
+                                                    options_.sinks, options_.parts, &options_.layouts});
+  naming(place_of(parameter), [&] { layer->choose_plans(plans_of(options_.plans, layer->name())); });
+  reorder_bottoms(*layer, parameter);
   net_.layers_.emplace_back();
   Entry& entry = net_.layers_.back();
   entry.type = parameter.type();
-  entry.layer = options_.layers->make(parameter, LayerContext{*options_.group, net_.run_, options_.sources,
-                                                              *net_.workspace_, options_.sinks, options_.parts});
+  entry.layer = std::move(layer);
   parameter.clear_blobs();  // the layer holds them now
   if (entry.layer->is_loss() && parameter.top_size() == 0) parameter.add_top(automatic_top(parameter.name()));
   check_counts(entry, parameter);
@@ -116,6 +123,29 @@ void Net::Builder::add_layer(caffe::LayerParameter& parameter) {
   add_parameters(entry, parameter);
   if (entry.need_backward)
     for (const auto& top : entry.top_names) made_.at(top).need_backward = true;
+}
+
+/// A Reorder for each bottom in blocks of channels that the layer does not take so. A layer in place on it works in
+/// place on the copy, which goes on in the blob's place: splits have left no other reader.
+void Net::Builder::reorder_bottoms(const Layer& layer, caffe::LayerParameter& parameter) {
+  Layer::Blobs bottom;
+  for (const auto& name : parameter.bottom()) bottom.push_back(made_.at(name).blob);
+  const auto in_blocks = [](const Blob* blob) { return blob->layout() == Layout::nchw16c; };
+  if (std::all_of(bottom.begin(), bottom.end(), in_blocks) && (bottom.empty() || layer.keeps_blocks(bottom))) return;
+  for (std::size_t i = 0; i < bottom.size(); ++i) {
+    if (!in_blocks(bottom[i])) continue;
+    const std::string name = parameter.bottom(static_cast<int>(i));
+    caffe::LayerParameter reorder;
+    reorder.set_type("Reorder");
+    reorder.set_name(name + "_" + parameter.name() + "_" + to_string(Layout::nchw));
+    reorder.add_bottom(name);
+    reorder.add_top(reorder.name());
+    add_layer(reorder);
+    for (auto* names : {parameter.mutable_bottom(), parameter.mutable_top()})
+      for (auto& blob : *names)
+        if (blob == name) blob = reorder.name();
+    reordered_[name] = reorder.name();
+  }
 }
 
 void Net::Builder::check_counts(const Entry& entry, const caffe::LayerParameter& parameter) const {
@@ -175,7 +205,6 @@ void Net::Builder::connect_tops(Entry& entry, const caffe::LayerParameter& param
 
 void Net::Builder::set_up(Entry& entry) {
   naming("layer '" + entry.layer->name() + "'", [&] {
-    entry.layer->choose_plans(plans_of(options_.plans, entry.layer->name()));
     entry.layer->setup(entry.bottom, entry.top);
     entry.layer->reshape(entry.bottom, entry.top);
   });

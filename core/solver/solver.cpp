@@ -167,6 +167,7 @@ Solver::State::State(const caffe::SolverParameter& given, const SolverOptions& g
 std::unique_ptr<Net> Solver::State::make_net(const caffe::NetParameter& net_parameter,
                                              const Replicas* net_replicas) const {
   NetOptions net_options;
+  if (options.tuning != nullptr) net_options.layouts = options.tuning->layouts();
   net_options.group = options.group;
   net_options.layers = options.layers;
   net_options.sources = options.sources;

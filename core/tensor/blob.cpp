@@ -13,6 +13,18 @@ void copy_and_wait(CoreGroup& group, void* to, const void* from, i64 bytes) {
   group.wait();
 }
 
+/// Calls f(where an element is in row-major order, where it lies) for all elements.
+template <class F>
+void each_place(const Shape& shape, Layout layout, F f) {
+  const auto count = static_cast<std::size_t>(count_of(shape));
+  const std::size_t block = static_cast<std::size_t>(channel_block(layout)),
+                    pixels = block > 1 ? static_cast<std::size_t>(shape[2] * shape[3]) : 1;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t pixel = i % pixels, channel = i / pixels % block;
+    f(i, i - (channel * pixels + pixel) + pixel * block + channel);
+  }
+}
+
 constexpr i64 most_elements = i64{1} << 56;  // their bytes, and those of a batch of them, can be counted too
 
 std::optional<i64> product(const Shape& shape) {
@@ -89,12 +101,15 @@ i64 Blob::legacy(int axis) const {
   return axis < axes() ? shape_[static_cast<std::size_t>(axis)] : 1;
 }
 
-void Blob::reshape(const Shape& shape, Precision precision) {
+void Blob::reshape(const Shape& shape, Precision precision, Layout layout) {
   for (const i64 d : shape)
     if (d < 0) throw ShapeError("", "a dimension is negative: " + to_string(shape));
   shape_ = shape;
   count_ = count_of(shape);
   precision_ = precision;
+  require(layout == Layout::nchw || (shape.size() == 4 && shape[1] % channel_block(layout) == 0),
+          "blocks are of whole sixteens of an image's channels");
+  layout_ = layout != Layout::nchw && shape[2] * shape[3] != 1 ? layout : Layout::nchw;
   if (data_ && data_->count < storage()) data_.reset();
   if (diff_ && diff_->count < storage()) diff_.reset();
 }
@@ -105,16 +120,21 @@ std::shared_ptr<Storage>& Blob::ensure(std::shared_ptr<Storage>& place) const {
 }
 
 void Blob::read(std::shared_ptr<Storage>& place, float* host) const {
-  if (precision_ == Precision::fp32) return copy_and_wait(*group_, host, ensure(place)->data, bytes());
-  std::vector<bf16> stored(static_cast<std::size_t>(count_));
-  copy_and_wait(*group_, stored.data(), ensure(place)->data, bytes());
-  std::copy(stored.begin(), stored.end(), host);
+  if (is_floats()) return copy_and_wait(*group_, host, ensure(place)->data, bytes());
+  with_element(precision_, [&](auto element) {
+    std::vector<decltype(element)> stored(static_cast<std::size_t>(count_));
+    copy_and_wait(*group_, stored.data(), ensure(place)->data, bytes());
+    each_place(shape_, layout_, [&](std::size_t row_major, std::size_t at) { host[row_major] = stored[at]; });
+  });
 }
 
 void Blob::write(std::shared_ptr<Storage>& place, const float* host) {
-  if (precision_ == Precision::fp32) return copy_and_wait(*group_, ensure(place)->data, host, bytes());
-  const std::vector<bf16> stored(host, host + count_);
-  copy_and_wait(*group_, ensure(place)->data, stored.data(), bytes());
+  if (is_floats()) return copy_and_wait(*group_, ensure(place)->data, host, bytes());
+  with_element(precision_, [&](auto element) {
+    std::vector<decltype(element)> stored(static_cast<std::size_t>(count_));
+    each_place(shape_, layout_, [&](std::size_t row_major, std::size_t at) { stored[at] = host[row_major]; });
+    copy_and_wait(*group_, ensure(place)->data, stored.data(), bytes());
+  });
 }
 
 void Blob::share_data(const Blob& other) {

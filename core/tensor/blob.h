@@ -6,6 +6,7 @@
 
 #include "core/base/bf16.h"
 #include "core/base/error.h"
+#include "core/base/layout.h"
 #include "core/machine/core_group.h"
 
 namespace cortado {
@@ -34,7 +35,8 @@ struct Storage {
   static std::shared_ptr<Storage> range(const std::shared_ptr<Storage>& arena, i64 first, i64 count);
 };
 
-/// Values and their gradient, both float or both bf16, dense, row-major, in cluster memory. Memory comes with the first
+/// Values and their gradient, both float or both bf16, dense, in cluster memory; row-major, but for images in blocks of
+/// channels (Layout::nchw16c). Memory comes with the first
 /// use; fresh memory is zero. Reshaping keeps memory that is large enough.
 class Blob {
  public:
@@ -56,10 +58,13 @@ class Blob {
   i64 legacy(int axis) const;
 
   void reshape(const Shape& shape) { reshape(shape, precision_); }
-  void reshape(const Shape& shape, Precision precision);
+  /// Layouts are nchw, or nchw16c of four axes with channels that sixteen divides. Of one pixel both are the same: that
+  /// is called nchw.
+  void reshape(const Shape& shape, Precision precision, Layout layout = Layout::nchw);
   /// As the other one.
-  void reshape_like(const Blob& other) { reshape(other.shape(), other.precision()); }
+  void reshape_like(const Blob& other) { reshape(other.shape(), other.precision(), other.layout()); }
   Precision precision() const { return precision_; }
+  Layout layout() const { return layout_; }
   /// Of its values, or of its gradient.
   i64 bytes() const { return count_ * bytes_of(precision_); }
   /// The floats of Storage that either takes.
@@ -100,7 +105,8 @@ class Blob {
   void place_data(std::shared_ptr<Storage> place) { data_ = std::move(place); }
   void place_diff(std::shared_ptr<Storage> place) { diff_ = std::move(place); }
 
-  /// Copies to or from host memory of count() floats, whatever the precision; reads wait for the cluster.
+  /// Copies to or from host memory of count() floats, row-major, whatever the precision and the layout; reads wait for
+  /// the cluster.
   void read_data(float* host) const;
   void read_diff(float* host) const;
   void write_data(const float* host);
@@ -116,12 +122,14 @@ class Blob {
     require(std::is_same<T, bf16>::value == (precision_ == Precision::bf16), "a blob is read as what it holds");
     return reinterpret_cast<T*>(ensure(place)->data);
   }
+  bool is_floats() const { return precision_ == Precision::fp32 && layout_ == Layout::nchw; }
   void read(std::shared_ptr<Storage>& place, float* host) const;
   void write(std::shared_ptr<Storage>& place, const float* host);
 
   CoreGroup* group_;
   Shape shape_;
   Precision precision_ = Precision::fp32;
+  Layout layout_ = Layout::nchw;
   i64 count_ = 0;
   mutable std::shared_ptr<Storage> data_, diff_;  // allocated on first use, which may be a read
 };

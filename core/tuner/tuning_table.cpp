@@ -57,6 +57,14 @@ void TuningTable::write(const std::string& file) const {
   write_text(file, tuning);
 }
 
+std::map<std::string, Layout> TuningTable::layouts() const {
+  std::map<std::string, Layout> layouts;
+  for (const auto& [key, choice] : entries_)
+    if (key.backend == backend_ && key.machine == machine_ && key.build == build_ && key.direction == layout_direction)
+      layouts[key.shape] = choice.candidate == to_string(Layout::nchw16c) ? Layout::nchw16c : Layout::nchw;
+  return layouts;
+}
+
 PlanBook TuningTable::plans_for(const Net& net) const {
   PlanBook plans;
   for (const auto& entry : net.layers())

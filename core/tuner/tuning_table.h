@@ -26,6 +26,8 @@ class TuningTable {
   void set(const PlanOption& option, double seconds);
   /// What the table says for the net's layers, as far as they can do it.
   PlanBook plans_for(const Net& net) const;
+  /// The layouts that it says, for NetOptions.
+  std::map<std::string, Layout> layouts() const;
   bool empty() const { return entries_.empty(); }
 
  private:

@@ -22,7 +22,7 @@ void BatchNormLayer::setup(const Blobs& bottom, const Blobs&) {
   add_parameter({channels}, zero);
   add_parameter({1}, zero);
   for (auto* place : {&mean_, &variance_}) *place = std::make_unique<Blob>(group(), Shape{channels});
-  for (auto* place : {&sums_, &identity_}) *place = std::make_unique<Blob>(group(), Shape{2, channels});
+  for (auto* place : {&sums_, &parts_, &identity_}) *place = std::make_unique<Blob>(group(), Shape{2, channels});
   std::vector<float> identity(static_cast<std::size_t>(2 * channels));
   std::fill_n(identity.begin(), channels, 1.0f);
   identity_->write_data(identity.data());
@@ -31,7 +31,7 @@ void BatchNormLayer::setup(const Blobs& bottom, const Blobs&) {
 
 void BatchNormLayer::reshape(const Blobs& bottom, const Blobs& top) {
   const bool flat = bottom[0]->axes() == 1;
-  shape_ = {bottom[0]->dim(0), flat ? 1 : bottom[0]->dim(1), flat ? 1 : bottom[0]->count(2)};
+  shape_ = {bottom[0]->dim(0), flat ? 1 : bottom[0]->dim(1), flat ? 1 : bottom[0]->count(2), bottom[0]->layout()};
   if (shape_.channels != blobs()[0]->count())
     bad_shape("has statistics of " + std::to_string(blobs()[0]->count()) + " channels, the bottom has shape " +
               to_string(bottom[0]->shape()));
@@ -82,8 +82,21 @@ double BatchNormLayer::share_statistics() {
 
 template <class T>
 void BatchNormLayer::run_forward(const T* x, T* y, bool measures, bool applies, double values) {
+  if (shape_.layout == Layout::nchw16c) {
+    NormaliseBlocksForward<T> p{};
+    p.s = shape_.blocks(group().spec());
+    p.part = parts_->mutable_data();
+    return launch_forward(p, p.s.piece * block_channels, block_channels, x, y, measures, applies, values);
+  }
   NormaliseForward<T> p{};
   p.s = shape_.rows(group().spec());
+  launch_forward(p, p.s.block, 1, x, y, measures, applies, values);
+}
+
+/// Fills in the rest: lines have `line` elements of x and y, and `channels` of what is there per channel.
+template <class Program, class T>
+void BatchNormLayer::launch_forward(Program p, i64 line, i64 channels, const T* x, T* y, bool measures, bool applies,
+                                    double values) {
   p.x = x;
   p.scale = scale();
   p.bias = bias();
@@ -99,9 +112,8 @@ void BatchNormLayer::run_forward(const T* x, T* y, bool measures, bool applies, 
   p.applies = applies;
   p.moves = !global();
   PlanBuilder book(group().spec());
-  const i64 line = p.s.block * 4;
-  p.x_buf = book.line("x", line, Depth::two);
-  p.y_buf = book.line("y", line, 1);
+  p.x_buf = book.line("x", 4 * line, Depth::two);
+  p.y_buf = book.line("y", 4 * line, 1);
   for (const auto& [buf, name] : {std::pair{&p.scale_buf, "scale"},
                                   {&p.bias_buf, "bias"},
                                   {&p.mean_buf, "mean"},
@@ -109,14 +121,28 @@ void BatchNormLayer::run_forward(const T* x, T* y, bool measures, bool applies, 
                                   {&p.running_mean_buf, "running mean"},
                                   {&p.running_variance_buf, "running variance"},
                                   {&p.weight_buf, "weight"}})
-    *buf = book.line(name, 4, 1);
-  group().launch(p, book.plan(shape_.channels));
+    *buf = book.line(name, 4 * channels, 1);
+  if constexpr (std::is_same_v<Program, NormaliseBlocksForward<T>>) p.part_buf = book.line("part", 4 * channels, 1);
+  group().launch(p, book.plan(shape_.channels / channels));
 }
 
 template <class T>
 void BatchNormLayer::run_backward(const T* x, const T* dy, T* dx, bool measures, bool applies, double share) {
+  if (shape_.layout == Layout::nchw16c) {
+    NormaliseBlocksBackward<T> p{};
+    p.s = shape_.blocks(group().spec());
+    p.parts = parts_->mutable_data();
+    return launch_backward(p, p.s.piece * block_channels, block_channels, x, dy, dx, measures, applies, share);
+  }
   NormaliseBackward<T> p{};
   p.s = shape_.rows(group().spec());
+  launch_backward(p, p.s.block, 1, x, dy, dx, measures, applies, share);
+}
+
+/// As launch_forward.
+template <class Program, class T>
+void BatchNormLayer::launch_backward(Program p, i64 line, i64 channels, const T* x, const T* dy, T* dx, bool measures,
+                                     bool applies, double share) {
   p.x = x;
   p.dy = dy;
   p.dx = dx;
@@ -134,10 +160,9 @@ void BatchNormLayer::run_backward(const T* x, const T* dy, T* dx, bool measures,
   p.measures = measures;
   p.applies = applies;
   PlanBuilder book(group().spec());
-  const i64 line = p.s.block * 4;
-  p.x_buf = book.line("x", line, Depth::two);
-  p.dy_buf = book.line("dy", line, Depth::two);
-  p.dx_buf = book.line("dx", line, 1);
+  p.x_buf = book.line("x", 4 * line, Depth::two);
+  p.dy_buf = book.line("dy", 4 * line, Depth::two);
+  p.dx_buf = book.line("dx", 4 * line, 1);
   for (const auto& [buf, name] : {std::pair{&p.scale_buf, "scale"},
                                   {&p.bias_buf, "bias"},
                                   {&p.mean_buf, "mean"},
@@ -146,8 +171,9 @@ void BatchNormLayer::run_backward(const T* x, const T* dy, T* dx, bool measures,
                                   {&p.product_buf, "sum of dy y"},
                                   {&p.scale_diff_buf, "gradient of scale"},
                                   {&p.bias_diff_buf, "gradient of bias"}})
-    *buf = book.line(name, 4, 1);
-  group().launch(p, book.plan(shape_.channels));
+    *buf = book.line(name, 4 * channels, 1);
+  if constexpr (std::is_same_v<Program, NormaliseBlocksBackward<T>>) p.parts_buf = book.line("parts", 8 * channels, 1);
+  group().launch(p, book.plan(shape_.channels / channels));
 }
 
 void BatchNormLayer::running_statistics() {

@@ -15,6 +15,7 @@ class BatchNormLayer : public Layer {
   using Layer::Layer;
   static bool keeps_bf16(const caffe::LayerParameter& /*parameter*/) { return true; }
   bool can_run_in_place() const override { return true; }
+  bool keeps_blocks(const Blobs& /*bottom*/) const override { return true; }
   bool is_statistic(std::size_t) const override { return true; }
   void setup(const Blobs& bottom, const Blobs& top) override;
   void reshape(const Blobs& bottom, const Blobs& top) override;
@@ -34,6 +35,11 @@ class BatchNormLayer : public Layer {
   const float* bias() const;
   template <class T>
   void run_forward(const T* x, T* y, bool measures, bool applies, double values);
+  template <class Program, class T>
+  void launch_forward(Program p, i64 line, i64 channels, const T* x, T* y, bool measures, bool applies, double values);
+  template <class Program, class T>
+  void launch_backward(Program p, i64 line, i64 channels, const T* x, const T* dy, T* dx, bool measures, bool applies,
+                       double share);
   template <class T>
   void run_backward(const T* x, const T* dy, T* dx, bool measures, bool applies, double share);
   double share_statistics();
@@ -41,9 +47,10 @@ class BatchNormLayer : public Layer {
   void running_statistics();
 
   Channels shape_;
-  std::unique_ptr<Blob> kept_, mean_, variance_, sums_, identity_;  // identity: scales of one, biases of zero
-  ScaleLayer* scale_ = nullptr;                                     // absorbed, if any
-  bool rectifies_ = false;                                          // as an absorbed ReLU does
+  std::unique_ptr<Blob> kept_, mean_, variance_, sums_;
+  std::unique_ptr<Blob> parts_, identity_;  // sums of pieces; scales of one and biases of zero
+  ScaleLayer* scale_ = nullptr;             // absorbed, if any
+  bool rectifies_ = false;                  // as an absorbed ReLU does
   float slope_ = 1;
 };
 

@@ -2,16 +2,10 @@
 #include "core/machine/math.h"
 #include "core/machine/parts.h"
 #include "core/machine/program.h"
+#include "layers/batch_norm/block_programs.h"
 #include "layers/channels/programs.h"
 
 namespace cortado {
-
-/// Running sums of a batch normalisation: each becomes `fraction` of itself plus the batch's (Caffe's
-/// moving_average_fraction; variances times `unbias`, m / (m - 1); the weight's new is 1).
-struct RunningSums {
-  float *mean, *variance, *weight;
-  float fraction, unbias;
-};
 
 /// Batch normalisation with the Scale and the ReLU that may follow it: x becomes n = (x - mean) / sqrt(variance + eps),
 /// that becomes v = scale n + bias, and that y = v where v > 0, slope v elsewhere; all per channel. A line is a

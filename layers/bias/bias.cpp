@@ -1,9 +1,12 @@
 #include "layers/bias/bias.h"
 
 #include "core/formats/caffe.pb.h"
-#include "layers/gemm/gemm.h"
 
 namespace cortado {
+
+bool BiasLayer::learns_per_channel() const {
+  return parameter().bias_param().axis() == 1 && parameter().bias_param().num_axes() == 1;
+}
 
 void BiasLayer::setup(const Blobs& bottom, const Blobs&) {
   const auto& p = parameter().bias_param();
@@ -27,7 +30,7 @@ void BiasLayer::backward(const Blobs& top, const std::vector<bool>& propagate_do
   if (given ? propagate_down[1] : param_propagate_down(0)) {
     Blob& bias = given ? *bottom[1] : *blobs()[0];
     if (given) bias.zero_diff();  // parameters' gradients are added, bottoms' are written
-    sum_to_bias(group(), dy, shape_.outer, shape_.channels, shape_.inner, bias.mutable_diff());
+    shape_.sum(group(), dy, bias.mutable_diff());
   }
   if (propagate_down[0] && bottom[0] != top[0])
     group().copy(bottom[0]->mutable_diff(), dy, static_cast<std::size_t>(bottom[0]->bytes()));

@@ -14,6 +14,9 @@ class BiasLayer : public FactorLayer {
   void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) override;
   Cost cost(const Blobs& bottom, const Blobs& top) const override;
 
+ protected:
+  bool learns_per_channel() const override;
+
  private:
   Channels shape_;
 };

@@ -8,7 +8,7 @@ namespace cortado {
 void CastLayer::reshape(const Blobs& bottom, const Blobs& top) {
   const Precision wanted = parameter().precision() == caffe::BF16 ? Precision::bf16 : Precision::fp32;
   if (wanted == bottom[0]->precision()) bad_config(std::string("its bottom is ") + to_string(wanted) + " already");
-  top[0]->reshape(bottom[0]->shape(), wanted);
+  top[0]->reshape(bottom[0]->shape(), wanted, bottom[0]->layout());
 }
 
 void CastLayer::forward(const Blobs& bottom, const Blobs& top) {

@@ -8,6 +8,7 @@ namespace cortado {
 class CastLayer : public Layer {
  public:
   using Layer::Layer;
+  bool keeps_blocks(const Blobs& /*bottom*/) const override { return true; }
   void reshape(const Blobs& bottom, const Blobs& top) override;
   void forward(const Blobs& bottom, const Blobs& top) override;
   void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) override;

@@ -17,7 +17,7 @@ Channels FactorLayer::place(const Blob& factor, const Blob& bottom, int axis) co
   if (!fits)
     bad_shape("a factor of shape " + to_string(factor.shape()) + " does not lie in the bottom's " +
               to_string(bottom.shape()) + " from axis " + std::to_string(first));
-  return {bottom.count(0, first), factor.count(), bottom.count(first + factor.axes())};
+  return {bottom.count(0, first), factor.count(), bottom.count(first + factor.axes()), bottom.layout()};
 }
 
 }  // namespace cortado

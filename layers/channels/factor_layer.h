@@ -11,8 +11,12 @@ class FactorLayer : public Layer {
   using Layer::Layer;
   Arity bottoms() const override { return {1, 2}; }
   bool can_run_in_place() const override { return true; }
+  /// A learned factor per channel only.
+  bool keeps_blocks(const Blobs& bottom) const override { return bottom.size() == 1 && learns_per_channel(); }
 
  protected:
+  /// Whether a factor that is learned has one value per channel (axis 1).
+  virtual bool learns_per_channel() const = 0;
   /// The shape of a learned factor: `axes` of the bottom's axes from `axis` on; -1: all. Throws ConfigError.
   Shape learned_shape(const Blob& bottom, int axis, int axes) const;
   /// How a factor lies in the bottom from `axis` on. Throws ShapeError where it does not.

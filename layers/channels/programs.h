@@ -1,6 +1,7 @@
 #pragma once
 #include "core/machine/math.h"
 #include "core/machine/program.h"
+#include "layers/channels/block_programs.h"
 
 namespace cortado {
 
@@ -17,13 +18,15 @@ struct ChannelRows {
   CORTADO_FN i64 line_of(i64 c, i64 i) const { return (i / blocks() * channels + c) * blocks() + i % blocks(); }
 };
 
-/// y = (x - shift[c]) scale[c] + bias[c]; any of the three may be null, not all; y may be x.
+/// y = v where v > 0, slope v elsewhere, v = (x - shift[c]) scale[c] + bias[c]; any of the three may be null, not all;
+/// y may be x.
 template <class T>
 struct ChannelAffine {
   static constexpr const char* label = "channel_affine";
   ChannelRows s;
   const T* x;
   const float *shift, *scale, *bias;
+  float slope;
   T* y;
   Buf x_buf, shift_buf, scale_buf, bias_buf, y_buf;
 
@@ -48,7 +51,11 @@ struct ChannelAffine {
           const float shift = p.shift ? in.second.second.first[0] : 0.0f,
                       bias = p.bias ? in.second.second.second[0] : 0.0f;
           auto y = c.out(p.y_buf, p.y + p.s.offset(i), x.n);
-          c.each(x.n, [&](i64 j) { y.set(j, (x[j] - shift) * scale + bias); });
+          const float slope = p.slope;
+          c.each(x.n, [&](i64 j) {
+            const auto v = (x[j] - shift) * scale + bias;
+            y.set(j, math::select(v > 0.0f, v, slope * v));
+          });
           c.put(y);
         });
   }

@@ -5,6 +5,12 @@
 
 namespace cortado {
 
+/// Blocks follow each other as channels and images do.
+bool ConcatLayer::keeps_blocks(const Blobs& bottom) const {
+  const auto& p = parameter().concat_param();
+  return bottom[0]->canonical_axis(p.has_concat_dim() ? static_cast<int>(p.concat_dim()) : p.axis()) <= 1;
+}
+
 void ConcatLayer::reshape(const Blobs& bottom, const Blobs& top) {
   const auto& p = parameter().concat_param();
   if (p.has_axis() && p.has_concat_dim()) bad_config("give axis or concat_dim, not both");
@@ -20,7 +26,7 @@ void ConcatLayer::reshape(const Blobs& bottom, const Blobs& top) {
   }
   shape[axis] = 0;
   for (const Blob* b : bottom) shape[axis] += b->dim(axis_);
-  top[0]->reshape(shape, bottom[0]->precision());
+  top[0]->reshape(shape, bottom[0]->precision(), bottom[0]->layout());
 }
 
 void ConcatLayer::forward(const Blobs& bottom, const Blobs& top) {

@@ -9,6 +9,7 @@ class ConcatLayer : public Layer {
   using Layer::Layer;
   static bool keeps_bf16(const caffe::LayerParameter& /*parameter*/) { return true; }
   Arity bottoms() const override { return {1, -1}; }
+  bool keeps_blocks(const Blobs& bottom) const override;
   void reshape(const Blobs& bottom, const Blobs& top) override;
   void forward(const Blobs& bottom, const Blobs& top) override;
   void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) override;

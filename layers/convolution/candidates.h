@@ -46,6 +46,8 @@ class ConvolutionCandidate {
   virtual std::string refuse(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const = 0;
   /// Whether to take it, where it can run, without having measured.
   virtual bool pays(const ConvolutionShape& /*shape*/, ConvolutionDirection /*direction*/) const { return true; }
+  /// Whether it knows activations in blocks of channels, whatever it refuses else.
+  virtual bool takes_blocks() const { return false; }
   /// Floats of workspace that `run` wants.
   virtual i64 workspace(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const = 0;
   /// Seconds by the analytic model, 0 where there is none; only for accepted shapes.
@@ -66,8 +68,9 @@ class ConvolutionCandidate {
 /// tuners. The first that accepts and pays is the default choice.
 const std::vector<std::unique_ptr<ConvolutionCandidate>>& convolution_candidates();
 
-/// What candidates that know only float answer to other shapes; empty for float.
-inline std::string refuse_precision(const ConvolutionShape& shape) {
+/// What candidates that know only float in planes answer to other shapes; empty for those.
+inline std::string refuse_storage(const ConvolutionShape& shape) {
+  if (!shape.in_planes()) return "takes planes, not blocks of channels";
   return shape.precision == Precision::fp32 ? "" : "is for single precision";
 }
 

@@ -4,7 +4,6 @@
 
 #include "core/base/error.h"
 #include "core/formats/caffe.pb.h"
-#include "layers/gemm/gemm.h"
 #include "layers/relu/relu.h"
 
 namespace cortado {
@@ -49,18 +48,19 @@ void WindowedLayer::check_bottoms(const Blobs& bottom, i64 channels) const {
   }
 }
 
-void WindowedLayer::shape_tops(const Blob& bottom, const Blobs& top, i64 channels,
-                               const std::vector<i64>& extents) const {
+void WindowedLayer::shape_tops(const Blob& bottom, const Blobs& top, i64 channels, const std::vector<i64>& extents,
+                               Layout layout) const {
   Shape shape(bottom.shape().begin(), bottom.shape().begin() + channel_axis_);
   shape.push_back(channels);
   shape.insert(shape.end(), extents.begin(), extents.end());
-  for (Blob* t : top) t->reshape(shape, bottom.precision());
+  for (Blob* t : top) t->reshape(shape, bottom.precision(), layout);
 }
 
 void WindowedLayer::plan(i64 samples, i64 in_channels, i64 out_channels, const std::vector<i64>& in,
-                         const std::vector<i64>& out, Precision precision) {
+                         const std::vector<i64>& out, Precision precision, Layout src, Layout dst) {
   ConvolutionShape& s = shape_;
   s.precision = precision;
+  s.src = src, s.dst = dst;
   s.mb = samples, s.ic = in_channels, s.oc = out_channels;
   set_planes(s, window_, in, out);
   if (volume_) {
@@ -76,7 +76,7 @@ void WindowedLayer::plan(i64 samples, i64 in_channels, i64 out_channels, const s
   for (const auto direction : convolution_directions) chosen_[index_of(direction)] = choose(direction);
 }
 
-/// The wanted candidate, or the first that accepts; remembers why others were passed over.
+/// The wanted candidate, or the first that accepts and pays; remembers why others were passed over.
 const ConvolutionCandidate* WindowedLayer::choose(ConvolutionDirection direction) {
   const auto wanted = wanted_.find(to_string(direction));
   std::string reasons;
@@ -111,6 +111,25 @@ void WindowedLayer::run(ConvolutionDirection direction, const ConvolutionArgumen
   });
 }
 
+std::string WindowedLayer::wanted(const std::string& direction) const {
+  const auto found = wanted_.find(direction);
+  return found == wanted_.end() ? "" : found->second;
+}
+
+bool WindowedLayer::could_block(i64 channels) const {
+  const auto& p = parameter().convolution_param();
+  const auto dense = [](auto dilation) { return dilation == 1; };
+  if (!group().spec().works_from_caches() || p.kernel_size_size() > 2 || channels % (p.group() * block_channels) != 0 ||
+      !std::all_of(p.dilation().begin(), p.dilation().end(), dense))
+    return false;
+  for (const auto direction : convolution_directions)
+    for (const auto& candidate : convolution_candidates())
+      if (candidate->name() == wanted(to_string(direction)) && !candidate->takes_blocks()) return false;
+  return true;
+}
+
+bool ConvolutionLayer::keeps_blocks(const Blobs& bottom) const { return could_block(bottom[0]->dim(1)); }
+
 void ConvolutionLayer::setup(const Blobs& bottom, const Blobs& top) {
   const auto& p = parameter().convolution_param();
   read_parameter(bottom, top);
@@ -123,8 +142,52 @@ void ConvolutionLayer::reshape(const Blobs& bottom, const Blobs& top) {
   check_bottoms(bottom, in_channels);
   const std::vector<i64> in = spatial_sizes(*bottom[0], window_.axes()),
                          out = window_outputs(*this, window_, *bottom[0]);
-  shape_tops(*bottom[0], top, out_channels, out);
-  plan(samples(*bottom[0]), in_channels, out_channels, in, out, bottom[0]->precision());
+  Shape shape(bottom[0]->shape().begin(), bottom[0]->shape().begin() + channel_axis_);
+  shape.push_back(out_channels);
+  shape.insert(shape.end(), out.begin(), out.end());
+  choose_layout(*bottom[0], shape);
+  shape_tops(*bottom[0], top, out_channels, out, layout_.layout);
+  plan(samples(*bottom[0]), in_channels, out_channels, in, out, bottom[0]->precision(), bottom[0]->layout(),
+       top[0]->layout());
+}
+
+std::vector<std::string> ConvolutionLayer::refusals() const {
+  std::vector<std::string> lines = WindowedLayer::refusals();
+  const Layout other = layout_.layout == Layout::nchw ? Layout::nchw16c : Layout::nchw;
+  lines.push_back(std::string(layout_direction) + ": " + to_string(other) + " was passed over: " + layout_.why);
+  return lines;
+}
+
+std::string ConvolutionLayer::refuse_blocks(const Blob& bottom, i64 channels) const {
+  if (bottom.axes() != 4 || channel_axis_ != 1) return "blocks are of the channels of images";
+  if (channels % (shape_.g * block_channels) != 0) return "sixteen does not divide its channels";
+  return could_block(channels) ? ""
+                               : "no candidate that is asked for, or that knows this window or machine, takes blocks";
+}
+
+/// Tops' layout, and why. What is chosen once stays, because what stands behind the layer was built for it, unless the
+/// plans asked for name another one.
+void ConvolutionLayer::choose_layout(const Blob& bottom, const Shape& top) {
+  const std::string asked = wanted(layout_direction), refused = refuse_blocks(bottom, top[1]);
+  const auto take = [&](Layout layout, const std::string& why) {
+    layout_ = {layout, refused.empty() ? why : refused, true};
+  };
+  if (!asked.empty()) {
+    if (asked != to_string(Layout::nchw) && asked != to_string(Layout::nchw16c))
+      throw PlanError("layer '" + name() + "'", "no layout is called " + asked, "blobs are nchw or nchw16c");
+    if (asked == to_string(Layout::nchw16c) && !refused.empty())
+      throw PlanError("layer '" + name() + "'", "cannot make its tops " + asked + ": " + refused);
+    return take(asked == to_string(Layout::nchw) ? Layout::nchw : Layout::nchw16c, "another was asked for");
+  }
+  if (layout_.is_chosen) return;
+  if (!refused.empty()) return take(Layout::nchw, "");
+  if (context().layouts != nullptr) {
+    const auto tuned = context().layouts->find(layout_key(top, bottom.precision()));
+    if (tuned != context().layouts->end()) return take(tuned->second, "tuning found the other one to be faster");
+  }
+  // What follows works on a group of sixteen channels at a time: there must be one for every CPE.
+  if (top[1] / block_channels < group().spec().cpes) return take(Layout::nchw, "there are too few blocks for all CPEs");
+  take(Layout::nchw16c, "blocks pay where every CPE gets one");
 }
 
 /// A ReLU behind a bias that is learned.
@@ -143,7 +206,7 @@ void ConvolutionLayer::forward(const Blobs& bottom, const Blobs& top) {
       const Blob& x = volume_ ? *stacked_ : *bottom[i];
       T* const y = (volume_ ? *images_ : *top[i]).template mutable_data<T>();
       run(ConvolutionDirection::forward, {x.data<T>(), blobs()[0]->data(), nullptr, y});
-      if (bias_) add_to_rows(group(), blobs()[1]->data(), shape_.oc, y, shape_.mb * shape_.oc, shape_.pixels(), slope_);
+      if (bias_) outputs().affine<T>(group(), y, nullptr, nullptr, blobs()[1]->data(), y, slope_);
       if (volume_) volume_->order(images_->data(), top[i]->mutable_data());
     }
   });
@@ -156,10 +219,9 @@ void ConvolutionLayer::backward(const Blobs& top, const std::vector<bool>& propa
       if (volume_) volume_->unorder(top[i]->diff(), images_->mutable_diff());
       T* const dy = (volume_ ? *images_ : *top[i]).template mutable_diff<T>();
       if (rectifies_)
-        rectify_and_sum(group(), top[i]->data<T>(), dy, shape_.mb, shape_.oc, shape_.pixels(), slope_,
-                        blobs()[1]->mutable_diff());
+        outputs().rectify(group(), top[i]->data<T>(), slope_, dy, blobs()[1]->mutable_diff());
       else if (bias_ && param_propagate_down(1))
-        sum_to_bias(group(), dy, shape_.mb, shape_.oc, shape_.pixels(), blobs()[1]->mutable_diff());
+        outputs().sum(group(), dy, blobs()[1]->mutable_diff());
       if (param_propagate_down(0)) {
         if (volume_) volume_->stack(bottom[i]->data(), stacked_->mutable_data());
         const Blob& x = volume_ ? *stacked_ : *bottom[i];
@@ -190,6 +252,12 @@ PlanBook WindowedLayer::plans() const {
   PlanBook book;
   for (const auto direction : convolution_directions)
     if (const auto* candidate = chosen_[index_of(direction)]) book[to_string(direction)] = candidate->name();
+  return book;
+}
+
+PlanBook ConvolutionLayer::plans() const {
+  PlanBook book = WindowedLayer::plans();
+  book[layout_direction] = to_string(shape_.dst);
   return book;
 }
 

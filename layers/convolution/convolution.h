@@ -1,5 +1,6 @@
 #pragma once
 #include "core/net/layer.h"
+#include "layers/channels/channels.h"
 #include "layers/convolution/candidates.h"
 #include "layers/convolution/volume.h"
 
@@ -28,10 +29,15 @@ class WindowedLayer : public Layer {
   /// The shape of the weights of a convolution from `in` to `out` channels.
   Shape weights(i64 in, i64 out) const;
   /// Shapes the tops: the bottom's samples, these channels and spatial extents.
-  void shape_tops(const Blob& bottom, const Blobs& top, i64 channels, const std::vector<i64>& extents) const;
+  void shape_tops(const Blob& bottom, const Blobs& top, i64 channels, const std::vector<i64>& extents,
+                  Layout layout = Layout::nchw) const;
+  /// Whether blobs of `channels` channels may lie in blocks: the wanted candidates must know them.
+  bool could_block(i64 channels) const;
+  /// The candidate, or layout, asked for; empty if none was.
+  std::string wanted(const std::string& direction) const;
   /// Makes shape_ that of a convolution between these spatial extents, and chooses candidates.
   void plan(i64 samples, i64 in_channels, i64 out_channels, const std::vector<i64>& in, const std::vector<i64>& out,
-            Precision precision);
+            Precision precision, Layout src = Layout::nchw, Layout dst = Layout::nchw);
   /// All bottoms must have the first one's shape, and these channels. Throws ShapeError.
   void check_bottoms(const Blobs& bottom, i64 channels) const;
   i64 samples(const Blob& blob) const { return blob.count(0, channel_axis_); }
@@ -54,17 +60,32 @@ class WindowedLayer : public Layer {
 
 /// Caffe's Convolution: every bottom (N x C x H x W, or another number of spatial axes) gives a top (N x num_output x
 /// OH x OW) through the same weights (num_output x C / group x KH x KW) and bias. OH = (H + 2 pad - (dilation (KH - 1)
-/// + 1)) / stride + 1, rounded down. With a bias it takes over a ReLU that follows in place.
+/// + 1)) / stride + 1, rounded down. With a bias it takes over a ReLU that follows in place. Tops lie in blocks of
+/// channels (nchw16c) where the plan book says so for "layout", or by default where that pays.
 class ConvolutionLayer : public WindowedLayer {
  public:
   using WindowedLayer::WindowedLayer;
+  bool keeps_blocks(const Blobs& bottom) const override;
   void setup(const Blobs& bottom, const Blobs& top) override;
   void reshape(const Blobs& bottom, const Blobs& top) override;
   void forward(const Blobs& bottom, const Blobs& top) override;
   void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) override;
+  PlanBook plans() const override;
+  std::vector<std::string> refusals() const override;
   bool absorb(Layer& next, bool asked_back) override;
 
  private:
+  struct ChosenLayout {
+    Layout layout = Layout::nchw;
+    std::string why;  ///< the other one was passed over
+    bool is_chosen = false;
+  };
+  void choose_layout(const Blob& bottom, const Shape& top);
+  /// Why tops of so many channels cannot lie in blocks; empty: they can.
+  std::string refuse_blocks(const Blob& bottom, i64 channels) const;
+  Channels outputs() const { return {shape_.mb, shape_.oc, shape_.pixels(), shape_.dst}; }
+
+  ChosenLayout layout_;
   bool rectifies_ = false;  // as an absorbed ReLU does
   float slope_ = 1;
 };

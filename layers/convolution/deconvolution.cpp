@@ -1,6 +1,6 @@
 #include "core/formats/caffe.pb.h"
+#include "layers/channels/channels.h"
 #include "layers/convolution/convolution.h"
-#include "layers/gemm/gemm.h"
 
 // The convolution that shape_ and volume_ describe leads from the top to the bottom.
 namespace cortado {
@@ -38,8 +38,8 @@ void DeconvolutionLayer::forward(const Blobs& bottom, const Blobs& top) {
       run(ConvolutionDirection::input_gradient, {nullptr, blobs()[0]->data(), x.data<T>(), y});
       if (volume_) volume_->unstack(stacked_->data(), top[i]->mutable_data(), top[i]->count());
       if (bias_)
-        add_to_rows(group(), blobs()[1]->data(), channels, top[i]->mutable_data<T>(), samples(*top[i]) * channels,
-                    pixels);
+        Channels{samples(*top[i]), channels, pixels}.affine<T>(group(), top[i]->data<T>(), nullptr, nullptr,
+                                                               blobs()[1]->data(), top[i]->mutable_data<T>());
     }
   });
 }
@@ -50,7 +50,7 @@ void DeconvolutionLayer::backward(const Blobs& top, const std::vector<bool>& pro
     using T = decltype(element);
     for (std::size_t i = 0; i < bottom.size(); ++i) {
       if (bias_ && param_propagate_down(1))
-        sum_to_bias(group(), top[i]->diff<T>(), samples(*top[i]), channels, pixels, blobs()[1]->mutable_diff());
+        Channels{samples(*top[i]), channels, pixels}.sum(group(), top[i]->diff<T>(), blobs()[1]->mutable_diff());
       if (volume_) {
         volume_->stack(top[i]->diff(), stacked_->mutable_diff());
         volume_->unorder(bottom[i]->data(), images_->mutable_data());

@@ -41,6 +41,7 @@ class DirectConvolution : public ConvolutionCandidate {
   std::string name() const override { return std::string("direct") + variant_.suffix; }
   std::string refuse(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const override;
   bool pays(const ConvolutionShape& shape, ConvolutionDirection direction) const override;
+  bool takes_blocks() const override { return true; }
   i64 workspace(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const override;
   void run(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction,
            const ConvolutionArguments& arguments, float* workspace) const override;
@@ -59,30 +60,36 @@ ConvolutionShape flattened(ConvolutionShape s) {
 
 constexpr i64 terms_of_step = 256;  ///< products summed between loads of sums: enough to hide those
 constexpr i64 columns_of_block = 64;
+constexpr i64 narrow = 9;  ///< columns of images whose rows leave registers for three vectors
 
 /// Two or three vectors of outputs, whichever leaves fewer lanes empty, so that as many rows of sums as latency asks
-/// for fit the registers beside them; one where those would leave more than an eighth of the lanes empty.
-i64 panel_of(const MachineSpec& spec, i64 outputs) {
+/// for fit the registers beside them; one where those would leave more than an eighth of the lanes empty. Of outputs in
+/// blocks whole blocks.
+i64 panel_of(const MachineSpec& spec, i64 outputs, i64 columns, Layout layout) {
   const i64 vector = std::max(1, spec.simd_bytes / 4);
   const auto lanes = [&](i64 vectors) { return ceil_div(outputs, vectors * vector) * vectors * vector; };
-  const i64 best = lanes(3) < lanes(2) ? 3 : 2;
-  return 8 * lanes(1) < 7 * lanes(best) ? vector : best * vector;
+  const bool is_narrow = columns <= narrow && 8 * lanes(3) < 9 * lanes(2);
+  const i64 best = is_narrow || lanes(3) < lanes(2) ? 3 : 2;
+  const i64 panel = 8 * lanes(1) < 7 * lanes(best) ? vector : best * vector;
+  return layout == Layout::nchw16c ? round_up(panel, block_channels) : panel;
 }
 
 /// `kernel`: positions of the whole kernel, of which the shape's may be a part; packing stages all of them.
 template <class T>
 PackedWeights packed_forward(const MachineSpec& spec, const ConvolutionShape& s, i64 kernel) {
-  const i64 taps = s.kh * s.kw, panel = panel_of(spec, s.group_oc());
+  const i64 taps = s.kh * s.kw, panel = panel_of(spec, s.group_oc(), s.ow, s.dst);
   const i64 stageable = std::max<i64>(1, spec.scratch_bytes / 8 / (panel * kernel * OperandOf<T>::terms));
-  const i64 terms = ceil_div(s.group_ic(), OperandOf<T>::terms);
-  const i64 slice = even_part(terms, std::min(stageable, std::max<i64>(8, terms_of_step / taps)));
-  return {s.g, s.group_oc(), terms, taps, panel, slice};
+  const i64 terms = ceil_div(s.group_ic(), OperandOf<T>::terms), unit = channel_block(s.src);
+  const i64 least = ceil_div(unit, OperandOf<T>::terms),
+            most = std::min(stageable, std::max<i64>(8, terms_of_step / taps));
+  const i64 slice = least * even_part(terms / least, most / least);
+  return {s.g, s.group_oc(), terms, taps, panel, slice, s.src == Layout::nchw16c ? least : slice};
 }
 
 template <class T>
 void book(DirectForward<T>& p, PlanBuilder& builder) {
   const auto& t = p.tile;
-  p.x_buf = builder.tile("pixels", 4 * t.images * p.packed.slice * Halo(p.s, t).plane(), 1);
+  p.x_buf = builder.tile("pixels", 4 * t.images * p.packed.slice * p.halo().plane(), 1);
   p.w_buf = builder.tile("weights", 4 * t.panels * p.packed.piece(), 1);
   p.acc_buf = builder.tile("sums", 4 * t.panels * t.images * t.rows * t.cols * p.packed.panel, 1);
 }
@@ -90,9 +97,14 @@ void book(DirectForward<T>& p, PlanBuilder& builder) {
 template <class T>
 void book(DirectWeightGradient<T>& p, PlanBuilder& builder) {
   const auto& t = p.tile;
-  p.x_buf = builder.tile("pixels", 4 * t.images * p.packed.slice * Halo(p.s, t).plane(), 1);
+  p.x_buf = builder.tile("pixels", 4 * t.images * p.packed.slice * p.halo().plane(), 1);
   p.dy_buf = builder.tile("gradients", 4 * t.images * t.rows * t.cols * t.panels * p.packed.panel, 1);
   p.acc_buf = builder.tile("sums", 4 * t.panels * p.packed.piece(), 1);
+}
+
+void book(UnpackWeights& p, PlanBuilder& builder) {
+  p.from_buf = builder.tile("packed", 4 * p.packed.piece(), Depth::two);
+  p.to_buf = builder.line("weights", 4 * p.packed.taps * p.packed.slice, 1);
 }
 
 template <class Program>
@@ -100,6 +112,13 @@ bool fits(const MachineSpec& spec, Program program) {
   PlanBuilder builder(spec);
   book(program, builder);
   return builder.fits();
+}
+/// With what comes after it.
+template <class T>
+bool fits(const MachineSpec& spec, const DirectWeightGradient<T>& program) {
+  UnpackWeights unpack{};
+  unpack.packed = program.packed;
+  return fits<DirectWeightGradient<T>>(spec, program) && fits<UnpackWeights>(spec, unpack);
 }
 
 /// Whether there is work for every CPE, in shares that differ little.
@@ -117,6 +136,7 @@ DirectForward<T> forward_program(const MachineSpec& spec, const ConvolutionShape
   if (s.oh == 1) t.cols = std::min(s.ow, round_up(t.cols, i64{16}));  // whole cache lines
   t.rows = even_part(s.oh, std::max<i64>(1, variant.pixels / t.cols));
   t.images = std::clamp<i64>(variant.pixels / (t.rows * t.cols), 1, s.mb);
+  if (p.skips_pixels()) t.images = 1;
   t.panels = p.packed.panels();
   if (variant.split == Split::channels) t.panels = even_part(t.panels, ceil_div(t.panels, i64{spec.cpes}));
   const auto blocks = [&] {
@@ -135,13 +155,15 @@ DirectForward<T> forward_program(const MachineSpec& spec, const ConvolutionShape
 /// anew. Inputs come once for every block of panels, gradients, which must be turned, once for every slice.
 template <class T>
 void choose_sums(const MachineSpec& spec, DirectWeightGradient<T>& p) {
-  constexpr double turned = 4, strided = 4;  // costs of staging, in those of a plain copy
   const ConvolutionSizes& s = p.s;
-  const double input = (s.kh == 1 && s.kw == 1 && s.sw > 1) ? strided : 1;
+  const bool strides = s.kh == 1 && s.kw == 1 && s.sw > 1 && s.src == Layout::nchw;
+  const double input = strides ? 4 : 1, turned = s.dst == Layout::nchw ? 4 : 1;  // costs, in those of a plain copy
+  const i64 unit = channel_block(s.src);
   const i64 sums = spec.scratch_bytes / 12 / p.packed.taps;
   double least = 0;
   for (i64 panels = 1; panels <= p.packed.panels(); ++panels) {
-    const i64 lanes = panels * p.packed.panel, slice = even_part(s.group_ic(), std::max<i64>(8, sums / lanes));
+    const i64 lanes = panels * p.packed.panel, most = std::max<i64>(8, sums / lanes),
+              slice = unit * even_part(s.group_ic() / unit, most / unit);
     const double cost =
         input * static_cast<double>(ceil_div(p.packed.panels(), panels)) / static_cast<double>(s.group_oc()) +
         turned * static_cast<double>(ceil_div(s.group_ic(), slice)) / static_cast<double>(s.group_ic());
@@ -155,8 +177,8 @@ DirectWeightGradient<T> weight_gradient_program(const MachineSpec& spec, const C
                                                 const DirectVariant& variant) {
   DirectWeightGradient<T> p{};
   p.s = s.sizes(s.mb);
-  const i64 taps = s.kh * s.kw;
-  p.packed = {s.g, s.group_oc(), s.group_ic(), taps, panel_of(spec, s.group_oc()), 0};
+  const i64 taps = s.kh * s.kw, unit = channel_block(s.src);  // channels that a slice cannot part
+  p.packed = {s.g, s.group_oc(), s.group_ic(), taps, panel_of(spec, s.group_oc(), narrow + 1, s.dst), 0, 0};
   DirectTiles& t = p.tile;
   t.cols = even_part(s.ow, s.oh == 1 ? variant.pixels : columns_of_block);
   t.rows = even_part(s.oh, std::max<i64>(1, variant.pixels / t.cols));
@@ -175,12 +197,19 @@ DirectWeightGradient<T> weight_gradient_program(const MachineSpec& spec, const C
   };
   while (p.parts < operands && !is_spread(spec, blocks()) && takes_parts()) ++p.parts;
   while (t.panels > 1 && !is_spread(spec, blocks())) t.panels = even_part(p.packed.panels(), t.panels - 1);
-  while (p.packed.slice > 8 && (!fits(spec, p) || !is_spread(spec, blocks())))
-    p.packed.slice = even_part(s.group_ic(), p.packed.slice - 1);
+  const auto smaller_slice = [&] { return unit * even_part(s.group_ic() / unit, p.packed.slice / unit - 1); };
+  while (p.packed.slice > std::max<i64>(8, unit) && (!fits(spec, p) || !is_spread(spec, blocks())))
+    p.packed.slice = smaller_slice();
   while (p.parts < operands && !is_spread(spec, blocks())) ++p.parts;
   while (t.cols > 1 && !fits(spec, p)) t.cols = even_part(s.ow, t.cols - 1);
-  while (p.packed.slice > 1 && !fits(spec, p)) p.packed.slice = even_part(s.group_ic(), p.packed.slice - 1);
+  while (p.packed.slice > unit && !fits(spec, p)) p.packed.slice = smaller_slice();
   return p;
+}
+
+/// Of a program that packs; `weights`: of a term and an output.
+std::pair<Buf, Buf> book_packing(const PackedWeights& packed, i64 weights, PlanBuilder& book) {
+  const Buf from = book.tile("weights", 4 * packed.slice * packed.panel * weights, 1);
+  return {from, book.line("packed", 4 * packed.piece(), 1)};
 }
 
 template <class T>
@@ -195,8 +224,7 @@ PackWeights<T> pack_program(const PackedWeights& packed, const ConvolutionShape&
   p.group_pitch = s.group_oc() * s.terms();
   p.kw = s.kw;
   p.y = y, p.x = x;
-  p.from_buf = book.tile("weights", 4 * packed.slice * p.together * packed.panel * p.kernel, 1);
-  p.to_buf = book.line("packed", 4 * packed.piece(), 1);
+  std::tie(p.from_buf, p.to_buf) = book_packing(packed, p.together * p.kernel, book);
   return p;
 }
 
@@ -239,8 +267,7 @@ void run_weight_gradient(CoreGroup& group, const ConvolutionShape& s, const Dire
   book(p, builder);
   group.launch(p, builder.plan(0));
   UnpackWeights unpack{workspace, arg.out_as<float>(), p.packed, p.parts, {}, {}};
-  unpack.from_buf = unpack_book.tile("packed", 4 * p.packed.piece(), Depth::two);
-  unpack.to_buf = unpack_book.line("weights", 4 * p.packed.taps * p.packed.slice, 1);
+  book(unpack, unpack_book);
   group.launch(unpack, unpack_book.plan(0));
 }
 
@@ -257,7 +284,7 @@ void run_input_gradient(CoreGroup& group, const ConvolutionShape& s, const Direc
     DirectForward<T> p = forward_program<T>(group.spec(), part.shape(s), s.kh * s.kw, variant);
     p.y_plane = s.ih * s.iw, p.y_row = s.sh * s.iw, p.y_col = s.sw;
     pack<T>(group, p.packed, s, true, part.y.kernel, part.x.kernel, arg.w, workspace);
-    convolve(group, p, arg.dy_as<T>(), dx + part.first, workspace);
+    convolve(group, p, arg.dy_as<T>(), dx + part.first * channel_block(s.src), workspace);
   }
 }
 
@@ -271,10 +298,18 @@ i64 parts_of(const DirectWeightGradient<T>& p) {
 }
 
 template <class Program>
-std::string refuse_program(const MachineSpec& spec, Program program) {
+std::string refuse_program(const MachineSpec& spec, Program program, i64) {
   PlanBuilder builder(spec);
   book(program, builder);
   return builder.fits() ? "" : builder.reason();
+}
+/// With what packs its weights, of which a slice holds whole blocks of channels; `kernel`: positions of the whole one.
+template <class T>
+std::string refuse_program(const MachineSpec& spec, const DirectForward<T>& program, i64 kernel) {
+  const std::string reason = refuse_program<DirectForward<T>>(spec, program, kernel);
+  PlanBuilder builder(spec);
+  book_packing(program.packed, OperandOf<T>::terms * kernel, builder);
+  return !reason.empty() || builder.fits() ? reason : builder.reason();
 }
 
 /// Calls work(program) for the programs of a direction.
@@ -303,7 +338,7 @@ std::string refuse_as(const MachineSpec& spec, const ConvolutionShape& s, Convol
   std::string reason;
   std::vector<std::tuple<DirectTiles, i64, i64>> own, usual;
   for_programs<T>(spec, s, direction, variant, [&](const auto& program) {
-    if (reason.empty()) reason = refuse_program(spec, program);
+    if (reason.empty()) reason = refuse_program(spec, program, s.kh * s.kw);
     own.push_back(decisions(program));
   });
   if (!reason.empty() || &variant == direct_variants) return reason;
@@ -317,6 +352,7 @@ std::string DirectConvolution::refuse(CoreGroup& group, const ConvolutionShape& 
   const MachineSpec& spec = group.spec();
   if (!spec.works_from_caches())
     return "multiplies single inputs with vectors of weights: written for cores with caches, which work alone";
+  if (!shape.in_planes() && shape.dw > 1) return "takes blocks of channels without dilation only";
   std::string reason;
   with_element(shape.precision, [&](auto element) {
     reason = refuse_as<decltype(element)>(spec, flattened(shape), direction, variant_);
@@ -325,9 +361,9 @@ std::string DirectConvolution::refuse(CoreGroup& group, const ConvolutionShape& 
 }
 
 /// Not where most lanes stay empty, nor where storing a sum costs as much as its few terms: the library's vectors lie
-/// along pixels. Input gradients compute what kernels that overhang the edges see, too.
+/// along pixels. Input gradients compute what kernels that overhang the edges see, too. The library knows planes only.
 bool DirectConvolution::pays(const ConvolutionShape& s, ConvolutionDirection direction) const {
-  if (s.g > 1 || s.precision != Precision::fp32) return true;
+  if (s.g > 1 || s.precision != Precision::fp32 || !s.in_planes()) return true;
   if (direction == ConvolutionDirection::input_gradient) return s.ic >= 32 || s.sw > 1 || 4 * s.ow >= 3 * s.iw;
   return s.terms() >= 32;
 }

@@ -9,11 +9,13 @@ namespace cortado {
 
 /// How direct plans keep weights, as operands: floats, or pairs of bf16 that follow each other among the terms:
 /// [group][slice of terms][panel of outputs], and of each the piece that a step multiplies, whole vectors long, zero
-/// beyond the last channel: [kernel position][term][lane]; in weight gradients [term][kernel position][lane]. Terms are
-/// input channels (or pairs of them), outputs output channels; for the input gradient the other way round.
+/// beyond the last channel: [unit of terms][kernel position][term][lane]; in weight gradients [term][kernel
+/// position][lane]. Terms are input channels (or pairs of them), outputs output channels; for the input gradient the
+/// other way round.
 struct PackedWeights {
   i64 g, outputs, terms, taps;  ///< per group
   i64 panel, slice;             ///< outputs of a panel, terms of a slice
+  i64 unit;                     ///< terms of a slice that follow each other: all, or those next to each other in blocks
 
   CORTADO_FN i64 panels() const { return ceil_div(outputs, panel); }
   CORTADO_FN i64 slices() const { return ceil_div(terms, slice); }
@@ -68,10 +70,13 @@ struct PackWeights {
         },
         [&](i64 line, auto& in) {
           auto q = c.out2d(p.to_buf, p.to + line * p.packed.piece(), p.packed.taps * slice, panel, panel);
-          for (i64 t = 0; t < p.packed.taps; ++t) {
-            const i64 tap = p.y.position(t / p.x.count) * p.kw + p.x.position(t % p.x.count), first = t * slice;
-            c.each2d(Range{first, first + slice}, Range{0, panel},
-                     [&](i64 r, i64 j) { q.set(r, j, p.operand(in, (r - first) * together * p.kernel + tap, j)); });
+          const i64 taps = p.packed.taps, unit = p.packed.unit;
+          for (i64 i = 0; i < taps * slice / unit; ++i) {
+            const i64 t = i % taps, first = i * unit, term = i / taps * unit;
+            const i64 tap = p.y.position(t / p.x.count) * p.kw + p.x.position(t % p.x.count);
+            c.each2d(Range{first, first + unit}, Range{0, panel}, [&](i64 r, i64 j) {
+              q.set(r, j, p.operand(in, (term + r - first) * together * p.kernel + tap, j));
+            });
           }
           c.put(q);
         });
@@ -99,19 +104,19 @@ struct DirectTiles {
 };
 
 /// The inputs under rows x cols pixels, as staged. A kernel one position wide sees every stride-th input only, and only
-/// those are staged.
+/// those are staged, unless `whole_rows` are.
 struct Halo {
   i64 step_y, step_x;      ///< from one staged input to the next
   i64 stride_y, stride_x;  ///< from one pixel's inputs to the next one's, in staged inputs
   i64 rows, cols;
 
-  CORTADO_FN Halo(const ConvolutionSizes& s, const DirectTiles& t)
+  CORTADO_FN Halo(const ConvolutionSizes& s, const DirectTiles& t, bool whole_rows = false)
       : step_y(s.kh == 1 ? s.sh : 1),
-        step_x(s.kw == 1 ? s.sw : 1),
+        step_x(s.kw == 1 && !whole_rows ? s.sw : 1),
         stride_y(s.sh / step_y),
         stride_x(s.sw / step_x),
         rows(s.kh == 1 ? t.rows : s.rows_under(t.rows)),
-        cols(s.kw == 1 ? t.cols : s.cols_under(t.cols)) {}
+        cols(s.kw == 1 && !whole_rows ? t.cols : s.cols_under(t.cols)) {}
   CORTADO_FN i64 plane() const { return rows * cols; }
 };
 
@@ -119,7 +124,7 @@ struct Halo {
 /// memory, and each pixel's inputs, wherever the kernel position finds them, multiply whole vectors of packed weights.
 /// So strides, dilations and narrow images cost nothing; sums are turned back to rows of pixels when they are stored.
 /// What follows each other without a jump is the channels of a kernel position, or the columns of a kernel row where
-/// those are more.
+/// those are more; in blocks, a kernel row's columns with sixteen channels of each, and sums are stored as they are.
 template <class T>
 struct DirectForward {
   static constexpr const char* label = "direct_forward";
@@ -131,6 +136,11 @@ struct DirectForward {
   i64 y_plane, y_row, y_col;  ///< how far apart in y channels, rows and columns are
   DirectTiles tile;
   Buf x_buf, w_buf, acc_buf;
+
+  CORTADO_FN Halo halo() const { return {s, tile}; }
+  CORTADO_FN bool in_blocks() const { return s.src == Layout::nchw16c; }
+  /// Of blocks; a tile then has one image.
+  CORTADO_FN bool skips_pixels() const { return in_blocks() && s.kw == 1 && s.sw > 1; }
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
@@ -182,13 +192,12 @@ struct DirectForward {
     i64 image, group, panel, row, col;  ///< the first of each
     i64 images, panels, rows, cols;     ///< how many
   };
-  CORTADO_FN bool by_columns() const { return s.kw > packed.slice; }
-  CORTADO_FN Halo halo() const { return {s, tile}; }
+  CORTADO_FN bool by_columns() const { return !in_blocks() && s.kw > packed.slice; }
   CORTADO_FN TileShape shape() const {
     TileShape t;
     t.m = tile.panels * tile.images * tile.rows * tile.cols;
-    t.n0 = packed.panel;
-    t.k = by_columns() ? s.kw : packed.slice;
+    t.set_columns(packed.panel, s.dst);
+    t.k = in_blocks() ? s.kw * packed.unit : by_columns() ? s.kw : packed.slice;
     return t;
   }
   /// First row of sums of a row of pixels.
@@ -206,6 +215,17 @@ struct DirectForward {
     const Halo h = halo();
     const Range kernel = outputs_inside(row_of_image * s.sh - s.ph, s.dh, s.ih, s.kh);
     Taps t;
+    if (in_blocks()) {
+      t.count1 = packed.slice / packed.unit;
+      t.count0 = kernel.count();
+      t.a1 = h.plane() * packed.unit;
+      t.a0 = s.dh * h.cols * packed.unit;
+      t.a = image * packed.slice * h.plane() + row * h.stride_y * h.cols * packed.unit + kernel.first * t.a0;
+      t.b0 = s.kw * packed.unit * packed.panel;
+      t.b1 = packed.taps * packed.unit * packed.panel;
+      t.b = panel * packed.piece() + kernel.first * t.b0;
+      return t;
+    }
     t.count1 = kernel.count();
     t.count0 = by_columns() ? packed.slice : s.kw;
     t.a1 = s.dh * h.cols;
@@ -219,6 +239,7 @@ struct DirectForward {
 
   template <class C>
   CORTADO_FN auto pixels(C& c, const Place& at, i64 step) const {
+    if (in_blocks()) return blocks_of_pixels(c, at, step);
     Box<T> box;
     box.base = x + at.group * s.group_ic() * s.ih * s.iw;
     const i64 extent[4] = {s.images, s.group_ic(), s.ih, s.iw}, pitch[4] = {s.ic * s.ih * s.iw, s.ih * s.iw, s.iw, 1};
@@ -232,25 +253,57 @@ struct DirectForward {
     return c.stage_a(x_buf, box, LeftView{h.stride_x, by_columns() ? s.dw : h.plane()});
   }
 
+  /// Operands lie as they are multiplied: a pixel's sixteen channels, or eight pairs, next to each other.
+  template <class C>
+  CORTADO_FN auto blocks_of_pixels(C& c, const Place& at, i64 step) const {
+    constexpr i64 together = OperandOf<T>::terms;
+    const i64 unit = packed.unit, plane = s.ih * s.iw;
+    Box<Operand<T>> box;
+    box.base = reinterpret_cast<const Operand<T>*>(x) + at.group * s.group_ic() / together * plane;
+    const i64 extent[4] = {s.images, s.group_ic() / block_channels, s.ih, s.iw * unit},
+              pitch[4] = {s.ic / together * plane, plane * unit, s.iw * unit, 1};
+    const i64 origin[4] = {at.image, step * packed.slice / unit, at.row * s.sh - s.ph, (at.col * s.sw - s.pw) * unit};
+    const Halo h = halo();
+    const i64 size[4] = {tile.images, packed.slice / unit, h.rows, h.cols * unit};
+    box.set(extent, pitch, origin, size);
+    box.step[2] = h.step_y;
+    if (skips_pixels()) {  // blocks, rows, columns, channels of one image
+      box.base += at.image * pitch[0];
+      const i64 extents[4] = {extent[1], s.ih, s.iw, unit}, pitches[4] = {pitch[1], pitch[2], unit, 1};
+      const i64 origins[4] = {origin[1], origin[2], at.col * s.sw - s.pw, 0},
+                sizes[4] = {size[1], h.rows, h.cols, unit};
+      box.set(extents, pitches, origins, sizes);
+      box.step[1] = h.step_y, box.step[2] = h.step_x;
+    }
+    return c.stage_a(x_buf, box, LeftView{h.stride_x * unit, 1});
+  }
+
   template <class C>
   CORTADO_FN auto weights(C& c, const Place& at, i64 step) const {
     const i64 count = at.panels * packed.piece();
     RightView view;
     view.k_stride = (by_columns() ? packed.slice : 1) * packed.panel;
+    view.n1_stride = block_channels;
     const auto* const from = w + packed.place(at.group, step, at.panel);
     return c.stage_b(w_buf, Box<Operand<T>>::matrix(from, 1, count, 0, 0, 0, 1, count), view);
   }
 
   CORTADO_FN OutBox<T> destination(const Place& at, i64 panel, i64 image, i64 row) const {
     OutBox<T> box;
-    const i64 oc = (at.panel + panel) * packed.panel;
-    box.base = y + ((at.image + image) * s.oc + at.group * s.group_oc() + oc) * y_plane + (at.row + row) * y_row +
-               at.col * y_col;
+    const i64 oc = (at.panel + panel) * packed.panel, pixel = channel_block(s.dst);
+    box.base = y + ((at.image + image) * s.oc + at.group * s.group_oc() + oc) * y_plane +
+               ((at.row + row) * y_row + at.col * y_col) * pixel;
     box.rows = at.cols;
-    box.limit0 = s.group_oc() - oc;
-    box.pitch_m = y_col;
-    box.pitch0 = y_plane;
+    box.pitch_m = y_col * pixel;
     box.reads_old = false;
+    if (s.dst == Layout::nchw16c) {
+      box.limit1 = (s.group_oc() - oc) / block_channels;
+      box.pitch1 = y_plane * block_channels;
+      box.limit0 = block_channels;
+    } else {
+      box.limit0 = s.group_oc() - oc;
+      box.pitch0 = y_plane;
+    }
     return box;
   }
 };
@@ -271,6 +324,9 @@ struct DirectWeightGradient {
   i64 parts;
   DirectTiles tile;  ///< images: operands
   Buf x_buf, dy_buf, acc_buf;
+
+  CORTADO_FN bool in_blocks() const { return s.src == Layout::nchw16c; }
+  CORTADO_FN Halo halo() const { return {s, tile, in_blocks()}; }
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
@@ -328,35 +384,36 @@ struct DirectWeightGradient {
     i64 panels, row;  ///< how many; the first of the band
   };
   CORTADO_FN i64 part_images() const { return round_up(ceil_div(s.images, parts), together); }
-  CORTADO_FN Halo halo() const { return {s, tile}; }
   CORTADO_FN i64 lanes() const { return tile.panels * packed.panel; }
-  /// Sums that share vectors: of the channels at one kernel position, or of the columns of one kernel row and channel.
-  CORTADO_FN bool by_columns() const { return s.kw > packed.slice; }
-  CORTADO_FN i64 bundle() const { return by_columns() ? s.kw : packed.slice; }
+  /// Sums that share vectors: of the channels (of a block) at one kernel position, or of the columns of one kernel row
+  /// and channel.
+  CORTADO_FN bool by_columns() const { return !in_blocks() && s.kw > packed.slice; }
+  CORTADO_FN i64 bundle() const { return in_blocks() ? block_channels : by_columns() ? s.kw : packed.slice; }
   CORTADO_FN i64 bundles() const { return packed.taps * packed.slice / bundle(); }
   CORTADO_FN i64 sums_of(i64 panel, i64 t) const { return (panel * bundles() + t) * bundle(); }
   CORTADO_FN TileShape shape() const {
     TileShape t;
     t.m = sums_of(tile.panels, 0);
-    t.n0 = packed.panel;
+    t.set_columns(packed.panel, s.dst);
     t.k = tile.cols;
     return t;
   }
   /// Rows of pixels, of those from `first_row` on, that see padding alone at this kernel position add nothing.
   CORTADO_FN Taps taps(i64 panel, i64 t, i64 first_row) const {
     const Halo h = halo();
-    const i64 ky = by_columns() ? t % s.kh : t / s.kw, kx = by_columns() ? 0 : t % s.kw,
-              channel = by_columns() ? t / s.kh : 0;
+    const i64 pixel = channel_block(s.src), tap = t % packed.taps;  // channels of a block go round the kernel together
+    const i64 ky = by_columns() ? t % s.kh : tap / s.kw, kx = by_columns() ? 0 : tap % s.kw,
+              channel = by_columns() ? t / s.kh : t / packed.taps * pixel;
     const Range rows =
         outputs_inside(first_row * s.sh - s.ph + ky * s.dh, s.sh, s.ih, math::min(tile.rows, s.oh - first_row));
     Taps taps;
     taps.count1 = tile.images, taps.count0 = rows.count();
     taps.a1 = packed.slice * h.plane();
-    taps.a0 = h.stride_y * h.cols;
-    taps.a = channel * h.plane() + ky * s.dh * h.cols + kx * s.dw + rows.first * taps.a0;
-    taps.b0 = tile.cols * lanes();
-    taps.b1 = tile.rows * taps.b0;
-    taps.b = panel * packed.panel + rows.first * taps.b0;
+    taps.a0 = h.stride_y * h.cols * pixel;
+    taps.a = channel * h.plane() + (ky * s.dh * h.cols + kx * s.dw) * pixel + rows.first * taps.a0;
+    taps.b0 = tile.cols * (s.dst == Layout::nchw16c ? block_channels : lanes());
+    taps.b1 = tile.rows * tile.cols * lanes();
+    taps.b = panel * packed.panel * (s.dst == Layout::nchw16c ? tile.rows * tile.cols : 1) + rows.first * taps.b0;
     return taps;
   }
 
@@ -364,20 +421,23 @@ struct DirectWeightGradient {
   CORTADO_FN auto inputs(C& c, const Place& at, const Band& band) const {
     Box<T> box;
     box.base = x + at.group * s.group_ic() * s.ih * s.iw;
-    const i64 extent[4] = {math::min(s.images, band.end_image), s.group_ic(), s.ih, s.iw},
-              pitch[4] = {s.ic * s.ih * s.iw, s.ih * s.iw, s.iw, 1};
-    const i64 origin[4] = {band.image, at.slice * packed.slice, band.row * s.sh - s.ph, band.col * s.sw - s.pw};
+    const i64 pixel = channel_block(s.src), plane = s.ih * s.iw;  // sixteen channels of a pixel are its columns, or one
+    const i64 extent[4] = {math::min(s.images, band.end_image), s.group_ic() / pixel, s.ih, s.iw * pixel},
+              pitch[4] = {s.ic * plane, plane * pixel, s.iw * pixel, 1};
+    const i64 origin[4] = {band.image, at.slice * packed.slice / pixel, band.row * s.sh - s.ph,
+                           (band.col * s.sw - s.pw) * pixel};
     const Halo h = halo();
-    const i64 size[4] = {tile.images, packed.slice, h.rows, h.cols};
+    const i64 size[4] = {tile.images, packed.slice / pixel, h.rows, h.cols * pixel};
     box.set(extent, pitch, origin, size);
     box.step[2] = h.step_y, box.step[3] = h.step_x;
     if (together > 1) box.paired = 0;
-    return c.stage_a(x_buf, box, LeftView{by_columns() ? s.dw : h.plane(), h.stride_x});
+    return c.stage_a(x_buf, box, LeftView{in_blocks() ? 1 : by_columns() ? s.dw : h.plane(), h.stride_x * pixel});
   }
 
   /// Pixels outside the image have no gradient: zeros.
   template <class C>
   CORTADO_FN auto gradients(C& c, const Place& at, const Band& band) const {
+    if (s.dst == Layout::nchw16c) return blocks_of_gradients(c, at, band);
     Box<T> box;
     box.base = dy + at.group * s.group_oc() * s.oh * s.ow;
     const i64 extent[4] = {math::min(s.images, band.end_image), s.oh, s.ow, s.group_oc()},
@@ -391,13 +451,33 @@ struct DirectWeightGradient {
     return c.stage_b(dy_buf, box, view);
   }
 
+  template <class C>
+  CORTADO_FN auto blocks_of_gradients(C& c, const Place& at, const Band& band) const {
+    Box<T> box;
+    const i64 width = s.ow * block_channels, plane = s.oh * width;
+    box.base = dy + at.group * s.group_oc() * s.oh * s.ow;
+    const i64 extent[4] = {math::min(s.images, band.end_image), s.group_oc() / block_channels, s.oh, width},
+              pitch[4] = {s.oc * s.oh * s.ow, plane, width, 1};
+    const i64 origin[4] = {band.image, at.panel * packed.panel / block_channels, band.row, band.col * block_channels};
+    const i64 size[4] = {tile.images, lanes() / block_channels, tile.rows, tile.cols * block_channels};
+    box.set(extent, pitch, origin, size);
+    if (together > 1) box.paired = 0;
+    RightView view;
+    view.k_stride = block_channels;
+    view.n1_stride = tile.rows * tile.cols * block_channels;
+    return c.stage_b(dy_buf, box, view);
+  }
+
   CORTADO_FN OutBox<float> destination(const Place& at, i64 panel, i64 t) const {
     OutBox<float> box;
-    const i64 first = by_columns() ? t * s.kw : t;
+    const i64 first = by_columns() ? t * s.kw : t % packed.taps + t / packed.taps * channel_block(s.src) * packed.taps;
+    const TileShape sums = shape();
     box.base =
         dw + at.part * packed.floats() + packed.place(at.group, at.slice, at.panel + panel) + first * packed.panel;
     box.rows = bundle();
-    box.limit0 = packed.panel;
+    box.limit1 = sums.n1;
+    box.pitch1 = sums.n0;
+    box.limit0 = sums.n0;
     box.pitch_m = (by_columns() ? 1 : packed.taps) * packed.panel;
     box.reads_old = false;
     return box;

@@ -110,7 +110,7 @@ double ExplicitConvolution::estimate(CoreGroup& group, const ConvolutionShape& s
 
 std::string ExplicitConvolution::refuse(CoreGroup& group, const ConvolutionShape& shape,
                                         ConvolutionDirection direction) const {
-  if (const std::string reason = refuse_precision(shape); !reason.empty()) return reason;
+  if (const std::string reason = refuse_storage(shape); !reason.empty()) return reason;
   if (published() && group.spec().mesh_cols == 1) return "it is a plan for meshes that share operands";
   const std::string reason = why_not(multiplier_, group);
   if (!reason.empty() || shape.is_pointwise()) return reason;

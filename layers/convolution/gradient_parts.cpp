@@ -25,6 +25,7 @@ AxisPart part_of(i64 first, i64 inputs, i64 kernel, i64 stride, i64 pad, i64 dil
 ConvolutionShape GradientPart::shape(const ConvolutionShape& s) const {
   ConvolutionShape t = s;
   std::swap(t.ic, t.oc);
+  std::swap(t.src, t.dst);
   t.ih = s.oh, t.iw = s.ow, t.oh = y.outputs, t.ow = x.outputs;
   t.kh = y.kernel.count, t.kw = x.kernel.count;
   t.sh = t.sw = 1;

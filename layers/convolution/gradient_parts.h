@@ -18,7 +18,7 @@ struct GradientPart {
   i64 first;  ///< its first input's place in a channel
   bool empty() const { return y.kernel.count == 0 || x.kernel.count == 0; }
 
-  /// Of output gradients to every stride-th input; its channels are exchanged.
+  /// Of output gradients to every stride-th input; its channels and layouts are exchanged.
   ConvolutionShape shape(const ConvolutionShape& s) const;
 };
 

@@ -208,7 +208,7 @@ void run_input_gradient(CoreGroup& group, const ConvolutionShape& s, const Convo
 
 std::string ImplicitConvolution::refuse(CoreGroup& group, const ConvolutionShape& shape,
                                         ConvolutionDirection direction) const {
-  if (const std::string reason = refuse_precision(shape); !reason.empty()) return reason;
+  if (const std::string reason = refuse_storage(shape); !reason.empty()) return reason;
   const MachineSpec& spec = group.spec();
   switch (direction) {
     case ConvolutionDirection::forward: return refuse_tiles(spec, forward_program(spec, shape));

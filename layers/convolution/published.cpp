@@ -57,7 +57,7 @@ void choose_tiles(const MachineSpec& spec, PublishedImplicit& p, ConvolutionDire
 
 std::string PublishedImplicitConvolution::refuse(CoreGroup& group, const ConvolutionShape& s,
                                                  ConvolutionDirection direction) const {
-  if (const std::string reason = refuse_precision(s); !reason.empty()) return reason;
+  if (const std::string reason = refuse_storage(s); !reason.empty()) return reason;
   const MachineSpec& spec = group.spec();
   if (!spec.lines_in_scratch || spec.mesh_cols == 1) return "it is a plan for meshes that work out of scratchpads";
   if (s.g > 1 || s.dh > 1 || s.dw > 1 || s.sh > 1 || s.sw > 1) return "it knows no stride, dilation or group";

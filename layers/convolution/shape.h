@@ -2,13 +2,14 @@
 #include <string>
 
 #include "core/base/bf16.h"
+#include "core/base/layout.h"
 #include "layers/convolution/sizes.h"
 
 namespace cortado {
 
 /// A two-dimensional convolution in oneDNN's words. Arrays are dense: src mb x ic x ih x iw, weights oc x (ic/g) x kh x
-/// kw, dst mb x oc x oh x ow. dst(n, o, y, x) sums src(n, i, y sh - ph + a dh, x sw - pw + b dw) weights(o, i, a, b);
-/// dilation 1 means dense.
+/// kw, dst mb x oc x oh x ow, where src and dst may lie in blocks. dst(n, o, y, x) sums src(n, i, y sh - ph + a dh, x
+/// sw - pw + b dw) weights(o, i, a, b); dilation 1 means dense.
 struct ConvolutionShape {
   i64 mb = 1, ic = 1, ih = 1, iw = 1, oc = 1, oh = 1, ow = 1, g = 1;
   i64 kh = 1, kw = 1, sh = 1, sw = 1, ph = 0, pw = 0, dh = 1, dw = 1;
@@ -25,14 +26,16 @@ struct ConvolutionShape {
 
   /// Of x, y and their gradients; weights and their gradients are float, and so are sums.
   Precision precision = Precision::fp32;
+  Layout src = Layout::nchw, dst = Layout::nchw;
+  bool in_planes() const { return src == Layout::nchw && dst == Layout::nchw; }
 
   /// "mb64ic20ih12iw12oc50oh8ow8kh5kw5sh1sw1ph0pw0dh1dw1g1": one line for tests, benchmarks, logs and tuning files;
-  /// "bf16" follows where that is the precision.
+  /// "bf16" follows where that is the precision, then "src16", "dst16" where those lie in blocks.
   std::string text() const;
 
   /// As programs carry it, for `images` of its images.
   ConvolutionSizes sizes(i64 images) const {
-    return {images, ic, ih, iw, oc, oh, ow, g, kh, kw, sh, sw, ph, pw, dh, dw};
+    return {images, ic, ih, iw, oc, oh, ow, g, kh, kw, sh, sw, ph, pw, dh, dw, src, dst};
   }
 };
 

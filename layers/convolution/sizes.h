@@ -1,5 +1,5 @@
 #pragma once
-#include "core/base/types.h"
+#include "core/base/layout.h"
 
 namespace cortado {
 
@@ -7,6 +7,7 @@ namespace cortado {
 struct ConvolutionSizes {
   i64 images, ic, ih, iw, oc, oh, ow, g;
   i64 kh, kw, sh, sw, ph, pw, dh, dw;
+  Layout src, dst;
 
   CORTADO_FN i64 group_ic() const { return ic / g; }
   CORTADO_FN i64 group_oc() const { return oc / g; }

@@ -30,6 +30,7 @@ class WinogradConvolution : public ConvolutionCandidate {
   }
   std::string refuse(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const override;
   bool pays(const ConvolutionShape& shape, ConvolutionDirection direction) const override;
+  bool takes_blocks() const override { return true; }
   i64 workspace(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const override;
   void run(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction,
            const ConvolutionArguments& arguments, float* workspace) const override;
@@ -42,6 +43,7 @@ class WinogradConvolution : public ConvolutionCandidate {
 ConvolutionShape as_forward(ConvolutionShape s, ConvolutionDirection direction) {
   if (direction != ConvolutionDirection::input_gradient) return s;
   std::swap(s.ic, s.oc);
+  std::swap(s.src, s.dst);
   std::swap(s.ih, s.oh);
   std::swap(s.iw, s.ow);
   s.ph = winograd::kernel - 1 - s.ph, s.pw = winograd::kernel - 1 - s.pw;
@@ -83,9 +85,9 @@ struct Pieces {
 constexpr i64 line_terms = 16;
 
 template <class F, bool gradients, class T>
-void transform(CoreGroup& group, const T* x, float* v, i64 height, i64 width, i64 pad_h, i64 pad_w,
+void transform(CoreGroup& group, const T* x, float* v, i64 height, i64 width, i64 pad_h, i64 pad_w, Layout layout,
                const WinogradTiles& tiles) {
-  WinogradTransform<F, gradients, T> p{x, v, height, width, pad_h, pad_w, tiles, {}, {}};
+  WinogradTransform<F, gradients, T> p{x, v, height, width, pad_h, pad_w, layout, tiles, {}, {}};
   PlanBuilder book(group.spec());
   p.x_buf = book.tile("pixels", 4 * p.side * p.columns() * winograd::lanes, 1);
   p.v_buf = book.line("points", 4 * F::products * winograd::lanes, 1);
@@ -94,10 +96,11 @@ void transform(CoreGroup& group, const T* x, float* v, i64 height, i64 width, i6
 
 template <class F, class T>
 void to_pixels(CoreGroup& group, const float* m, T* y, const ConvolutionShape& s, const WinogradTiles& tiles) {
-  WinogradOutputs<F, T> p{m, y, s.oh, s.ow, tiles, {}, {}};
+  WinogradOutputs<F, T> p{m, y, s.oh, s.ow, s.dst, tiles, {}, {}};
   PlanBuilder book(group.spec());
   p.m_buf = book.line("points", 4 * F::products * winograd::lanes, 1);
-  p.y_buf = book.tile("pixels", 4 * F::outputs * s.ow * winograd::lanes, 1);
+  const i64 bytes = 4 * F::outputs * s.ow * winograd::lanes;
+  p.y_buf = s.dst == Layout::nchw16c ? book.line("pixels", bytes, 1) : book.tile("pixels", bytes, 1);
   Plan plan = book.plan(tiles.lines());
   plan.streams = group.spec().outgrows_cache(s.mb * s.dst_image() * static_cast<i64>(sizeof(T)));
   group.launch(p, plan);
@@ -150,7 +153,7 @@ void run_forward(CoreGroup& group, const ConvolutionShape& s, const Parts<F>& pa
   group.launch(weights, book.plan(weights.lines()));
   for_parts(s, parts, [&](i64 image, const WinogradTiles& of_x, const WinogradTiles& of_y) {
     float *const x = workspace + at.x, *const y = workspace + at.y;
-    transform<F, false>(group, in + image * s.src_image(), x, s.ih, s.iw, s.ph, s.pw, of_x);
+    transform<F, false>(group, in + image * s.src_image(), x, s.ih, s.iw, s.ph, s.pw, s.src, of_x);
     MatrixLibrary::Gemm gemm;
     gemm.m = of_x.count(), gemm.n = of_y.width(), gemm.k = s.group_ic();
     gemm.a = x, gemm.b = workspace, gemm.y = y, gemm.beta = 0;
@@ -166,8 +169,8 @@ void run_weight_gradient(CoreGroup& group, const ConvolutionShape& s, const Part
   bool first = true;
   for_parts(s, parts, [&](i64 image, const WinogradTiles& of_x, const WinogradTiles& of_y) {
     float *const x = workspace + at.x, *const y = workspace + at.y;
-    transform<F, false>(group, in + image * s.src_image(), x, s.ih, s.iw, s.ph, s.pw, of_x);
-    transform<F, true>(group, dy + image * s.dst_image(), y, s.oh, s.ow, 0, 0, of_y);
+    transform<F, false>(group, in + image * s.src_image(), x, s.ih, s.iw, s.ph, s.pw, s.src, of_x);
+    transform<F, true>(group, dy + image * s.dst_image(), y, s.oh, s.ow, 0, 0, s.dst, of_y);
     MatrixLibrary::Gemm gemm;
     gemm.m = s.group_ic(), gemm.n = of_y.width(), gemm.k = of_x.count();
     gemm.transpose_a = true;

@@ -1,6 +1,7 @@
 #pragma once
 #include "core/machine/math.h"
 #include "core/machine/program.h"
+#include "core/machine/windows.h"
 
 namespace cortado {
 
@@ -170,6 +171,7 @@ struct WinogradTransform {
   const T* x;
   float* v;
   i64 height, width, pad_h, pad_w;
+  Layout layout;
   WinogradTiles tiles;
   Buf x_buf, v_buf;
 
@@ -182,14 +184,13 @@ struct WinogradTransform {
         p.tiles.lines(), Depth::one,
         [&](i64 i) {
           const auto at = p.tiles.line(i);
-          Box<T> box;
-          box.base = p.x;
           const i64 plane = p.height * p.width;
-          const i64 extent[4] = {p.tiles.images, p.height, p.width, p.tiles.channels},
-                    pitch[4] = {p.tiles.image_channels * plane, p.width, 1, plane};
-          const i64 origin[4] = {at.image, (p.tiles.first + at.row) * F::outputs - p.pad_h, -p.pad_w, at.channel},
+          Box<T> box =
+              channel_lanes(p.x + at.channel * plane, p.layout, p.height, p.width, p.tiles.channels - at.channel);
+          box.extent[0] = p.tiles.images, box.pitch[0] = p.tiles.image_channels * plane;
+          const i64 origin[4] = {at.image, (p.tiles.first + at.row) * F::outputs - p.pad_h, -p.pad_w, 0},
                     size[4] = {1, side, p.columns(), winograd::lanes};
-          box.set(extent, pitch, origin, size);
+          box.place(origin, size);
           return c.stage(p.x_buf, box);
         },
         [&](i64 i, auto& x) {
@@ -236,6 +237,7 @@ struct WinogradOutputs {
   const float* m;
   T* y;
   i64 height, width;
+  Layout layout;
   WinogradTiles tiles;
   Buf m_buf, y_buf;
 
@@ -245,30 +247,39 @@ struct WinogradOutputs {
     c.lines(
         p.tiles.lines(), Depth::one, [&](i64 i) { return i; },
         [&](i64 i, i64&) {
-          const auto at = p.tiles.line(i);
-          const i64 first = (p.tiles.first + at.row) * F::outputs, plane = p.height * p.width, width = p.width,
-                    rows = math::min(F::outputs, p.height - first);
-          auto y = c.out_turned(p.y_buf, p.y + (at.image * p.tiles.image_channels + at.channel) * plane + first * width,
-                                rows * width, winograd::lanes, plane,
-                                math::min(winograd::lanes, p.tiles.channels - at.channel));
-          c.pipeline(
-              p.tiles.cols, Depth::one,
-              [&](i64 col) {
-                return c.get2d(p.m_buf, p.m + p.tiles.place(at, col), F::products, winograd::lanes, p.tiles.matrix());
-              },
-              [&](i64 col, auto& m) {
-                const i64 pixel = col * F::outputs, cols = math::min(F::outputs, width - pixel);
-                if (rows == F::outputs && cols == F::outputs)
-                  c.each(winograd::lanes,
-                         [&](i64 lane) { transform(m, lane, F::outputs, F::outputs, width, pixel, y); });
-                else
-                  c.each(winograd::lanes, [&](i64 lane) { transform(m, lane, rows, cols, width, pixel, y); });
-              });
-          c.put(y);
+          if (p.layout == Layout::nchw16c)
+            p.row<true>(c, p.tiles.line(i));
+          else
+            p.row<false>(c, p.tiles.line(i));
         });
   }
 
  private:
+  /// A row of tiles of sixteen channels.
+  template <bool blocks, class C>
+  CORTADO_FN void row(C& c, const WinogradTiles::Line& at) const {
+    const WinogradOutputs p = *this;
+    const i64 first = (p.tiles.first + at.row) * F::outputs, plane = p.height * p.width, width = p.width,
+              rows = math::min(F::outputs, p.height - first);
+    auto y = out_lanes<blocks>(
+        c, p.y_buf,
+        p.y + (at.image * p.tiles.image_channels + at.channel) * plane + first * width * channel_block(p.layout),
+        rows * width, plane, math::min(winograd::lanes, p.tiles.channels - at.channel));
+    c.pipeline(
+        p.tiles.cols, Depth::one,
+        [&](i64 col) {
+          return c.get2d(p.m_buf, p.m + p.tiles.place(at, col), F::products, winograd::lanes, p.tiles.matrix());
+        },
+        [&](i64 col, auto& m) {
+          const i64 pixel = col * F::outputs, cols = math::min(F::outputs, width - pixel);
+          if (rows == F::outputs && cols == F::outputs)
+            c.each(winograd::lanes, [&](i64 lane) { transform(m, lane, F::outputs, F::outputs, width, pixel, y); });
+          else
+            c.each(winograd::lanes, [&](i64 lane) { transform(m, lane, rows, cols, width, pixel, y); });
+        });
+    c.put(y);
+  }
+
   template <class M, class Out>
   CORTADO_FN static void transform(const M& m, i64 lane, i64 rows, i64 cols, i64 width, i64 pixel, Out& y) {
     auto first = m(0, lane);

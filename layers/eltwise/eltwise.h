@@ -11,6 +11,7 @@ class EltwiseLayer : public Layer {
   using Layer::Layer;
   static bool keeps_bf16(const caffe::LayerParameter& /*parameter*/) { return true; }
   Arity bottoms() const override { return {2, -1}; }
+  bool keeps_blocks(const Blobs& /*bottom*/) const override { return true; }
   void setup(const Blobs& bottom, const Blobs& top) override;
   void reshape(const Blobs& bottom, const Blobs& top) override;
   void forward(const Blobs& bottom, const Blobs& top) override;

@@ -184,15 +184,6 @@ void multiply(CoreGroup& group, i64 m, i64 n, i64 k, const double* a, const doub
   run_tile_program(group, program);
 }
 
-template <class T>
-void add_to_rows(CoreGroup& group, const float* bias, i64 bias_count, T* y, i64 rows, i64 width, float slope) {
-  AddToRows<T> program{bias, y, slope, rows, width, bias_count, line_elements(group.spec(), width, 2), {}, {}};
-  PlanBuilder builder(group.spec());
-  program.bias_buf = builder.line("bias", sizeof(float), Depth::two);
-  program.y_buf = builder.line("y", program.block * 4, 1);
-  group.launch(program, builder.plan(rows * ((width + program.block - 1) / program.block)));
-}
-
 void add_to_columns(CoreGroup& group, const float* bias, float* y, i64 rows, i64 width) {
   AddToColumns program{bias, y, rows, width, line_elements(group.spec(), width, 4), {}, {}};
   PlanBuilder builder(group.spec());
@@ -227,8 +218,6 @@ void rectify_and_sum(CoreGroup& group, const T* y, T* dy, i64 outer, i64 count, 
   group.launch(p, builder.plan(count));
 }
 
-template void add_to_rows(CoreGroup&, const float*, i64, float*, i64, i64, float);
-template void add_to_rows(CoreGroup&, const float*, i64, bf16*, i64, i64, float);
 template void rectify_and_sum(CoreGroup&, const float*, float*, i64, i64, i64, float, float*);
 template void rectify_and_sum(CoreGroup&, const bf16*, bf16*, i64, i64, i64, float, float*);
 template void sum_to_bias(CoreGroup&, const float*, i64, i64, i64, float*);

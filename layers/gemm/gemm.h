@@ -36,10 +36,7 @@ inline void multiply(CoreGroup& group, Multiplier multiplier, const MatrixLibrar
 /// measuring machines whose rate is stated in double (swCaffe section IV-A).
 void multiply(CoreGroup& group, i64 m, i64 n, i64 k, const double* a, const double* b, double* y);
 
-/// y (rows x width) += bias: one value per row, repeating after `bias_count` rows; or one value per column. Rows' sums
-/// are multiplied by `slope` where they are not positive.
-template <class T>
-void add_to_rows(CoreGroup& group, const float* bias, i64 bias_count, T* y, i64 rows, i64 width, float slope = 1);
+/// y (rows x width) += bias, one value per column.
 void add_to_columns(CoreGroup& group, const float* bias, float* y, i64 rows, i64 width);
 
 /// sums[j] += sum over image i and element e of x[i][j][e], x being outer x count x inner.

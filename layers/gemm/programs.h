@@ -105,37 +105,6 @@ struct Gemm {
   }
 };
 
-/// Adds bias[r mod bias_count] to every element of line r of y, and where the sum is not positive multiplies it by
-/// `slope` (1: no rectifier); lines of `width`, `block` elements at a time. The bias of convolution, one value per
-/// channel plane.
-template <class T>
-struct AddToRows {
-  static constexpr const char* label = "add_to_rows";
-  const float* bias;
-  T* y;
-  float slope;
-  i64 rows, width, bias_count, block;
-  Buf bias_buf, y_buf;
-
-  template <class C>
-  CORTADO_FN void operator()(C& c) const {
-    const AddToRows p = *this;
-    const i64 blocks = (p.width + p.block - 1) / p.block;
-    c.lines(
-        p.rows * blocks, Depth::two, [&](i64 i) { return c.get(p.bias_buf, p.bias + i / blocks % p.bias_count, 1); },
-        [&](i64 i, auto& bias) {
-          const i64 first = i % blocks * p.block;
-          auto y = c.update(p.y_buf, p.y + i / blocks * p.width + first, math::min(p.block, p.width - first));
-          const float slope = p.slope;
-          c.each(y.n, [&](i64 j) {
-            const auto v = y.at(j) + bias[0];
-            y.set(j, math::select(v > 0.0f, v, slope * v));
-          });
-          c.put(y);
-        });
-  }
-};
-
 /// Adds bias[j] to element j of every line of y: the bias of inner products, one value per output.
 struct AddToColumns {
   static constexpr const char* label = "add_to_columns";
@@ -198,8 +167,8 @@ struct SumToBias {
   }
 };
 
-/// The gradient of AddToRows with a rectifier: dy where y is positive, slope dy elsewhere, in place, and sums[j] +=
-/// the sum of that over channel j, y and dy being outer x count x inner. A line is a channel.
+/// The gradient of a bias with a rectifier behind it: dy where y is positive, slope dy elsewhere, in place, and sums[j]
+/// += the sum of that over channel j, y and dy being outer x count x inner. A line is a channel.
 template <class T>
 struct RectifyAndSum {
   static constexpr const char* label = "rectify_and_sum";

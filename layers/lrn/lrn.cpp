@@ -37,7 +37,9 @@ LrnShape LrnLayer::cut(const Blob& bottom, i64 arrays) const {
              p.beta()};
   const MachineSpec& spec = group().spec();
   const i64 floats = spec.scratch_bytes / 4 / arrays - 32;  // bookings are rounded up
-  if (across && spec.works_from_caches() && !spec.lines_in_scratch)
+  if (bottom.layout() == Layout::nchw16c)
+    s.block = std::clamp<i64>(std::min<i64>(floats, 32 * 1024) / s.channels, 1, s.plane());  // rows that a cache holds
+  else if (across && spec.works_from_caches() && !spec.lines_in_scratch)
     s.block = even_part(s.plane(), std::min<i64>(s.images * s.plane() / spec.cpes, 4096));  // planes follow each other
   else if (across)
     s.block = std::clamp<i64>(floats / s.channels, 1, std::max<i64>(1, std::min<i64>(s.plane(), 256)));
@@ -46,7 +48,14 @@ LrnShape LrnLayer::cut(const Blob& bottom, i64 arrays) const {
   return s;
 }
 
+bool LrnLayer::keeps_blocks(const Blobs& /*bottom*/) const {
+  return parameter().lrn_param().norm_region() == caffe::LRNParameter::ACROSS_CHANNELS;
+}
+
 void LrnLayer::forward(const Blobs& bottom, const Blobs& top) {
+  if (bottom[0]->layout() == Layout::nchw16c)
+    return with_element(bottom[0]->precision(),
+                        [&](auto element) { forward_blocks<decltype(element)>(*bottom[0], *top[0]); });
   const LrnShape s = cut(*bottom[0], 4);
   PlanBuilder book(group().spec());
   const Buf x = book.line("x", 4 * s.read(), Depth::two), scale = book.line("scale", 4 * s.owned(), 1);
@@ -65,7 +74,35 @@ void LrnLayer::backward(const Blobs& top, const std::vector<bool>& propagate_dow
 }
 
 template <class T>
+void LrnLayer::forward_blocks(const Blob& bottom, Blob& top) {
+  LrnBlocksForward<T> p{};
+  p.s = cut(bottom, 4);
+  p.x = bottom.data<T>(), p.scale = scale_->mutable_data(), p.y = top.mutable_data<T>();
+  PlanBuilder book(group().spec());
+  p.x_buf = book.tile("x", 4 * p.s.owned(), 1);
+  p.scale_buf = book.line("scale", 4 * p.s.owned(), 1);
+  p.y_buf = book.tile("y", 4 * block_channels * p.s.block, 1);
+  group().launch(p, book.plan(p.s.lines()));
+}
+
+template <class T>
+void LrnLayer::backward_blocks(const Blob& top, Blob& bottom) {
+  LrnBlocksBackward<T> p{};
+  p.s = cut(bottom, 9);
+  p.x = bottom.data<T>(), p.scale = scale_->data(), p.dy = top.diff<T>(), p.dx = bottom.mutable_diff<T>();
+  p.ring = workspace(p.s.lines() * p.s.ring_floats());
+  PlanBuilder book(group().spec());
+  p.x_buf = book.tile("x", 4 * p.s.owned(), 1);
+  p.scale_buf = book.line("scale", 4 * p.s.owned(), 1);
+  p.dy_buf = book.tile("dy", 4 * p.s.owned(), 1);
+  p.dx_buf = book.tile("dx", 4 * block_channels * p.s.block, 1);
+  p.ring_buf = book.line("terms", 4 * p.s.ring_floats(), 1);
+  group().launch(p, book.plan(p.s.lines()));
+}
+
+template <class T>
 void LrnLayer::run_backward(const Blob& top, Blob& bottom) {
+  if (bottom.layout() == Layout::nchw16c) return backward_blocks<T>(top, bottom);
   if (cut(bottom, 9).across)
     backward_across<T>(top, bottom);
   else
@@ -77,13 +114,13 @@ void LrnLayer::backward_across(const Blob& top, Blob& bottom) {
   LrnBackwardAcross<T> p{};
   p.s = cut(bottom, 9);
   p.x = bottom.data<T>(), p.scale = scale_->data(), p.dy = top.diff<T>(), p.dx = bottom.mutable_diff<T>();
-  p.ring = workspace(p.s.lines() * p.ring_floats());
+  p.ring = workspace(p.s.lines() * p.s.ring_floats());
   PlanBuilder book(group().spec());
   p.x_buf = book.line("x", 4 * p.s.owned(), Depth::two);
   p.scale_buf = book.line("scale", 4 * p.s.owned(), Depth::two);
   p.dy_buf = book.line("dy", 4 * p.s.owned(), Depth::two);
   p.dx_buf = book.line("dx", 4 * p.s.owned(), 1);
-  p.ring_buf = book.line("terms", 4 * p.ring_floats(), 1);
+  p.ring_buf = book.line("terms", 4 * p.s.ring_floats(), 1);
   group().launch(p, book.plan(p.s.lines()));
 }
 

@@ -11,6 +11,8 @@ class LrnLayer : public Layer {
  public:
   using Layer::Layer;
   static bool keeps_bf16(const caffe::LayerParameter& /*parameter*/) { return true; }
+  /// Across channels.
+  bool keeps_blocks(const Blobs& bottom) const override;
   void setup(const Blobs& bottom, const Blobs& top) override;
   void reshape(const Blobs& bottom, const Blobs& top) override;
   void forward(const Blobs& bottom, const Blobs& top) override;
@@ -19,6 +21,10 @@ class LrnLayer : public Layer {
 
  private:
   LrnShape cut(const Blob& bottom, i64 arrays) const;
+  template <class T>
+  void forward_blocks(const Blob& bottom, Blob& top);
+  template <class T>
+  void backward_blocks(const Blob& top, Blob& bottom);
   template <class T>
   void run_backward(const Blob& top, Blob& bottom);
   template <class T>

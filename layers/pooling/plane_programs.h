@@ -28,13 +28,11 @@ struct PlaneLanes {
 
 /// Rows [first, first + rows) of the planes of a line, from `array` of height x width planes, turned; zero outside.
 template <class T>
-CORTADO_FN Box<T> plane_rows(const T* array, i64 planes, i64 height, i64 width, const PlaneLanes::Line& at, i64 first,
-                             i64 rows) {
-  Box<T> box;
-  box.base = array;
-  const i64 extent[4] = {1, height, width, planes}, pitch[4] = {0, width, 1, height * width};
-  const i64 origin[4] = {0, first, 0, at.plane}, size[4] = {1, rows, width, PlaneLanes::lanes};
-  box.set(extent, pitch, origin, size);
+CORTADO_FN Box<T> plane_rows(const T* array, Layout layout, i64 height, i64 width, const PlaneLanes::Line& at,
+                             i64 first, i64 rows) {
+  Box<T> box = channel_lanes(array + at.plane * height * width, layout, height, width, at.planes);
+  const i64 origin[4] = {0, first, 0, 0}, size[4] = {1, rows, width, PlaneLanes::lanes};
+  box.place(origin, size);
   return box;
 }
 
@@ -58,59 +56,119 @@ struct PoolPlanesForward {
         p.cut.lines(), Depth::one,
         [&](i64 i) {
           const auto at = p.cut.line(i);
-          return c.stage(p.in, plane_rows(p.x, p.shape.planes, p.shape.h, p.shape.w, at,
+          return c.stage(p.in, plane_rows(p.x, p.shape.layout, p.shape.h, p.shape.w, at,
                                           at.row * p.shape.sh - p.shape.ph, p.input_rows()));
         },
         [&](i64 i, auto& x) {
-          const auto at = p.cut.line(i);
-          const i64 ow = p.shape.ow, pixels = at.rows * ow, plane = p.shape.oh * ow,
-                    first = at.plane * plane + at.row * ow;
-          auto y = c.out_turned(p.out, p.y + first, pixels, PlaneLanes::lanes, plane, at.planes);
-          if constexpr (largest) {
-            auto who = c.out_turned(p.out_mask, p.mask + first, pixels, PlaneLanes::lanes, plane, at.planes);
-            c.each2d(Range{0, pixels}, Range{0, PlaneLanes::lanes}, [&](i64 o, i64 lane) {
-              y.set(o, lane, -FLT_MAX);
-              who.set(o, lane, -1);
-            });
-            p.visit(c, at, x, [&](i64 o, i64 lane, auto value, int index) {
-              const auto old = y.at(o, lane);
-              const auto better = value > old;
-              y.set(o, lane, math::select(better, value, old));
-              who.set(o, lane, math::select(better, index, who.at(o, lane)));
-            });
-            c.put(who);
-          } else {
-            c.each2d(Range{0, pixels}, Range{0, PlaneLanes::lanes}, [&](i64 o, i64 lane) { y.set(o, lane, 0.0f); });
-            p.visit(c, at, x, [&](i64 o, i64 lane, auto value, int) { y.set(o, lane, y.at(o, lane) + value); });
-            for (i64 o = 0; o < pixels; ++o) {
-              const int size = p.shape.window_size(static_cast<int>(at.row + o / ow), static_cast<int>(o % ow));
-              const float divisor = static_cast<float>(math::max(1, size));
-              c.each(PlaneLanes::lanes, [&](i64 lane) { y.set(o, lane, y.at(o, lane) / divisor); });
-            }
-          }
-          c.put(y);
+          if (p.shape.layout == Layout::nchw16c)
+            p.pool<true>(c, p.cut.line(i), x);
+          else
+            p.pool<false>(c, p.cut.line(i), x);
         });
   }
 
  private:
-  /// f(output, lane, value, index in the plane) for the inputs under every window, in row-major order.
-  template <class C, class X, class F>
-  CORTADO_FN void visit(C& c, const PlaneLanes::Line& at, const X& x, F f) const {
-    const i64 w = shape.w, ow = shape.ow, stride = shape.sw;
-    for (i64 r = 0; r < at.rows; ++r)
-      for (i64 ky = 0; ky < shape.kh; ++ky) {
-        const i64 row = r * shape.sh + ky, iy = at.row * shape.sh - shape.ph + row;
-        if (iy < 0 || iy >= shape.h) continue;
-        for (i64 kx = 0; kx < shape.kw; ++kx) {
-          const Range inside = outputs_inside(kx - shape.pw, stride, w, ow);
-          const i64 column = kx - shape.pw;
-          c.each2d(Range{r * ow + inside.first, r * ow + inside.end}, Range{0, PlaneLanes::lanes},
-                   [&](i64 o, i64 lane) {
-                     const i64 ix = (o - r * ow) * stride + column;
-                     f(o, lane, x(row * w + ix, lane), static_cast<int>(iy * w + ix));
-                   });
-        }
+  template <bool blocks, class C, class X>
+  CORTADO_FN void pool(C& c, const PlaneLanes::Line& at, const X& x) const {
+    const i64 pixels = at.rows * shape.ow, plane = i64{shape.oh} * shape.ow,
+              first = at.plane * plane + at.row * shape.ow * channel_block(shape.layout);
+    auto results = out_lanes<blocks>(c, out, y + first, pixels, plane, at.planes);
+    if constexpr (largest) {
+      auto who = out_lanes<blocks>(c, out_mask, mask + first, pixels, plane, at.planes);
+      visit_windows(c, at, x, results, [&](i64 o, i64 lane, int index) { who.set(o, lane, index); });
+      c.put(who);
+    } else {
+      visit_windows(c, at, x, results, [](i64, i64, int) {});
+    }
+    c.put(results);
+  }
+
+  /// Output by output, in registers: what is stored as bf16 is rounded once. tell(output, lane, index of the largest).
+  template <class C, class X, class Y, class Tell>
+  CORTADO_FN void visit_windows(C& c, const PlaneLanes::Line& at, const X& x, Y& results, Tell tell) const {
+    const PoolShape& s = shape;
+    const i64 first = at.row * s.sh - s.ph;  // the row that came first
+    for (i64 row = 0; row < at.rows; ++row)
+      for (i64 col = 0; col < s.ow; ++col) {
+        const i64 y0 = first + row * s.sh, x0 = col * s.sw - s.pw, o = row * s.ow + col;
+        const Window window{{math::max(y0, i64{0}) - first, math::min(y0 + s.kh, i64{s.h}) - first},
+                            {math::max(x0, i64{0}), math::min(x0 + s.kw, i64{s.w})},
+                            first,
+                            s.w};
+        const bool is_square = s.kh == s.kw && window.rows.count() > 0 && window.cols.count() > 0;
+        if (largest && is_square && s.kh == 3)
+          largest_of<3>(c, window, x, results, tell, o);
+        else if (largest && is_square && s.kh == 2)
+          largest_of<2>(c, window, x, results, tell, o);
+        else
+          any_window(c, window, s.window_size(static_cast<int>(at.row + row), static_cast<int>(col)), x, results, tell,
+                     o);
       }
+  }
+
+  /// Rows, of those that came, and columns of a window, as far as they are inside.
+  struct Window {
+    Range rows, cols;
+    i64 first, width;  ///< the plane's row that came first, and its columns
+    CORTADO_FN i64 place(i64 row, i64 col) const { return row * width + col; }
+    CORTADO_FN int index(i64 row, i64 col) const { return static_cast<int>((row + first) * width + col); }
+  };
+
+  /// A window of up to k x k inputs, in registers. Its last row and column stand for those beyond them: they change
+  /// nothing.
+  template <int k, class C, class X, class Y, class Tell>
+  CORTADO_FN void largest_of(C& c, const Window& window, const X& x, Y& results, Tell tell, i64 o) const {
+    i64 place[k * k];
+    int index[k * k];
+    for (int i = 0; i < k * k; ++i) {
+      const i64 row = math::min(window.rows.first + i / k, window.rows.end - 1),
+                col = math::min(window.cols.first + i % k, window.cols.end - 1);
+      place[i] = window.place(row, col), index[i] = window.index(row, col);
+    }
+    c.each(PlaneLanes::lanes, [&](i64 lane) {
+      decltype(x(0, 0)) best(-FLT_MAX);
+      int who = -1;
+      CORTADO_UNROLL
+      for (int i = 0; i < k * k; ++i) {
+        const auto value = x(place[i], lane);
+        const auto better = value > best;
+        best = math::select(better, value, best);
+        who = math::select(better, index[i], who);
+      }
+      results.set(o, lane, best);
+      tell(o, lane, who);
+    });
+  }
+
+  template <class C, class X, class Y, class Tell>
+  CORTADO_FN void any_window(C& c, const Window& window, int size, const X& x, Y& results, Tell tell, i64 o) const {
+    const float start = largest ? -FLT_MAX : 0.0f;
+    decltype(x(0, 0)) result[PlaneLanes::lanes];  // each lane's own
+    int index[PlaneLanes::lanes];
+    c.each(PlaneLanes::lanes, [&](i64 lane) {
+      result[lane] = start;
+      index[lane] = -1;
+    });
+    for (i64 row = window.rows.first; row < window.rows.end; ++row)
+      for (i64 col = window.cols.first; col < window.cols.end; ++col) {
+        const i64 from = window.place(row, col);
+        const int place = window.index(row, col);
+        c.each(PlaneLanes::lanes, [&](i64 lane) {
+          const auto value = x(from, lane), old = result[lane];
+          if constexpr (largest) {
+            const auto better = value > old;
+            result[lane] = math::select(better, value, old);
+            index[lane] = math::select(better, place, index[lane]);
+          } else {
+            result[lane] = old + value;
+          }
+        });
+      }
+    const float divisor = largest ? 1.0f : static_cast<float>(math::max(1, size));
+    c.each(PlaneLanes::lanes, [&](i64 lane) {
+      results.set(o, lane, result[lane] / divisor);
+      tell(o, lane, index[lane]);
+    });
   }
 };
 
@@ -141,7 +199,7 @@ struct PoolPlanesBackward {
           const auto at = p.cut.line(i);
           const i64 first = p.first_window(at.row);
           const auto of = [&](auto* array) {
-            return plane_rows(array, p.shape.planes, p.shape.oh, p.shape.ow, at, first, p.window_rows());
+            return plane_rows(array, p.shape.layout, p.shape.oh, p.shape.ow, at, first, p.window_rows());
           };
           if constexpr (largest)
             return both(c.stage(p.in, of(p.dy)), c.stage(p.in_mask, of(p.mask)));
@@ -149,43 +207,99 @@ struct PoolPlanesBackward {
             return both(c.stage(p.in, of(p.dy)), 0);
         },
         [&](i64 i, auto& in) {
-          const auto at = p.cut.line(i);
-          const i64 w = p.shape.w, pixels = at.rows * w, plane = p.shape.h * w;
-          auto dx =
-              c.out_turned(p.out, p.dx + at.plane * plane + at.row * w, pixels, PlaneLanes::lanes, plane, at.planes);
-          c.each2d(Range{0, pixels}, Range{0, PlaneLanes::lanes}, [&](i64 r, i64 lane) { dx.set(r, lane, 0.0f); });
-          p.visit(at, [&](i64 window, i64 pixel, int index, int size) {
-            if constexpr (largest) {
-              static_cast<void>(size);
-              c.each(PlaneLanes::lanes, [&](i64 lane) {
-                const auto old = dx.at(pixel, lane);
-                dx.set(pixel, lane, math::select(in.second(window, lane) == index, old + in.first(window, lane), old));
-              });
-            } else {
-              static_cast<void>(index);
-              const float divisor = static_cast<float>(size);
-              c.each(PlaneLanes::lanes,
-                     [&](i64 lane) { dx.set(pixel, lane, dx.at(pixel, lane) + in.first(window, lane) / divisor); });
-            }
-          });
-          c.put(dx);
+          if (p.shape.layout == Layout::nchw16c)
+            p.spread<true>(c, p.cut.line(i), in);
+          else
+            p.spread<false>(c, p.cut.line(i), in);
         });
   }
 
  private:
-  /// f(window, pixel, index of the pixel in its plane, window's size) for every window and the band's inputs that it
-  /// holds, both counted from the first that came; windows in row-major order.
-  template <class F>
-  CORTADO_FN void visit(const PlaneLanes::Line& at, F f) const {
-    const i64 first = first_window(at.row);
-    for (i64 r = math::max(i64{0}, -first); r < window_rows() && first + r < shape.oh; ++r)
-      for (i64 ox = 0; ox < shape.ow; ++ox) {
-        const i64 y0 = (first + r) * shape.sh - shape.ph, x0 = ox * shape.sw - shape.pw;
-        const int size = shape.window_size(static_cast<int>(first + r), static_cast<int>(ox));
-        for (i64 iy = math::max(at.row, y0); iy < math::min(at.row + at.rows, y0 + shape.kh); ++iy)
-          for (i64 ix = math::max(i64{0}, x0); ix < math::min(i64{shape.w}, x0 + shape.kw); ++ix)
-            f(r * shape.ow + ox, (iy - at.row) * shape.w + ix, static_cast<int>(iy * shape.w + ix), size);
+  template <bool blocks, class C, class In>
+  CORTADO_FN void spread(C& c, const PlaneLanes::Line& at, const In& in) const {
+    const PoolShape& s = shape;
+    const i64 plane = i64{s.h} * s.w;
+    auto gradients = out_lanes<blocks>(c, out, dx + at.plane * plane + at.row * s.w * channel_block(s.layout),
+                                       at.rows * s.w, plane, at.planes);
+    const i64 across = math::max((s.kh + s.sh - 1) / s.sh, (s.kw + s.sw - 1) / s.sw);  // windows over an input
+    for (i64 row = 0; row < at.rows; ++row) {
+      const Range rows = windows_over(at.row + row + s.ph, s.kh, i64{s.sh}, s.oh);
+      with_stride(s.sw, [&](auto stride) {
+        for (i64 col = 0; col < s.w; ++col) {
+          const Windows windows{rows, windows_over(col + s.pw, s.kw, static_cast<i64>(stride), s.ow),
+                                first_window(at.row), static_cast<int>((at.row + row) * s.w + col)};
+          if (across == 1)
+            gather<1>(c, windows, in, gradients, row * s.w + col);
+          else if (across == 2)
+            gather<2>(c, windows, in, gradients, row * s.w + col);
+          else if (across == 3)
+            gather<3>(c, windows, in, gradients, row * s.w + col);
+          else
+            gather_any(c, windows, in, gradients, row * s.w + col);
+        }
+      });
+    }
+    c.put(gradients);
+  }
+
+  /// The windows that hold an input.
+  struct Windows {
+    Range rows, cols;
+    i64 first;  ///< the row of windows that came first
+    int index;  ///< of the input in its plane
+  };
+
+  /// The gradient of an input that at most n x n windows hold, in registers.
+  template <int n, class C, class In, class Dx>
+  CORTADO_FN void gather(C& c, const Windows& windows, const In& in, Dx& gradients, i64 pixel) const {
+    i64 place[n * n];
+    int wanted[n * n];
+    float share[n * n];
+    for (int i = 0; i < n * n; ++i) {
+      const i64 oy = windows.rows.first + i / n, ox = windows.cols.first + i % n;
+      const bool holds = oy < windows.rows.end && ox < windows.cols.end;
+      place[i] = holds ? (oy - windows.first) * shape.ow + ox : 0;
+      wanted[i] = holds ? windows.index : -2;  // no mask says so
+      share[i] = holds && !largest
+                     ? 1.0f / static_cast<float>(shape.window_size(static_cast<int>(oy), static_cast<int>(ox)))
+                     : 0.0f;
+    }
+    c.each(PlaneLanes::lanes, [&](i64 lane) {
+      decltype(in.first(0, 0)) sum(0.0f);
+      CORTADO_UNROLL
+      for (int i = 0; i < n * n; ++i) {
+        if constexpr (largest)
+          sum = sum + math::select(in.second(place[i], lane) == wanted[i], in.first(place[i], lane), 0.0f);
+        else
+          sum = sum + share[i] * in.first(place[i], lane);
       }
+      gradients.set(pixel, lane, sum);
+    });
+  }
+
+  template <class C, class In, class Dx>
+  CORTADO_FN void gather_any(C& c, const Windows& windows, const In& in, Dx& gradients, i64 pixel) const {
+    decltype(in.first(0, 0)) sum[PlaneLanes::lanes];  // each lane's own
+    c.each(PlaneLanes::lanes, [&](i64 lane) { sum[lane] = 0.0f; });
+    for (i64 oy = windows.rows.first; oy < windows.rows.end; ++oy)
+      for (i64 ox = windows.cols.first; ox < windows.cols.end; ++ox) {
+        const i64 window = (oy - windows.first) * shape.ow + ox;
+        const int index = windows.index;
+        if constexpr (largest) {
+          c.each(PlaneLanes::lanes, [&](i64 lane) {  // stores whatever it finds: a store with a mask is slow to read
+            sum[lane] = sum[lane] + math::select(in.second(window, lane) == index, in.first(window, lane), 0.0f);
+          });
+        } else {
+          const float divisor = static_cast<float>(shape.window_size(static_cast<int>(oy), static_cast<int>(ox)));
+          c.each(PlaneLanes::lanes, [&](i64 lane) { sum[lane] = sum[lane] + in.first(window, lane) / divisor; });
+        }
+      }
+    c.each(PlaneLanes::lanes, [&](i64 lane) { gradients.set(pixel, lane, sum[lane]); });
+  }
+
+  /// Windows of `kernel` places, `stride` apart, that hold place `at` of the padded axis.
+  CORTADO_FN static Range windows_over(i64 at, i64 kernel, i64 stride, i64 windows) {
+    return {math::max(i64{0}, at - kernel + stride) / stride, math::min(windows, at / stride + 1)};
   }
 };
 

@@ -83,7 +83,8 @@ void PoolingLayer::reshape(const Blobs& bottom, const Blobs& top) {
   shape_.ow = output_size(shape_.w, shape_.kw, shape_.sw, shape_.pw);
   const Shape shape = {x.dim(0), x.dim(1), shape_.oh, shape_.ow};
   precision_ = x.precision();
-  top[0]->reshape(shape, precision_);
+  shape_.layout = x.layout();
+  top[0]->reshape(shape, precision_, x.layout());
   if (top.size() > 1) top[1]->reshape(shape);  // the mask
   const std::size_t bytes = static_cast<std::size_t>(top[0]->count()) * sizeof(int);
   if (!averages() && mask_.bytes() < bytes) mask_ = ClusterMemory(group(), bytes);
@@ -94,7 +95,7 @@ void PoolingLayer::reshape(const Blobs& bottom, const Blobs& top) {
 bool PoolingLayer::averages_planes() const {
   const bool whole =
       shape_.oh == 1 && shape_.ow == 1 && shape_.kh - shape_.ph >= shape_.h && shape_.kw - shape_.pw >= shape_.w;
-  return whole && averages();
+  return whole && averages() && shape_.layout == Layout::nchw;
 }
 
 namespace {
@@ -219,6 +220,7 @@ std::string PoolingLayer::refuse(const std::string& plan, const std::string& dir
   if (plan == planes_plan && averages_planes()) return "one window holds each plane";
   if (plan == planes_plan && by_lot()) return "draws go by rows";
   if (plan == rows_plan && precision_ == Precision::bf16 && !averages_planes()) return "is for single precision";
+  if (plan == rows_plan && shape_.layout != Layout::nchw) return "takes planes, not blocks of channels";
   const MachineSpec& spec = group().spec();
   const auto attempt = [&](auto of_max, auto of_average) {
     if (averages())
@@ -268,7 +270,7 @@ std::vector<PlanOption> PoolingLayer::plan_options() const {
                            std::to_string(s.planes) + "x" + std::to_string(s.h) + "x" + std::to_string(s.w) + "k" +
                            std::to_string(s.kh) + "x" + std::to_string(s.kw) + "s" + std::to_string(s.sh) + "x" +
                            std::to_string(s.sw) + "p" + std::to_string(s.ph) + "x" + std::to_string(s.pw) +
-                           (precision_ == Precision::bf16 ? "bf16" : "");
+                           (precision_ == Precision::bf16 ? "bf16" : "") + (shape_.layout == Layout::nchw ? "" : "c16");
   std::vector<PlanOption> options;
   for (const char* direction : {"forward", "backward"})
     for (const char* plan : {planes_plan, rows_plan})

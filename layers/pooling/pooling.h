@@ -15,6 +15,8 @@ class PoolingLayer : public Layer {
   /// Without a second top, which would be the mask, and not by lot.
   static bool keeps_bf16(const caffe::LayerParameter& parameter);
   Arity tops() const override;
+  /// What keeps bf16 does.
+  bool keeps_blocks(const Blobs& /*bottom*/) const override { return keeps_bf16(parameter()); }
   void setup(const Blobs& bottom, const Blobs& top) override;
   void reshape(const Blobs& bottom, const Blobs& top) override;
   void forward(const Blobs& bottom, const Blobs& top) override;

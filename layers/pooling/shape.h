@@ -1,4 +1,5 @@
 #pragma once
+#include "core/base/layout.h"
 #include "core/machine/math.h"
 
 namespace cortado {
@@ -9,6 +10,7 @@ struct PoolShape {
   i64 planes = 0;
   int h = 0, w = 0, oh = 0, ow = 0;
   int kh = 1, kw = 1, sh = 1, sw = 1, ph = 0, pw = 0;
+  Layout layout = Layout::nchw;  ///< of inputs, outputs and the mask; only programs whose lanes are planes know nchw16c
 
   /// Input positions that the window at (oy, ox) averages over: padding counts, what lies beyond it does not.
   CORTADO_FN int window_size(int oy, int ox) const {

@@ -9,6 +9,7 @@ class ReluLayer : public Layer {
   using Layer::Layer;
   static bool keeps_bf16(const caffe::LayerParameter& /*parameter*/) { return true; }
   bool can_run_in_place() const override { return true; }
+  bool keeps_blocks(const Blobs& /*bottom*/) const override { return true; }
   void reshape(const Blobs& bottom, const Blobs& top) override;
   void forward(const Blobs& bottom, const Blobs& top) override;
   void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) override;

@@ -67,9 +67,12 @@ void ScaleLayer::run_backward(const Blobs& top, const std::vector<bool>& propaga
                   bottom[0]->mutable_diff<T>());
 }
 
+bool ScaleLayer::learns_per_channel() const {
+  return parameter().scale_param().axis() == 1 && parameter().scale_param().num_axes() == 1;
+}
+
 bool ScaleLayer::is_per_channel(i64 channels) const {
-  const auto& p = parameter().scale_param();
-  return p.axis() == 1 && p.num_axes() == 1 && parameter().bottom_size() == 1 && blobs()[0]->count() == channels;
+  return learns_per_channel() && parameter().bottom_size() == 1 && blobs()[0]->count() == channels;
 }
 
 float* ScaleLayer::gradient(std::size_t i) {

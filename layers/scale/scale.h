@@ -20,6 +20,9 @@ class ScaleLayer : public FactorLayer {
   /// Where gradients of blob `i` are to be added: null where nobody wants them or the blob does not exist.
   float* gradient(std::size_t i);
 
+ protected:
+  bool learns_per_channel() const override;
+
  private:
   template <class T>
   void run_forward(const Blobs& bottom, const Blobs& top);

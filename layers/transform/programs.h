@@ -129,10 +129,11 @@ struct ChannelBlocks {
 };
 
 /// nchw into channel blocks, with zeros in place of channels that are not there.
+template <class T>
 struct BlockChannels {
   static constexpr const char* label = "block_channels";
-  const float* x;
-  float* y;
+  const T* x;
+  T* y;
   ChannelBlocks at;
   Buf x_buf, y_buf;
 
@@ -157,10 +158,11 @@ struct BlockChannels {
 };
 
 /// Channel blocks into nchw.
+template <class T>
 struct UnblockChannels {
   static constexpr const char* label = "unblock_channels";
-  const float* x;
-  float* y;
+  const T* x;
+  T* y;
   ChannelBlocks at;
   Buf x_buf, y_buf;
 

@@ -50,8 +50,8 @@ void launch_batch(CoreGroup& group, const Shape& shape, const float* x, float* y
   group.launch(p, book.plan(p.at.lines()));
 }
 
-template <class Program>
-void launch_blocks(CoreGroup& group, Layout blocked, const Shape& shape, const float* x, float* y) {
+template <class Program, class T>
+void launch_blocks(CoreGroup& group, Layout blocked, const Shape& shape, const T* x, T* y) {
   Program p{x, y, {shape[0], shape[1], shape[2] * shape[3], channel_block(blocked), 0}, {}, {}};
   p.at.line = std::min(p.at.pixels, std::max<i64>(1, tile_values(group.spec()) / p.at.block));
   PlanBuilder book(group.spec());
@@ -61,40 +61,30 @@ void launch_blocks(CoreGroup& group, Layout blocked, const Shape& shape, const f
 }
 }  // namespace
 
-const char* to_string(Layout layout) {
-  switch (layout) {
-    case Layout::nchw: return "nchw";
-    case Layout::hwcn: return "hwcn";
-    case Layout::nchw8c: return "nchw8c";
-    case Layout::nchw16c: return "nchw16c";
-  }
-  return "";
-}
-
-i64 channel_block(Layout layout) {
-  if (layout == Layout::nchw8c) return 8;
-  return layout == Layout::nchw16c ? 16 : 1;
-}
-
 i64 floats_of(Layout layout, const Shape& shape) {
   const i64 block = channel_block(layout);
   return shape[0] * ((shape[1] + block - 1) / block * block) * shape[2] * shape[3];
 }
 
-void transform(CoreGroup& group, Layout from, Layout to, const Shape& shape, const float* x, float* y) {
+template <class T>
+void transform(CoreGroup& group, Layout from, Layout to, const Shape& shape, const T* x, T* y) {
   require(shape.size() == 4, "layouts are of N x C x H x W");
-  if ((from == Layout::nchw) == (to == Layout::nchw))
-    throw PlanError(std::string("transform of ") + to_string(from) + " to " + to_string(to), "is not a program",
-                    "go through nchw");
+  const std::string what = std::string("transform of ") + to_string(from) + " to " + to_string(to);
+  if ((from == Layout::nchw) == (to == Layout::nchw)) throw PlanError(what, "is not a program", "go through nchw");
   if (count_of(shape) == 0) return;
-  if (to == Layout::hwcn)
-    launch_batch<BatchInnermost>(group, shape, x, y);
-  else if (from == Layout::hwcn)
-    launch_batch<BatchOutermost>(group, shape, x, y);
-  else if (from == Layout::nchw)
-    launch_blocks<BlockChannels>(group, to, shape, x, y);
+  if (from == Layout::hwcn || to == Layout::hwcn) {
+    if constexpr (std::is_same_v<T, float>)
+      return to == Layout::hwcn ? launch_batch<BatchInnermost>(group, shape, x, y)
+                                : launch_batch<BatchOutermost>(group, shape, x, y);
+    throw PlanError(what, "is for single precision");
+  }
+  if (from == Layout::nchw)
+    launch_blocks<BlockChannels<T>>(group, to, shape, x, y);
   else
-    launch_blocks<UnblockChannels>(group, from, shape, x, y);
+    launch_blocks<UnblockChannels<T>>(group, from, shape, x, y);
 }
+
+template void transform(CoreGroup&, Layout, Layout, const Shape&, const float*, float*);
+template void transform(CoreGroup&, Layout, Layout, const Shape&, const bf16*, bf16*);
 
 }  // namespace cortado

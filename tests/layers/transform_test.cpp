@@ -45,7 +45,7 @@ TEST_P(TransformTest, OneSideIsNchw) {
   for (const Layout from : layouts)
     for (const Layout to : layouts) {
       if ((from == Layout::nchw) != (to == Layout::nchw)) continue;
-      EXPECT_THROW(transform(group(), from, to, {1, 1, 1, 1}, nullptr, nullptr), PlanError);
+      EXPECT_THROW(transform<float>(group(), from, to, {1, 1, 1, 1}, nullptr, nullptr), PlanError);
     }
 }
 

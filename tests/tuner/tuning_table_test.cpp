@@ -49,6 +49,20 @@ TEST_F(TuningTableTest, RoundTrip) {
   EXPECT_EQ(one.entry(0).seconds(), 1e-9);
 }
 
+TEST_F(TuningTableTest, LayoutsAreForWholeNets) {
+  TuningTable written = table(), other = table("another");
+  written.set({layout_direction, "mb2c32h5w5", "nchw16c", "", 0}, 1);
+  written.set({layout_direction, "mb2c64h5w5bf16", "nchw", "", 0}, 1);
+  other.set({layout_direction, "mb2c64h7w7", "nchw16c", "", 0}, 1);
+  written.write(folder_.file("t"));
+  TuningTable read = table();
+  read.read(folder_.file("t"));
+  const std::map<std::string, Layout> expected = {{"mb2c32h5w5", Layout::nchw16c}, {"mb2c64h5w5bf16", Layout::nchw}};
+  EXPECT_EQ(read.layouts(), expected);
+  other.read(folder_.file("t"));
+  EXPECT_EQ(other.layouts().size(), 1u) << "another build's are not used";
+}
+
 TEST_F(TuningTableTest, TheLaterFileWins) {
   TuningTable first = table(), second = table(), both = table();
   first.set(option("forward", "slow"), 1);

@@ -1,0 +1,34 @@
+#include "layers/reorder/reorder.h"
+
+#include "layers/transform/transform.h"
+
+namespace cortado {
+
+void ReorderLayer::reshape(const Blobs& bottom, const Blobs& top) {
+  if (bottom[0]->layout() == Layout::nchw) bad_config("its bottom is nchw already");
+  top[0]->reshape(bottom[0]->shape(), bottom[0]->precision());
+}
+
+void ReorderLayer::forward(const Blobs& bottom, const Blobs& top) {
+  with_element(bottom[0]->precision(), [&](auto element) {
+    using T = decltype(element);
+    transform(group(), bottom[0]->layout(), Layout::nchw, bottom[0]->shape(), bottom[0]->data<T>(),
+              top[0]->mutable_data<T>());
+  });
+}
+
+void ReorderLayer::backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
+  if (!propagate_down[0]) return;
+  with_element(bottom[0]->precision(), [&](auto element) {
+    using T = decltype(element);
+    transform(group(), Layout::nchw, bottom[0]->layout(), bottom[0]->shape(), top[0]->diff<T>(),
+              bottom[0]->mutable_diff<T>());
+  });
+}
+
+Layer::Cost ReorderLayer::cost(const Blobs& bottom, const Blobs&) const {
+  const auto bytes = 2 * static_cast<double>(bottom[0]->bytes());
+  return {0, 0, bytes, bytes};
+}
+
+}  // namespace cortado

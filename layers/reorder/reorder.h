@@ -1,0 +1,19 @@
+#pragma once
+#include "core/net/layer.h"
+
+namespace cortado {
+
+/// Where two layouts meet: the top is the bottom, which lies in blocks of channels (nchw16c), in nchw, and the bottom
+/// gets the top's gradient in blocks. The net inserts these (Layer::keeps_blocks).
+class ReorderLayer : public Layer {
+ public:
+  using Layer::Layer;
+  static bool keeps_bf16(const caffe::LayerParameter& /*parameter*/) { return true; }
+  bool keeps_blocks(const Blobs& /*bottom*/) const override { return true; }
+  void reshape(const Blobs& bottom, const Blobs& top) override;
+  void forward(const Blobs& bottom, const Blobs& top) override;
+  void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) override;
+  Cost cost(const Blobs& bottom, const Blobs& top) const override;
+};
+
+}  // namespace cortado

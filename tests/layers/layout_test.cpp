@@ -1,0 +1,256 @@
+// Layers on blobs in blocks of channels against the same layers on planes, on the same values.
+#include "core/base/layout.h"
+
+#include <cmath>
+
+#include "core/base/error.h"
+#include "layers/convolution/convolution.h"
+#include "tests/support/layer_rig.h"
+
+namespace cortado::test {
+namespace {
+
+struct Case {
+  const char* name;
+  const char* layer;
+  std::vector<Shape> bottoms;
+  int tops = 1;
+};
+
+const std::vector<Case>& cases() {
+  const Shape image = {3, 32, 13, 11}, small = {1, 16, 2, 3}, wide = {2, 48, 1, 67};
+  static const std::vector<Case> all = {
+      {"relu", "type: 'ReLU' relu_param { negative_slope: 0.25 }", {wide}},
+      {"split", "type: 'Split'", {image}, 3},
+      {"sum", "type: 'Eltwise' eltwise_param { coeff: 0.5 coeff: -2 }", {image, image}},
+      {"product", "type: 'Eltwise' eltwise_param { operation: PROD }", {small, small}},
+      {"largest", "type: 'Eltwise' eltwise_param { operation: MAX }", {wide, wide, wide}},
+      {"concat", "type: 'Concat'", {{3, 16, 13, 11}, image}},
+      {"concat_of_images", "type: 'Concat' concat_param { axis: 0 }", {{1, 32, 13, 11}, image}},
+      {"batch_norm", "type: 'BatchNorm'", {image}},
+      {"batch_norm_small", "type: 'BatchNorm'", {small}},
+      {"batch_norm_of_many_pixels", "type: 'BatchNorm'", {{2, 16, 63, 67}}},
+      {"global_batch_norm", "type: 'BatchNorm' batch_norm_param { use_global_stats: true }", {wide}},
+      {"scale", "type: 'Scale' scale_param { bias_term: true }", {image}},
+      {"scale_small", "type: 'Scale'", {small}},
+      {"bias", "type: 'Bias' bias_param { filler { type: 'uniform' } }", {wide}},
+      {"max_pool_3", "type: 'Pooling' pooling_param { kernel_size: 3 stride: 2 }", {image}},
+      {"max_pool_3_padded", "type: 'Pooling' pooling_param { kernel_size: 3 pad: 1 }", {image}},
+      {"max_pool_2", "type: 'Pooling' pooling_param { kernel_size: 2 stride: 2 }", {image}},
+      {"max_pool_2_apart", "type: 'Pooling' pooling_param { kernel_size: 2 stride: 3 pad: 1 }", {image}},
+      {"max_pool_5", "type: 'Pooling' pooling_param { kernel_size: 5 stride: 1 pad: 2 }", {image}},
+      {"max_pool_rectangle",
+       "type: 'Pooling' pooling_param { kernel_h: 1 kernel_w: 4 stride_h: 1 stride_w: 2 }",
+       {wide}},
+      {"max_pool_all", "type: 'Pooling' pooling_param { global_pooling: true }", {image}},
+      {"average_pool", "type: 'Pooling' pooling_param { pool: AVE kernel_size: 3 stride: 2 pad: 1 }", {image}},
+      {"average_pool_5", "type: 'Pooling' pooling_param { pool: AVE kernel_size: 5 stride: 1 pad: 2 }", {image}},
+      {"average_pool_2", "type: 'Pooling' pooling_param { pool: AVE kernel_size: 2 stride: 2 }", {small}},
+      {"average_pool_all", "type: 'Pooling' pooling_param { pool: AVE global_pooling: true }", {image}},
+      {"lrn", "type: 'LRN' lrn_param { alpha: 2 }", {image}},
+      {"lrn_power", "type: 'LRN' lrn_param { local_size: 7 alpha: 2 beta: 0.5 }", {wide}},
+      {"lrn_small", "type: 'LRN' lrn_param { alpha: 2 }", {small}},
+  };
+  return all;
+}
+
+using Results = std::vector<std::vector<float>>;
+
+/// Everything that a pass computes.
+Results results_of(const std::string& backend, const Case& c, Precision precision, Layout layout) {
+  std::string text = std::string("name: 'l' ") + c.layer;
+  for (std::size_t i = 0; i < c.bottoms.size(); ++i) text += " bottom: 'bottom" + std::to_string(i) + "'";
+  for (int i = 0; i < c.tops; ++i) text += " top: 'top" + std::to_string(i) + "'";
+  LayerRig rig(backend, text, c.bottoms, c.tops);
+  const bool learns = rig.layer().parameter().type() != "BatchNorm";  // else blobs are statistics
+  Layer::Blobs bottom;
+  for (std::size_t i = 0; i < c.bottoms.size(); ++i) {
+    rig.bottom(i).reshape(c.bottoms[i], precision, layout);
+    rig.fill_bottom(i, [i](i64 e) { return float(bf16(2 * noise(i, e))); });
+    bottom.push_back(&rig.bottom(i));
+  }
+  EXPECT_TRUE(rig.layer().keeps_blocks(bottom));
+  for (std::size_t i = 0; i < rig.layer().blobs().size(); ++i)
+    rig.fill_blob(i, [&](i64 e) { return learns ? noise(20 + i, e) : 1.5F; });
+  rig.forward();
+  Results results;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(c.tops); ++i) {
+    const bool one_pixel = rig.top(i).count(2) == 1;
+    EXPECT_EQ(rig.top(i).layout(), one_pixel ? Layout::nchw : layout);
+    results.push_back(rig.top(i).data_vector());
+    rig.fill_top_diff(i, [i](i64 e) { return float(bf16(noise(10 + i, e))); });
+  }
+  rig.backward();
+  for (std::size_t i = 0; i < c.bottoms.size(); ++i) results.push_back(rig.bottom(i).diff_vector());
+  for (std::size_t i = 0; i < rig.layer().blobs().size(); ++i)
+    results.push_back(learns ? rig.blob(i).diff_vector() : rig.blob(i).data_vector());
+  return results;
+}
+
+void expect_same(const Results& actual, const Results& expected, float absolute, float relative) {
+  ASSERT_EQ(actual.size(), expected.size());
+  for (std::size_t i = 0; i < actual.size(); ++i) expect_near(actual[i], expected[i], absolute, relative);
+}
+
+TEST(LayoutOfBlobs, HostsSeeRowMajorValuesWhateverTheLayout) {
+  CoreGroup& group = group_of(backend_names().front());
+  Blob blob(group);
+  blob.reshape({2, 32, 3, 5}, Precision::fp32, Layout::nchw16c);
+  const auto values = noise_vector(1, blob.count());
+  blob.write_data(values.data());
+  EXPECT_EQ(blob.data_vector(), values);
+  std::vector<float> stored(static_cast<std::size_t>(blob.count()));
+  group.copy(stored.data(), blob.data(), static_cast<std::size_t>(blob.bytes()));
+  group.wait();
+  // Channel 17 of image 1, pixel (2, 4): block 1 of that image, lane 1.
+  EXPECT_EQ(stored[((1 * 2 + 1) * 15 + 14) * 16 + 1], values[((1 * 32 + 17) * 3 + 2) * 5 + 4]);
+  Blob other(group);
+  other.reshape_like(blob);
+  EXPECT_EQ(other.layout(), Layout::nchw16c);
+  other.reshape({2, 32, 1, 1}, Precision::fp32, Layout::nchw16c);
+  EXPECT_EQ(other.layout(), Layout::nchw) << "of one pixel both are the same";
+}
+
+class LayoutTest : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(LayoutTest, BlocksGiveWhatPlanesGive) {
+  for (const Case& c : cases()) {
+    SCOPED_TRACE(c.name);
+    expect_same(results_of(GetParam(), c, Precision::fp32, Layout::nchw16c),
+                results_of(GetParam(), c, Precision::fp32, Layout::nchw), 2e-5F, 1e-5F);
+  }
+}
+
+TEST_P(LayoutTest, BlocksOfBf16GiveWhatPlanesGiveButForRoundings) {
+  if (!group_of(GetParam()).spec().bf16) return;  // stores single precision only
+  for (const Case& c : cases()) {
+    SCOPED_TRACE(c.name);
+    if (std::string(c.name) == "bias") continue;  // casts stand around it
+    expect_same(results_of(GetParam(), c, Precision::bf16, Layout::nchw16c),
+                results_of(GetParam(), c, Precision::bf16, Layout::nchw), 1e-3F, 0x1p-6F);
+  }
+}
+
+struct Window {
+  const char* name;
+  Shape bottom;
+  i64 outputs;
+  const char* parameter;
+};
+
+const std::vector<Window>& windows() {
+  static const std::vector<Window> all = {
+      {"one_by_one", {2, 32, 9, 7}, 48, "kernel_size: 1"},
+      {"one_by_one_stride2", {3, 16, 9, 8}, 64, "kernel_size: 1 stride: 2"},
+      {"one_by_one_padded", {2, 16, 5, 5}, 16, "kernel_size: 1 pad: 1"},
+      {"three_by_three", {2, 48, 14, 15}, 32, "kernel_size: 3 pad: 1"},
+      {"seven_pixels", {5, 64, 7, 7}, 96, "kernel_size: 3 pad: 1"},
+      {"stride2", {2, 32, 15, 14}, 16, "kernel_size: 3 stride: 2 pad: 1"},
+      {"five_by_five", {1, 16, 12, 67}, 32, "kernel_size: 5 pad: 2"},
+      {"eleven_stride4", {1, 16, 27, 31}, 16, "kernel_size: 11 stride: 4"},
+      {"stride_beyond_the_kernel", {2, 16, 11, 13}, 32, "kernel_size: 2 stride: 4"},
+      {"rectangle", {1, 32, 9, 12}, 16, "kernel_h: 3 kernel_w: 5 stride_h: 2 stride_w: 1 pad_h: 0 pad_w: 2"},
+      {"groups", {2, 64, 8, 9}, 32, "kernel_size: 3 pad: 1 group: 2"},
+      {"winograd_edges", {2, 32, 15, 69}, 16, "kernel_size: 3 pad_h: 0 pad_w: 2"},
+      {"one_image_row", {1, 16, 1, 40}, 16, "kernel_h: 1 kernel_w: 3"},
+      {"more_channels_than_a_slice", {2, 528, 4, 5}, 272, "kernel_size: 1"},
+      {"three_inputs", {2, 3, 17, 19}, 32, "kernel_size: 7 stride: 2 pad: 3"},
+      {"ten_outputs", {2, 32, 8, 7}, 10, "kernel_size: 3"},
+  };
+  return all;
+}
+
+/// What a convolution computes, by these candidates.
+Results convolved(const std::string& backend, const Window& w, Precision precision, Layout src, const PlanBook& plans) {
+  LayerRig rig(backend,
+               std::string("name: 'c' type: 'Convolution' convolution_param { ") + w.parameter +
+                   " num_output: " + std::to_string(w.outputs) +
+                   " weight_filler { type: 'uniform' min: -1 max: 1 } bias_filler { type: 'uniform' } }",
+               {w.bottom});
+  rig.bottom(0).reshape(w.bottom, precision, src);
+  rig.layer().choose_plans(plans);
+  rig.fill_bottom(0, [](i64 e) { return float(bf16(noise(0, e))); });
+  rig.forward();
+  const auto layout = plans.find("layout");
+  if (layout != plans.end()) { EXPECT_EQ(to_string(rig.top(0).layout()), layout->second); }
+  rig.fill_top_diff(0, [](i64 e) { return float(bf16(noise(9, e))); });
+  rig.backward();
+  return {rig.top(0).data_vector(), rig.bottom(0).diff_vector(), rig.blob(0).diff_vector(), rig.blob(1).diff_vector()};
+}
+
+/// Plans of one candidate wherever it takes the shape; empty if it takes it nowhere.
+PlanBook plans_of(const std::string& backend, const Window& w, Precision precision, Layout src, Layout dst,
+                  const ConvolutionCandidate& candidate) {
+  LayerRig rig(backend,
+               std::string("name: 'c' type: 'Convolution' convolution_param { ") + w.parameter +
+                   " num_output: " + std::to_string(w.outputs) + " }",
+               {w.bottom});
+  rig.bottom(0).reshape(w.bottom, precision, src);
+  rig.layer().choose_plans({{"layout", to_string(dst)}});
+  try {
+    rig.forward();
+  } catch (const PlanError&) { return {}; }  // whole blocks of a large kernel's weights may not fit a scratchpad
+  PlanBook plans;
+  for (const auto direction : convolution_directions)
+    if (candidate.refuse(group_of(backend), static_cast<const ConvolutionLayer&>(rig.layer()).shape(), direction)
+            .empty())
+      plans[to_string(direction)] = candidate.name();
+  if (!plans.empty()) plans["layout"] = to_string(dst);
+  return plans;
+}
+
+TEST_P(LayoutTest, EveryCandidateConvolvesBetweenAllLayouts) {
+  if (!group_of(GetParam()).spec().works_from_caches()) return;  // no candidate takes blocks there
+  const auto layouts_of = [](i64 channels) {
+    return channels % block_channels == 0 ? std::vector<Layout>{Layout::nchw, Layout::nchw16c}
+                                          : std::vector<Layout>{Layout::nchw};
+  };
+  for (const auto precision : {Precision::fp32, Precision::bf16}) {
+    if (precision == Precision::bf16 && !group_of(GetParam()).spec().bf16) continue;
+    const float relative = precision == Precision::bf16 ? 0x1p-6F : 1e-4F;
+    int compared = 0;
+    for (const Window& w : windows()) {
+      const Results planes = convolved(GetParam(), w, precision, Layout::nchw, {{"layout", "nchw"}});
+      const float terms = static_cast<float>(w.bottom[1] * 9), absolute = relative * std::sqrt(terms);
+      for (const Layout src : layouts_of(w.bottom[1]))
+        for (const Layout dst : layouts_of(w.outputs)) {
+          if (src == Layout::nchw && dst == Layout::nchw) continue;
+          for (const auto& candidate : convolution_candidates()) {
+            SCOPED_TRACE(std::string(w.name) + " " + to_string(src) + " " + to_string(dst) + " " + candidate->name());
+            const PlanBook plans = plans_of(GetParam(), w, precision, src, dst, *candidate);
+            EXPECT_TRUE(plans.empty() || candidate->takes_blocks());
+            if (plans.empty()) continue;
+            expect_same(convolved(GetParam(), w, precision, src, plans), planes, absolute, 4 * relative);
+            ++compared;
+          }
+        }
+    }
+    EXPECT_GT(compared, 60);
+  }
+}
+
+TEST_P(LayoutTest, WhatCannotLieInBlocksIsRefusedByName) {
+  const auto refusal = [&](const char* parameter, const Shape& bottom, const PlanBook& plans) -> std::string {
+    try {
+      convolved(GetParam(), {"", bottom, 32, parameter}, Precision::fp32, Layout::nchw, plans);
+    } catch (const PlanError& error) { return error.what(); }
+    return "";
+  };
+  const auto expect_says = [](const std::string& message, const char* part) {
+    EXPECT_NE(message.find(part), std::string::npos) << message;
+  };
+  expect_says(refusal("kernel_size: 3 dilation: 2", {1, 16, 8, 8}, {{"layout", "nchw16c"}}), "cannot make its tops");
+  expect_says(refusal("kernel_size: 3", {1, 16, 8, 8}, {{"layout", "nchw16c"}, {"forward", "explicit"}}), "layer 'c'");
+  expect_says(refusal("kernel_size: 3", {1, 16, 8, 8}, {{"layout", "blocks"}}), "no layout is called blocks");
+  const std::string possible = refusal("kernel_size: 3", {1, 3, 8, 8}, {{"layout", "nchw16c"}});
+  if (group_of(GetParam()).spec().works_from_caches()) {
+    EXPECT_EQ(possible, "");
+  } else {
+    expect_says(possible, "cannot make its tops");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, LayoutTest, all_backends(), backend_name);
+
+}  // namespace
+}  // namespace cortado::test

@@ -1,0 +1,164 @@
+// Where nets give layers copies in planes, and that blocks of channels change nothing but time.
+#include "core/base/layout.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/formats/prototxt.h"
+#include "core/net/net.h"
+#include "layers/all_layers.h"
+#include "tests/support/layer_rig.h"
+
+namespace cortado::test {
+namespace {
+
+std::string conv(const std::string& name, const std::string& bottom, int outputs, const std::string& more = "") {
+  return "layer { name: '" + name + "' type: 'Convolution' bottom: '" + bottom + "' top: '" + name +
+         "' convolution_param { num_output: " + std::to_string(outputs) +
+         " weight_filler { type: 'xavier' } bias_filler { type: 'uniform' } " + more + " } }";
+}
+
+/// A block of a residual net, two branches of different channels that meet, normalisation in place, and layers that
+/// take planes only: one in place, one not, one behind a split.
+const std::string text =
+    "name: 'net' layer { name: 'data' type: 'Input' top: 'data' top: 'label' input_param { "
+    "shape { dim: 3 dim: 3 dim: 13 dim: 11 } shape { dim: 3 } } }" +
+    conv("c1", "data", 32, "kernel_size: 3 pad: 1") + R"(
+  layer { name: 'bn' type: 'BatchNorm' bottom: 'c1' top: 'c1' }
+  layer { name: 'scale' type: 'Scale' bottom: 'c1' top: 'c1' scale_param { bias_term: true } }
+  layer { name: 'relu' type: 'ReLU' bottom: 'c1' top: 'c1' })" +
+    conv("c2", "c1", 32, "kernel_size: 3 pad: 1") + R"(
+  layer { name: 'sum' type: 'Eltwise' bottom: 'c1' bottom: 'c2' top: 'sum' }
+  layer { name: 'pool' type: 'Pooling' bottom: 'sum' top: 'pool' pooling_param { kernel_size: 3 stride: 2 } })" +
+    conv("c3", "pool", 16, "kernel_size: 1") + conv("c4", "pool", 12, "kernel_size: 1") + R"(
+  layer { name: 'both' type: 'Concat' bottom: 'c3' bottom: 'c4' top: 'both' }
+  layer { name: 'tanh' type: 'TanH' bottom: 'c3' top: 'tanh' })" +
+    conv("c5", "both", 16, "kernel_size: 1") + R"(
+  layer { name: 'sigmoid' type: 'Sigmoid' bottom: 'c5' top: 'c5' }
+  layer { name: 'meet' type: 'Eltwise' bottom: 'c5' bottom: 'tanh' top: 'meet' }
+  layer { name: 'ip' type: 'InnerProduct' bottom: 'meet' top: 'ip'
+          inner_product_param { num_output: 5 weight_filler { type: 'xavier' } } }
+  layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'ip' bottom: 'label' top: 'loss' })";
+
+std::unique_ptr<Net> net_of(const std::string& backend, const LayerTable& layers, const PlanBook& plans,
+                            Precision precision, const std::map<std::string, Layout>& layouts = {}) {
+  caffe::NetParameter parameter;
+  parse_text(text, "net", parameter);
+  parameter.mutable_state()->set_phase(caffe::TRAIN);
+  NetOptions options;
+  options.group = &group_of(backend);
+  options.layers = &layers;
+  options.plans = plans;
+  options.layouts = layouts;
+  options.precision = precision;
+  auto net = std::make_unique<Net>(parameter, options);
+  net->inputs()[0]->write_data(noise_vector(1, net->inputs()[0]->count()).data());
+  const std::vector<float> labels = {1, 4, 0};
+  net->inputs()[1]->write_data(labels.data());
+  return net;
+}
+
+PlanBook blocks() {
+  PlanBook plans;
+  for (const char* layer : {"c1", "c2", "c3", "c5"}) plans[std::string(layer) + "/layout"] = "nchw16c";
+  return plans;
+}
+
+/// Names of the layers that the net inserted to get planes.
+std::vector<std::string> reorders(const Net& net) {
+  std::vector<std::string> names;
+  for (const auto& entry : net.layers())
+    if (entry.type == "Reorder") names.push_back(entry.layer->name());
+  return names;
+}
+
+class LayoutNet : public ::testing::TestWithParam<std::string> {
+ protected:
+  bool knows_blocks() const { return group_of(GetParam()).spec().works_from_caches(); }
+  const LayerTable layers_ = all_layers();
+};
+
+TEST_P(LayoutNet, CopiesStandWhereLayoutsMeetAndNowhereElse) {
+  if (!knows_blocks()) return;  // no candidate makes blocks there: tests/layers/layout_test.cpp
+  const auto net = net_of(GetParam(), layers_, blocks(), Precision::fp32);
+  EXPECT_EQ(reorders(*net),
+            (std::vector<std::string>{"c3_c3_0_split_0_both_nchw", "c3_c3_0_split_1_tanh_nchw", "c5_sigmoid_nchw"}));
+  EXPECT_EQ(net->blob("pool")->layout(), Layout::nchw16c);
+  EXPECT_EQ(net->blob("sum")->layout(), Layout::nchw16c);
+  EXPECT_EQ(net->blob("both")->layout(), Layout::nchw);
+  EXPECT_EQ(net->blob("meet")->layout(), Layout::nchw);
+  EXPECT_EQ(net->plans().at("c1/layout"), "nchw16c");
+  EXPECT_EQ(net->plans().at("c4/layout"), "nchw");
+  EXPECT_TRUE(reorders(*net_of(GetParam(), layers_, {}, Precision::fp32)).empty() || !knows_blocks());
+}
+
+TEST_P(LayoutNet, LossAndGradientsAreThoseOfPlanes) {
+  if (!knows_blocks()) return;
+  PlanBook all_planes;
+  for (const auto& [layer, layout] : blocks()) all_planes[layer] = "nchw";
+  for (const auto precision : {Precision::fp32, Precision::bf16}) {
+    if (precision == Precision::bf16 && !group_of(GetParam()).spec().bf16) continue;
+    const auto planes = net_of(GetParam(), layers_, all_planes, precision),
+               other = net_of(GetParam(), layers_, blocks(), precision);
+    for (Net* net : {planes.get(), other.get()}) {
+      net->clear_gradients();
+      net->forward();
+      net->backward();
+    }
+    const float bound = precision == Precision::fp32 ? 1e-4F : 5e-2F;
+    EXPECT_NEAR(other->loss(), planes->loss(), bound);
+    for (std::size_t i = 0; i < planes->learnable().size(); ++i) {
+      SCOPED_TRACE(planes->learnable()[i].layer);
+      const auto& expected = planes->learnable()[i];
+      if (expected.statistic) continue;
+      expect_near(other->learnable()[i].blob->diff_vector(), expected.blob->diff_vector(), bound, bound);
+    }
+    for (const char* name : {"sum", "both", "meet"})
+      expect_near(other->blob(name)->data_vector(), planes->blob(name)->data_vector(), bound, bound);
+  }
+}
+
+TEST_P(LayoutNet, WhatTuningFoundIsFollowedAndStays) {
+  if (!knows_blocks()) return;
+  const auto net = net_of(GetParam(), layers_, {{"c2/layout", "nchw16c"}}, Precision::fp32,
+                          {{"mb3c32h13w11", Layout::nchw}, {"mb3c16h6w5", Layout::nchw16c}});
+  const auto layout_of = [&](const char* layer) { return net->plans().at(std::string(layer) + "/layout"); };
+  EXPECT_EQ(layout_of("c1"), "nchw");
+  EXPECT_EQ(layout_of("c2"), "nchw16c") << "what was asked for wins";
+  EXPECT_EQ(layout_of("c3"), "nchw16c");
+  net->use_plans({{"c1/layout", "nchw16c"}, {"c3/layout", "nchw"}, {"c3/forward", "direct"}});
+  EXPECT_EQ(layout_of("c1"), "nchw");
+  EXPECT_EQ(layout_of("c3"), "nchw16c");
+  net->forward();
+}
+
+TEST_P(LayoutNet, CandidatesThatTakePlanesAreGivenPlanes) {
+  if (!knows_blocks()) return;
+  PlanBook plans = blocks();
+  plans["c3/forward"] = "implicit";
+  EXPECT_THROW(net_of(GetParam(), layers_, plans, Precision::fp32), PlanError) << "asked for both";
+  plans.erase("c3/layout");
+  const auto net = net_of(GetParam(), layers_, plans, Precision::fp32);
+  const auto names = reorders(*net);
+  EXPECT_EQ(std::count(names.begin(), names.end(), "pool_pool_0_split_0_c3_nchw"), 1);
+  EXPECT_EQ(net->plans().at("c3/layout"), "nchw");
+}
+
+TEST_P(LayoutNet, ReorderOfPlanesIsAnError) {
+  caffe::NetParameter parameter;
+  parse_text(
+      "layer { name: 'data' type: 'Input' top: 'data' input_param { shape { dim: 1 dim: 16 dim: 2 dim: 2 } } } "
+      "layer { name: 'r' type: 'Reorder' bottom: 'data' top: 'r' }",
+      "net", parameter);
+  NetOptions options;
+  options.group = &group_of(GetParam());
+  options.layers = &layers_;
+  EXPECT_THROW(Net(parameter, options), ConfigError);
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, LayoutNet, all_backends(), backend_name);
+
+}  // namespace
+}  // namespace cortado::test
