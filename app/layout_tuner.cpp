@@ -9,8 +9,6 @@
 namespace cortado {
 namespace {
 
-using Layouts = std::map<std::string, Layout>;
-
 std::string key_of(const Blob& blob) { return blob.axes() == 4 ? layout_key(blob.shape(), blob.precision()) : ""; }
 
 /// The shapes of blobs whose layout is a choice.

@@ -191,6 +191,7 @@ class Net {
   std::vector<Share> shares_;  // parameters shared by name
   CoreGroup* group_;
   PartExchange* parts_;
+  std::map<std::string, Layout> layouts_;  // of NetOptions; layers look into it
   std::shared_ptr<Storage> parameter_arena_, gradient_arena_;
   bool share_gradients_ = false, gradients_placed_ = false;
   float loss_scale_ = 1;

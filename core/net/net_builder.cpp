@@ -58,6 +58,7 @@ Net::Net(const caffe::NetParameter& parameter, const NetOptions& options)
       workspace_(std::make_unique<Workspace>(*options.group)),
       group_(options.group),
       parts_(options.parts),
+      layouts_(options.layouts),
       share_gradients_(options.share_gradients),
       loss_scale_(options.loss_scale) {
   run_.phase = parameter.state().phase() == caffe::TRAIN ? Phase::train : Phase::test;
@@ -106,7 +107,7 @@ void Net::Builder::add_layer(caffe::LayerParameter& parameter) {
       if (const auto other = reordered_.find(name); other != reordered_.end()) name = other->second;
   auto layer =
       options_.layers->make(parameter, LayerContext{*options_.group, net_.run_, options_.sources, *net_.workspace_,
-                                                    options_.sinks, options_.parts, &options_.layouts});
+                                                    options_.sinks, options_.parts, &net_.layouts_});
   naming(place_of(parameter), [&] { layer->choose_plans(plans_of(options_.plans, layer->name())); });
   reorder_bottoms(*layer, parameter);
   net_.layers_.emplace_back();
