@@ -1,11 +1,12 @@
 #include "backends/kokkos/host_multiply.h"
 
-#include <algorithm>
 #include <array>
 #include <cstring>
 #include <utility>
 
-#include "backends/kokkos/host_vector.h"
+#include "backends/kokkos/amx.h"
+#include "backends/kokkos/multiply_job.h"
+#include "backends/kokkos/unit_multiply.h"
 
 #if defined(__AVX512BF16__)
 #include <immintrin.h>
@@ -19,26 +20,6 @@ constexpr int lanes = vector_lanes, registers = vector_registers;
 // A block of the accumulator, rows x vectors, stays in registers, beside the vectors of B and one element of A.
 constexpr int max_vectors = registers == 32 ? 4 : 3, max_rows = registers / 2 - 1;
 constexpr int rows_beside(int vectors) { return std::min((registers - 1 - vectors) / vectors, max_rows); }
-
-/// One vector of the accumulator's columns: where B has it, which column it starts at, how many lanes count.
-struct Columns {
-  i64 b;
-  i64 column;
-  int count;
-};
-
-/// What all blocks of one multiply share.
-template <class T>
-struct Job {
-  float* acc;
-  i64 acc_pitch;
-  const T* a;
-  LeftView a_view;
-  const T* b;
-  i64 b_k_stride;
-  i64 k;
-  Taps taps;
-};
 
 /// sum += a times each lane of b.
 inline void accumulate(Vector& sum, float a, Vector b) { sum += a * b; }
@@ -122,13 +103,6 @@ constexpr std::array<BlockFunction<T>, sizeof...(i)> block_functions(std::intege
 template <class T>
 constexpr auto functions = block_functions<T>(std::make_integer_sequence<int, max_rows * max_vectors>());
 
-/// Calls f(first, count) for 0..n-1 in parts of at most `most`, as equal as can be.
-template <class F>
-void in_parts(i64 n, i64 most, F f) {
-  const i64 parts = (n + most - 1) / most;
-  for (i64 p = 0; p < parts; ++p) f(n * p / parts, n * (p + 1) / parts - n * p / parts);
-}
-
 template <class T>
 void multiply_rows(const Job<T>& job, i64 m, const Columns* columns, i64 vectors) {
   in_parts(m, rows_beside(static_cast<int>(vectors)), [&](i64 row, i64 rows) {
@@ -141,35 +115,6 @@ i64 best_width(i64 m, i64 vectors) {
   if (m <= rows_beside(max_vectors)) return max_vectors;
   return vectors % 2 == 0 ? 2 : 3;
 }
-
-/// Walks over the vectors that the columns of B make; runs along n0 that follow each other without a gap are one.
-class ColumnWalk {
- public:
-  ColumnWalk(const TileShape& shape, const RightView& view) : shape_(shape), view_(view) {
-    if (view_.n1_stride == view_.n0_stride * shape_.n0 || shape_.n1 == 1) join(shape_.n0, shape_.n1);
-    if (shape_.n1 == 1 && (view_.n2_stride == view_.n0_stride * shape_.n0 || shape_.n2 == 1))
-      join(shape_.n0, shape_.n2);
-    per_run_ = (shape_.n0 + lanes - 1) / lanes;
-  }
-
-  i64 vectors() const { return per_run_ * shape_.n1 * shape_.n2; }
-
-  Columns operator()(i64 i) const {
-    const i64 n0 = i % per_run_ * lanes, run = i / per_run_, n1 = run % shape_.n1, n2 = run / shape_.n1;
-    return {n2 * view_.n2_stride + n1 * view_.n1_stride + n0 * view_.n0_stride, run * shape_.n0 + n0,
-            static_cast<int>(std::min<i64>(lanes, shape_.n0 - n0))};
-  }
-
- private:
-  static void join(i64& inner, i64& outer) {
-    inner *= outer;
-    outer = 1;
-  }
-
-  TileShape shape_;
-  RightView view_;
-  i64 per_run_ = 0;
-};
 
 constexpr i64 packed_terms = 128;  // rows of B packed at a time: 24 KiB at most, half of a first-level cache
 
@@ -222,6 +167,9 @@ void host_multiply(const Acc<float>& acc, const LeftOperand<float>& a, const Rig
 
 void host_multiply(const Acc<float>& acc, const LeftOperand<bf16x2>& a, const RightOperand<bf16x2>& b,
                    const Taps& taps) {
+#if defined(__x86_64__)
+  if (Amx::available() && fills_tiles(acc.shape, b.view)) return unit_multiply<Amx>(acc, a, b, taps);
+#endif
   multiply(acc, a, b, taps);
 }
 

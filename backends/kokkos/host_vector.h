@@ -19,6 +19,12 @@ constexpr int vector_lanes = 8, vector_registers = 16;
 constexpr int vector_lanes = 4, vector_registers = 16;
 #endif
 
+#if defined(__AVX512BF16__)
+constexpr bool has_bf16_vectors = true;
+#else
+constexpr bool has_bf16_vectors = false;
+#endif
+
 /// One vector register of this processor.
 typedef float Vector __attribute__((vector_size(4 * vector_lanes)));
 

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "backends/kokkos/amx.h"
 #include "backends/kokkos/binding.h"
 #include "backends/kokkos/blas.h"
 #include "backends/kokkos/group_common.h"
@@ -50,15 +51,17 @@ void for_parts(const char* label, const Space& space, int workers, std::size_t b
 MachineSpec openmp_spec(int core_groups, int threads) {
   MachineSpec spec;
   spec.name = "openmp";
-  // The width too: names like "AMD EPYC" cover generations that differ in it, and so in their fastest plans.
+  // Width and AMX too: names like "AMD EPYC" cover generations that differ in them, and so in their fastest plans.
   spec.description = processor_model() + ", " + std::to_string(8 * sizeof(Vector)) + "-bit vectors, " +
-                     std::to_string(core_groups) + " x " + std::to_string(threads) + " OpenMP thread" +
-                     (core_groups * threads == 1 ? " " : "s ") + describe_binding(core_groups * threads);
+                     (Amx::available() ? "AMX, " : "") + std::to_string(core_groups) + " x " + std::to_string(threads) +
+                     " OpenMP thread" + (core_groups * threads == 1 ? " " : "s ") +
+                     describe_binding(core_groups * threads);
   spec.core_groups = core_groups;
   spec.cpes = threads;
   spec.scratch_bytes = scratch_of_cache();
   spec.cache_bytes = std::max(0L, sysconf(_SC_LEVEL3_CACHE_SIZE));
   spec.bf16 = true;
+  spec.bf16_speed = Amx::available() ? 16 : has_bf16_vectors ? 2 : 1;
   spec.simd_bytes = static_cast<int>(sizeof(Vector));
   return spec;
 }

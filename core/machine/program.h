@@ -71,7 +71,8 @@ ProgramKey program_key() {
 //
 // Lanes. After a lane loop all lanes see what it wrote. There is no other barrier: between the ends of two lane loops
 // no lane may read or set an element that another lane sets. Lane loops do not nest and hold no operations on data.
-// A local array with an element per lane is the lanes' own: what lane i sets in one loop, lane i alone reads in the next.
+// A local array with an element per lane is the lanes' own: what lane i sets in one loop, lane i alone reads in the
+// next.
 //   c.each(n, f)                  f(i) for i in [0, n): lane i may set only element i of an Out, or column i of a block
 //   c.each(Range, f)              the same over a part of a line, which may be empty
 //   c.each2d(rows, cols, f)       f(r, c), the same over a block; lane (r, c) may set only element (r, c)

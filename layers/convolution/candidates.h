@@ -45,7 +45,10 @@ class ConvolutionCandidate {
   /// Empty if this candidate can run the shape on the group; else the reason.
   virtual std::string refuse(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const = 0;
   /// Whether to take it, where it can run, without having measured.
-  virtual bool pays(const ConvolutionShape& /*shape*/, ConvolutionDirection /*direction*/) const { return true; }
+  virtual bool pays(const MachineSpec& /*spec*/, const ConvolutionShape& /*shape*/,
+                    ConvolutionDirection /*direction*/) const {
+    return true;
+  }
   /// Whether it knows activations in blocks of channels, whatever it refuses else.
   virtual bool takes_blocks() const { return false; }
   /// Floats of workspace that `run` wants.

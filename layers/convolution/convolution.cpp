@@ -88,13 +88,13 @@ const ConvolutionCandidate* WindowedLayer::choose(ConvolutionDirection direction
       refusals_.push_back(line + " cannot run: " + reason);
       reasons += (reasons.empty() ? "" : "; ") + candidate->name() + ": " + reason;
     } else if (wanted != wanted_.end() ? candidate->name() == wanted->second
-                                       : chosen == nullptr && candidate->pays(shape_, direction)) {
+                                       : chosen == nullptr && candidate->pays(group().spec(), shape_, direction)) {
       chosen = candidate.get();
     } else {
       refusals_.push_back(line + " was passed over: " +
-                          (wanted != wanted_.end()              ? "another was asked for"
-                           : candidate->pays(shape_, direction) ? "stands later in the list"
-                                                                : "does not pay for so few channels or pixels"));
+                          (wanted != wanted_.end()                              ? "another was asked for"
+                           : candidate->pays(group().spec(), shape_, direction) ? "stands later in the list"
+                                                                                : "does not pay for such a shape"));
     }
   }
   if (chosen == nullptr)

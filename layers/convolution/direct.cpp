@@ -40,7 +40,7 @@ class DirectConvolution : public ConvolutionCandidate {
   explicit DirectConvolution(const DirectVariant& variant) : variant_(variant) {}
   std::string name() const override { return std::string("direct") + variant_.suffix; }
   std::string refuse(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const override;
-  bool pays(const ConvolutionShape& shape, ConvolutionDirection direction) const override;
+  bool pays(const MachineSpec& spec, const ConvolutionShape& shape, ConvolutionDirection direction) const override;
   bool takes_blocks() const override { return true; }
   i64 workspace(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const override;
   void run(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction,
@@ -362,7 +362,7 @@ std::string DirectConvolution::refuse(CoreGroup& group, const ConvolutionShape& 
 
 /// Not where most lanes stay empty, nor where storing a sum costs as much as its few terms: the library's vectors lie
 /// along pixels. Input gradients compute what kernels that overhang the edges see, too. The library knows planes only.
-bool DirectConvolution::pays(const ConvolutionShape& s, ConvolutionDirection direction) const {
+bool DirectConvolution::pays(const MachineSpec&, const ConvolutionShape& s, ConvolutionDirection direction) const {
   if (s.g > 1 || s.precision != Precision::fp32 || !s.in_planes()) return true;
   if (direction == ConvolutionDirection::input_gradient) return s.ic >= 32 || s.sw > 1 || 4 * s.ow >= 3 * s.iw;
   return s.terms() >= 32;

@@ -29,7 +29,7 @@ class WinogradConvolution : public ConvolutionCandidate {
     return std::string(F::outputs == 4 ? "winograd" : "winograd_2x2") + variant_.suffix;
   }
   std::string refuse(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const override;
-  bool pays(const ConvolutionShape& shape, ConvolutionDirection direction) const override;
+  bool pays(const MachineSpec& spec, const ConvolutionShape& shape, ConvolutionDirection direction) const override;
   bool takes_blocks() const override { return true; }
   i64 workspace(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const override;
   void run(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction,
@@ -205,11 +205,12 @@ std::string WinogradConvolution<F>::refuse(CoreGroup& group, const ConvolutionSh
 /// The transforms take time with the channels, the products with their square; tiles that hang over edges are computed
 /// in full.
 template <class F>
-bool WinogradConvolution<F>::pays(const ConvolutionShape& s, ConvolutionDirection) const {
+bool WinogradConvolution<F>::pays(const MachineSpec& spec, const ConvolutionShape& s, ConvolutionDirection) const {
   const i64 fewer = std::min(s.group_ic(), s.group_oc()), more = std::max(s.group_ic(), s.group_oc()),
             pixels = std::min(s.oh, s.ow);
-  // The products are of float whatever is stored; other plans multiply pairs of bf16 twice as fast.
-  if (s.precision == Precision::bf16) return fewer >= 64 && more >= 128 && pixels >= 20;
+  // The products are of float whatever is stored; other plans multiply bf16 faster, matrix units most of all.
+  const int others = s.precision == Precision::bf16 ? spec.bf16_speed : 1;
+  if (others > 1) return others == 2 && fewer >= 64 && more >= 128 && pixels >= 20;
   return fewer >= 48 && pixels >= 12;
 }
 

@@ -1,0 +1,65 @@
+#pragma once
+#include <algorithm>
+
+#include "backends/kokkos/host_vector.h"
+#include "backends/kokkos/tiles.h"
+
+namespace cortado::kokkos {
+
+/// One vector of the accumulator's columns: where B has it, which column it starts at, how many lanes count.
+struct Columns {
+  i64 b;
+  i64 column;
+  int count;
+};
+
+/// What all blocks of one multiply share; T: float or bf16x2.
+template <class T>
+struct Job {
+  float* acc;
+  i64 acc_pitch;
+  const T* a;
+  LeftView a_view;
+  const T* b;
+  i64 b_k_stride;
+  i64 k;
+  Taps taps;
+};
+
+/// Calls f(first, count) for 0..n-1 in parts of at most `most`, as equal as can be.
+template <class F>
+void in_parts(i64 n, i64 most, F f) {
+  const i64 parts = (n + most - 1) / most;
+  for (i64 p = 0; p < parts; ++p) f(n * p / parts, n * (p + 1) / parts - n * p / parts);
+}
+
+/// Walks over the vectors that the columns of B make; runs along n0 that follow each other without a gap are one.
+class ColumnWalk {
+ public:
+  ColumnWalk(const TileShape& shape, const RightView& view) : shape_(shape), view_(view) {
+    if (view_.n1_stride == view_.n0_stride * shape_.n0 || shape_.n1 == 1) join(shape_.n0, shape_.n1);
+    if (shape_.n1 == 1 && (view_.n2_stride == view_.n0_stride * shape_.n0 || shape_.n2 == 1))
+      join(shape_.n0, shape_.n2);
+    per_run_ = (shape_.n0 + vector_lanes - 1) / vector_lanes;
+  }
+
+  i64 vectors() const { return per_run_ * shape_.n1 * shape_.n2; }
+
+  Columns operator()(i64 i) const {
+    const i64 n0 = i % per_run_ * vector_lanes, run = i / per_run_, n1 = run % shape_.n1, n2 = run / shape_.n1;
+    return {n2 * view_.n2_stride + n1 * view_.n1_stride + n0 * view_.n0_stride, run * shape_.n0 + n0,
+            static_cast<int>(std::min<i64>(vector_lanes, shape_.n0 - n0))};
+  }
+
+ private:
+  static void join(i64& inner, i64& outer) {
+    inner *= outer;
+    outer = 1;
+  }
+
+  TileShape shape_;
+  RightView view_;
+  i64 per_run_ = 0;
+};
+
+}  // namespace cortado::kokkos
