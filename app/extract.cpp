@@ -65,6 +65,7 @@ class Features : public DataSet {
   void run(i64 pass) const {
     if (pass == pass_) return;
     net_.run().pass = pass_ = pass;
+    net_.run().parameters = 1;
     net_.forward();
     rows_.clear();
     for (const Blob* blob : blobs_)

@@ -130,6 +130,7 @@ struct Solver::State {
   SmoothedLoss smoothed;
   std::vector<std::vector<Score>> scores;
   i64 iteration = 0;
+  i64 tests = 0;  // of nets, so far
   double last_loss = 0;
   double seconds_per_iteration = 0;
   bool stopped = false;
@@ -422,6 +423,7 @@ void Solver::State::test(std::size_t index) {
   const int passes = parameter.test_iter(static_cast<int>(index));
   double loss = 0;
   auto sums = no_sums(tested);
+  tested.run().parameters = ++tests;
   for (int first = 0; first < passes; first += replicas.size()) {
     const Merged merged = merge(0, false);
     if (merged.snapshot) snapshot();

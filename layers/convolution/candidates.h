@@ -22,6 +22,9 @@ struct ConvolutionArguments {
   const float* w = nullptr;  ///< weights; not read by the weight gradient
   const void* dy = nullptr;  ///< diff_dst; not read by forward
   void* out = nullptr;       ///< y, dw or dx
+  /// Forward: where packed weights stay, `kept_weights` floats; null: nowhere.
+  float* kept = nullptr;
+  bool are_kept = false;  ///< they lie there since an earlier run
 
   template <class T>
   const T* x_as() const {
@@ -53,6 +56,8 @@ class ConvolutionCandidate {
   virtual bool takes_blocks() const { return false; }
   /// Floats of workspace that `run` wants.
   virtual i64 workspace(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const = 0;
+  /// Floats of weights as forward packs them, which may be kept where the weights stay the same; 0: it does not pack.
+  virtual i64 kept_weights(CoreGroup& /*group*/, const ConvolutionShape& /*shape*/) const { return 0; }
   /// Seconds by the analytic model, 0 where there is none; only for accepted shapes.
   virtual double estimate(CoreGroup& /*group*/, const ConvolutionShape& /*shape*/,
                           ConvolutionDirection /*direction*/) const {

@@ -73,6 +73,7 @@ void WindowedLayer::plan(i64 samples, i64 in_channels, i64 out_channels, const s
     images_->reshape({s.mb, s.oc, s.oh, s.ow});
   }
   refusals_.clear();
+  kept_parameters_ = 0;
   for (const auto direction : convolution_directions) chosen_[index_of(direction)] = choose(direction);
 }
 
@@ -104,8 +105,19 @@ const ConvolutionCandidate* WindowedLayer::choose(ConvolutionDirection direction
   return chosen;
 }
 
-void WindowedLayer::run(ConvolutionDirection direction, const ConvolutionArguments& arguments) {
+/// Packed weights stay where the parameters do.
+void WindowedLayer::keep_weights(const ConvolutionCandidate& candidate, ConvolutionArguments& arguments) {
+  const auto bytes = static_cast<std::size_t>(candidate.kept_weights(group(), shape_)) * sizeof(float);
+  if (bytes == 0) return;
+  if (kept_weights_.bytes() < bytes) kept_weights_ = ClusterMemory(group(), bytes);
+  arguments.kept = kept_weights_.as<float>();
+  arguments.are_kept = kept_parameters_ == context().run.parameters;
+  kept_parameters_ = context().run.parameters;
+}
+
+void WindowedLayer::run(ConvolutionDirection direction, ConvolutionArguments arguments) {
   const auto* candidate = chosen_[index_of(direction)];
+  if (direction == ConvolutionDirection::forward && context().run.parameters != 0) keep_weights(*candidate, arguments);
   run_plan(to_string(direction), [&] {
     candidate->run(group(), shape_, direction, arguments, workspace(candidate->workspace(group(), shape_, direction)));
   });

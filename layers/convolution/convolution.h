@@ -41,7 +41,7 @@ class WindowedLayer : public Layer {
   /// All bottoms must have the first one's shape, and these channels. Throws ShapeError.
   void check_bottoms(const Blobs& bottom, i64 channels) const;
   i64 samples(const Blob& blob) const { return blob.count(0, channel_axis_); }
-  void run(ConvolutionDirection direction, const ConvolutionArguments& arguments);
+  void run(ConvolutionDirection direction, ConvolutionArguments arguments);
 
   int channel_axis_ = 1;
   SlidingWindow window_;
@@ -52,7 +52,10 @@ class WindowedLayer : public Layer {
 
  private:
   const ConvolutionCandidate* choose(ConvolutionDirection direction);
+  void keep_weights(const ConvolutionCandidate& candidate, ConvolutionArguments& arguments);
 
+  ClusterMemory kept_weights_;  // as forward packs them
+  i64 kept_parameters_ = 0;     // RunState::parameters when they were packed; 0: they are not
   PlanBook wanted_;
   const ConvolutionCandidate* chosen_[3] = {};
   std::vector<std::string> refusals_;

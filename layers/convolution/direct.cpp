@@ -43,6 +43,9 @@ class DirectConvolution : public ConvolutionCandidate {
   bool pays(const MachineSpec& spec, const ConvolutionShape& shape, ConvolutionDirection direction) const override;
   bool takes_blocks() const override { return true; }
   i64 workspace(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const override;
+  i64 kept_weights(CoreGroup& group, const ConvolutionShape& shape) const override {
+    return workspace(group, shape, ConvolutionDirection::forward);
+  }
   void run(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction,
            const ConvolutionArguments& arguments, float* workspace) const override;
 
@@ -228,21 +231,21 @@ PackWeights<T> pack_program(const PackedWeights& packed, const ConvolutionShape&
   return p;
 }
 
-/// Packs weights to the workspace.
+/// Packs weights to `to`.
 template <class T>
 void pack(CoreGroup& group, const PackedWeights& packed, const ConvolutionShape& s, bool turned, const KernelPart& y,
-          const KernelPart& x, const float* w, float* workspace) {
+          const KernelPart& x, const float* w, float* to) {
   PlanBuilder book(group.spec());
   PackWeights<T> p = pack_program<T>(packed, s, turned, y, x, book);
   p.w = w;
-  p.to = reinterpret_cast<Operand<T>*>(workspace);
+  p.to = reinterpret_cast<Operand<T>*>(to);
   group.launch(p, book.plan(0));
 }
 
-/// Convolves with weights that lie packed in the workspace.
+/// Convolves with packed weights.
 template <class T>
-void convolve(CoreGroup& group, DirectForward<T> p, const T* x, T* y, const float* workspace) {
-  p.x = x, p.w = reinterpret_cast<const Operand<T>*>(workspace), p.y = y;
+void convolve(CoreGroup& group, DirectForward<T> p, const T* x, T* y, const float* packed) {
+  p.x = x, p.w = reinterpret_cast<const Operand<T>*>(packed), p.y = y;
   PlanBuilder builder(group.spec());
   book(p, builder);
   Plan plan = builder.plan(0);
@@ -254,8 +257,9 @@ template <class T>
 void run_forward(CoreGroup& group, const ConvolutionShape& s, const DirectVariant& variant,
                  const ConvolutionArguments& arg, float* workspace) {
   const DirectForward<T> p = forward_program<T>(group.spec(), s, s.kh * s.kw, variant);
-  pack<T>(group, p.packed, s, false, {0, -1, s.kh}, {0, -1, s.kw}, arg.w, workspace);
-  convolve(group, p, arg.x_as<T>(), arg.out_as<T>(), workspace);
+  float* const packed = arg.kept != nullptr ? arg.kept : workspace;
+  if (!arg.are_kept) pack<T>(group, p.packed, s, false, {0, -1, s.kh}, {0, -1, s.kw}, arg.w, packed);
+  convolve(group, p, arg.x_as<T>(), arg.out_as<T>(), packed);
 }
 
 template <class T>

@@ -32,6 +32,7 @@ class WinogradConvolution : public ConvolutionCandidate {
   bool pays(const MachineSpec& spec, const ConvolutionShape& shape, ConvolutionDirection direction) const override;
   bool takes_blocks() const override { return true; }
   i64 workspace(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const override;
+  i64 kept_weights(CoreGroup& group, const ConvolutionShape& shape) const override;
   void run(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction,
            const ConvolutionArguments& arguments, float* workspace) const override;
 
@@ -69,13 +70,19 @@ struct Parts {
   bool operator==(const Parts& o) const { return images == o.images && rows == o.rows; }
 };
 
+/// Floats of a group's weights as points.
+template <class F>
+i64 weights_as_points(const ConvolutionShape& s) {
+  return F::products * winograd::distance(s.group_ic(), s.group_oc());
+}
+
 /// Where the pieces of the workspace begin: points of weights, of inputs, of outputs.
 template <class F>
 struct Pieces {
   i64 x, y, floats;
 
   Pieces(const ConvolutionShape& s, const Parts<F>& parts) {
-    x = F::products * winograd::distance(s.group_ic(), s.group_oc());
+    x = weights_as_points<F>(s);
     y = x + F::products * winograd::distance(parts.tiles(), s.group_ic());
     floats = y + F::products * winograd::distance(parts.tiles(), s.group_oc());
   }
@@ -133,12 +140,11 @@ void for_parts(const ConvolutionShape& s, const Parts<F>& parts, Work work) {
     }
 }
 
-template <class F, class T>
-void run_forward(CoreGroup& group, const ConvolutionShape& s, const Parts<F>& parts, bool turned, const float* w,
-                 const T* in, T* out, float* workspace) {
-  const Pieces<F> at(s, parts);
+/// Weights to points.
+template <class F>
+void transform_weights(CoreGroup& group, const ConvolutionShape& s, bool turned, const float* w, float* points) {
   WinogradWeights<F> weights{w,
-                             workspace,
+                             points,
                              s.group_oc(),
                              s.group_ic(),
                              turned ? i64{9} : s.group_ic() * 9,
@@ -151,12 +157,19 @@ void run_forward(CoreGroup& group, const ConvolutionShape& s, const Parts<F>& pa
   weights.w_buf = book.tile("weights", 4 * line_terms * 9 * winograd::lanes, 1);
   weights.u_buf = book.line("points", 4 * F::products * winograd::lanes, 1);
   group.launch(weights, book.plan(weights.lines()));
+}
+
+/// Convolves with weights as points.
+template <class F, class T>
+void run_forward(CoreGroup& group, const ConvolutionShape& s, const Parts<F>& parts, const float* weights, const T* in,
+                 T* out, float* workspace) {
+  const Pieces<F> at(s, parts);
   for_parts(s, parts, [&](i64 image, const WinogradTiles& of_x, const WinogradTiles& of_y) {
     float *const x = workspace + at.x, *const y = workspace + at.y;
     transform<F, false>(group, in + image * s.src_image(), x, s.ih, s.iw, s.ph, s.pw, s.src, of_x);
     MatrixLibrary::Gemm gemm;
     gemm.m = of_x.count(), gemm.n = of_y.width(), gemm.k = s.group_ic();
-    gemm.a = x, gemm.b = workspace, gemm.y = y, gemm.beta = 0;
+    gemm.a = x, gemm.b = weights, gemm.y = y, gemm.beta = 0;
     multiply_points<F>(group, gemm, of_x);
     to_pixels<F>(group, y, out + image * s.dst_image(), s, of_y);
   });
@@ -220,6 +233,11 @@ i64 WinogradConvolution<F>::workspace(CoreGroup&, const ConvolutionShape& shape,
   return Pieces<F>(s, Parts<F>(s, variant_)).floats;
 }
 
+template <class F>
+i64 WinogradConvolution<F>::kept_weights(CoreGroup&, const ConvolutionShape& shape) const {
+  return shape.g * weights_as_points<F>(shape);
+}
+
 /// Group by group.
 template <class F>
 void WinogradConvolution<F>::run(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction,
@@ -231,12 +249,16 @@ void WinogradConvolution<F>::run(CoreGroup& group, const ConvolutionShape& shape
   with_element(s.precision, [&](auto element) {
     using T = decltype(element);
     const T* const in = turned ? arg.dy_as<T>() : arg.x_as<T>();
-    for (i64 g = 0; g < s.g; ++g)
-      if (direction == ConvolutionDirection::weight_gradient)
+    for (i64 g = 0; g < s.g; ++g) {
+      if (direction == ConvolutionDirection::weight_gradient) {
         run_weight_gradient<F>(group, s, parts, in + g * x, arg.dy_as<T>() + g * y, arg.out_as<float>() + g * weights,
                                workspace);
-      else
-        run_forward<F>(group, s, parts, turned, arg.w + g * weights, in + g * x, arg.out_as<T>() + g * y, workspace);
+        continue;
+      }
+      float* const points = arg.kept != nullptr ? arg.kept + g * weights_as_points<F>(s) : workspace;
+      if (!arg.are_kept) transform_weights<F>(group, s, turned, arg.w + g * weights, points);
+      run_forward<F>(group, s, parts, points, in + g * x, arg.out_as<T>() + g * y, workspace);
+    }
   });
 }
 

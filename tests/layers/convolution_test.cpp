@@ -124,6 +124,35 @@ TEST_P(ConvolutionTest, EveryCandidateOfEveryDirectionIsTheOracle) {
   }
 }
 
+// Under the same state of the parameters weights that were changed all the same go unseen by candidates that pack them.
+TEST_P(ConvolutionTest, PackedWeightsStayWhereParametersDo) {
+  for (const auto& c : cases()) {
+    LayerRig rig(GetParam(), text_of(c), {c.bottom});
+    for (const auto& candidate : convolution_candidates()) {
+      if (force(rig, *candidate).count("forward") == 0) continue;
+      SCOPED_TRACE(c.name + " by " + candidate->name());
+      const auto weights = rig.blob(0).data_vector();
+      rig.forward();
+      const auto outputs = [&](i64 parameters, float weight) {
+        rig.blob(0).write_data(std::vector<float>(weights.size(), weight).data());
+        rig.run().parameters = parameters;
+        rig.layer().forward({&rig.bottom(0)}, {&rig.top(0)});  // without a reshape, which packs anew
+        return rig.top(0).data_vector();
+      };
+      const auto ones = outputs(0, 1), twos = outputs(0, 2);
+      EXPECT_NE(ones, twos);
+      EXPECT_EQ(outputs(7, 1), ones);
+      EXPECT_EQ(outputs(7, 1), ones);
+      const ConvolutionShape shape = shape_in(rig);
+      EXPECT_EQ(outputs(7, 2), candidate->kept_weights(rig.bottom(0).group(), shape) > 0 ? ones : twos);
+      EXPECT_EQ(outputs(8, 2), twos);
+      EXPECT_EQ(outputs(0, 1), ones);
+      rig.run().parameters = 0;
+      rig.blob(0).write_data(weights.data());
+    }
+  }
+}
+
 class Bf16ConvolutionTest : public ConvolutionTest {};
 
 // Values and weights are such that bf16 holds them: what is left is the rounding of what is stored, by 2^-8 of it, and
