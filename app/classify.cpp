@@ -95,7 +95,7 @@ int classify(Session& session, const Options& options) {
     throw ConfigError(options.model, "the input must be N x 1 or 3 x H x W, it has shape " + to_string(input.shape()));
   input.reshape({1, input.dim(1), input.dim(2), input.dim(3)});
   net.reshape();
-  net.run().parameters = 1;
+  net.run().parameter_version = 1;
   const auto mean = mean_of(options.classify, input.dim(1));
   const auto labels = read_labels(options.classify.labels, net.outputs()[0].blob->count());
   for (const auto& file : options.classify.images) {

@@ -65,7 +65,6 @@ class Features : public DataSet {
   void run(i64 pass) const {
     if (pass == pass_) return;
     net_.run().pass = pass_ = pass;
-    net_.run().parameters = 1;
     net_.forward();
     rows_.clear();
     for (const Blob* blob : blobs_)
@@ -87,6 +86,7 @@ int extract(Session& session, const Options& options) {
   read_weights(options.weights, &session.hdf5, weights);
   Net net(parameter, session.net_options());
   net.copy_trained(weights);
+  net.run().parameter_version = 1;
   if (!net.inputs().empty())
     throw ConfigError(options.model, "has Input layers, which read nothing", "give a net with a data layer");
 

@@ -23,7 +23,7 @@ int test(Session& session, const Options& options) {
   for (const auto& output : net.outputs()) values += output.blob->count();
   std::vector<double> sums(static_cast<std::size_t>(values), 0.0);
   ProgressBar bar("testing");
-  net.run().parameters = 1;
+  net.run().parameter_version = 1;
   for (i64 pass = replicas.rank(); pass < options.iterations; pass += replicas.size()) {
     net.run().pass = pass;
     net.forward();

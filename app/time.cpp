@@ -92,7 +92,7 @@ int time(Session& session, const Options& options) {
     tested->use_plans(tuning.plans_for(*tested));
   }
   Net& net = training ? solver->net() : *tested;
-  if (!training) net.run().parameters = 1;
+  if (!training) net.run().parameter_version = 1;
   if (!options.weights.empty()) {
     caffe::NetParameter weights;
     read_weights(options.weights, &session.hdf5, weights);

@@ -32,9 +32,9 @@ struct RunState {
   Phase phase = Phase::train;
   std::uint64_t seed = 1;  ///< of everything drawn at random
   i64 pass = 0;            ///< forward passes of this net before this one (iteration * iter_size + micro-batch)
-  /// The state of the parameters: layers may keep what they made of them until another number stands here. 0: they
-  /// change from pass to pass.
-  i64 parameters = 0;
+  /// Layers may keep what they made of the parameters until another number stands here. 0: they change from pass to
+  /// pass.
+  i64 parameter_version = 0;
   int rank = 0,
       ranks = 1;  ///< this process's share of the global batch: global sample = (pass * ranks + rank) * batch + n
   /// This net among the copies of it that run at the same time, whether or not they share batches: each writes files of

@@ -165,9 +165,6 @@ class Net {
   /// The first layer, in forward order, with NaN or Inf in a top or a parameter; empty if there is none. Waits.
   std::string first_not_finite() const;
 
-  /// The filtered parameter with splits inserted.
-  const caffe::NetParameter& parameter() const { return *parameter_; }
-
  private:
   struct Builder;
   void weigh_losses();
@@ -178,7 +175,6 @@ class Net {
   RunState run_;
   std::unique_ptr<Workspace> workspace_;
   std::unique_ptr<Replicas> alone_;
-  std::unique_ptr<caffe::NetParameter> parameter_;
   std::vector<Entry> layers_;
   std::vector<std::string> blob_names_;
   std::map<std::string, std::unique_ptr<Blob>> blobs_;

@@ -82,18 +82,16 @@ Net::Net(const caffe::NetParameter& parameter, const NetOptions& options)
                         "leave it out, or use the OpenMP backend");
     current = insert_casts(current, *options.layers);
   }
-  parameter_ = std::make_unique<caffe::NetParameter>(insert_splits(current));
-  Builder(*this, options).build();
+  Builder(*this, options).build(insert_splits(current));
 }
 
 Net::~Net() = default;
 
-void Net::Builder::build() {
-  net_.layers_.reserve(static_cast<std::size_t>(net_.parameter_->layer_size()));
-  for (auto& layer : *net_.parameter_->mutable_layer()) add_layer(layer);
+void Net::Builder::build(caffe::NetParameter parameter) {
+  for (auto& layer : *parameter.mutable_layer()) add_layer(layer);
   prune_backward();
   check_backward();
-  if (net_.parameter_->force_backward()) force_backward();
+  if (parameter.force_backward()) force_backward();
   fuse_layers();
   collect_outputs();
   place_parameters();
@@ -102,9 +100,6 @@ void Net::Builder::build() {
 
 void Net::Builder::add_layer(caffe::LayerParameter& parameter) {
   if (!parameter.has_phase()) parameter.set_phase(net_.run_.phase == Phase::train ? caffe::TRAIN : caffe::TEST);
-  for (auto* names : {parameter.mutable_bottom(), parameter.mutable_top()})
-    for (auto& name : *names)
-      if (const auto other = reordered_.find(name); other != reordered_.end()) name = other->second;
   auto layer =
       options_.layers->make(parameter, LayerContext{*options_.group, net_.run_, options_.sources, *net_.workspace_,
                                                     options_.sinks, options_.parts, &net_.layouts_});
@@ -126,8 +121,8 @@ void Net::Builder::add_layer(caffe::LayerParameter& parameter) {
     for (const auto& top : entry.top_names) made_.at(top).need_backward = true;
 }
 
-/// A Reorder for each bottom in blocks of channels that the layer does not take so. A layer in place on it works in
-/// place on the copy, which goes on in the blob's place: splits have left no other reader.
+/// A Reorder for each bottom in blocks of channels that the layer does not take so. A layer in place on one works in
+/// place on the copy, which takes over the blob's name: splits have left no other reader.
 void Net::Builder::reorder_bottoms(const Layer& layer, caffe::LayerParameter& parameter) {
   Layer::Blobs bottom;
   for (const auto& name : parameter.bottom()) bottom.push_back(made_.at(name).blob);
@@ -139,14 +134,33 @@ void Net::Builder::reorder_bottoms(const Layer& layer, caffe::LayerParameter& pa
     caffe::LayerParameter reorder;
     reorder.set_type("Reorder");
     reorder.set_name(name + "_" + parameter.name() + "_" + to_string(Layout::nchw));
-    reorder.add_bottom(name);
-    reorder.add_top(reorder.name());
+    if (static_cast<int>(i) < parameter.top_size() && parameter.top(static_cast<int>(i)) == name) {
+      reorder.add_bottom(name + "_" + parameter.name() + "_" + to_string(Layout::nchw16c));
+      reorder.add_top(name);
+      rename_blob(name, reorder.bottom(0));
+    } else {
+      reorder.add_bottom(name);
+      reorder.add_top(reorder.name());
+      parameter.set_bottom(static_cast<int>(i), reorder.name());
+    }
     add_layer(reorder);
-    for (auto* names : {parameter.mutable_bottom(), parameter.mutable_top()})
-      for (auto& blob : *names)
-        if (blob == name) blob = reorder.name();
-    reordered_[name] = reorder.name();
   }
+}
+
+/// For a blob that no layer has consumed but in place.
+void Net::Builder::rename_blob(const std::string& from, const std::string& to) {
+  const auto rename = [&](auto& by_name) {
+    auto node = by_name.extract(from);
+    node.key() = to;
+    by_name.insert(std::move(node));
+  };
+  rename(made_);
+  rename(net_.blobs_);
+  unused_.erase(from);
+  unused_.insert(to);
+  std::replace(net_.blob_names_.begin(), net_.blob_names_.end(), from, to);
+  for (Entry& entry : net_.layers_)
+    for (auto* names : {&entry.bottom_names, &entry.top_names}) std::replace(names->begin(), names->end(), from, to);
 }
 
 void Net::Builder::check_counts(const Entry& entry, const caffe::LayerParameter& parameter) const {

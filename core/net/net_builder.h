@@ -9,10 +9,11 @@
 
 namespace cortado {
 
-/// Makes a net out of its filtered and split parameter: what happens once, before the first forward.
+/// Makes a net out of its parameter: what happens once, before the first forward.
 struct Net::Builder {
   Builder(Net& net, const NetOptions& options) : net_(net), options_(options) {}
-  void build();
+  /// `parameter` is filtered and split.
+  void build(caffe::NetParameter parameter);
 
  private:
   /// A blob by name, while layers are added.
@@ -30,6 +31,7 @@ struct Net::Builder {
 
   void add_layer(caffe::LayerParameter& parameter);
   void reorder_bottoms(const Layer& layer, caffe::LayerParameter& parameter);
+  void rename_blob(const std::string& from, const std::string& to);
   void connect_bottoms(Entry& entry, const caffe::LayerParameter& parameter);
   void connect_tops(Entry& entry, const caffe::LayerParameter& parameter);
   void check_counts(const Entry& entry, const caffe::LayerParameter& parameter) const;
@@ -50,11 +52,10 @@ struct Net::Builder {
   Net& net_;
   const NetOptions& options_;
   std::map<std::string, Made> made_;
-  std::map<std::string, std::string> reordered_;  // blobs that go on under another name
-  std::set<std::string> unused_;                  // blobs that no layer has consumed so far
-  std::map<std::string, Named> named_;            // parameters by their names
-  std::set<std::string> layers_with_blobs_;       // names
-  std::vector<std::size_t> layer_of_learnable_;   // position in net.layers_
+  std::set<std::string> unused_;                 // blobs that no layer has consumed so far
+  std::map<std::string, Named> named_;           // parameters by their names
+  std::set<std::string> layers_with_blobs_;      // names
+  std::vector<std::size_t> layer_of_learnable_;  // position in net.layers_
 };
 
 }  // namespace cortado

@@ -6,10 +6,10 @@
 namespace cortado {
 namespace {
 
-/// The newest values of a blob: what they were made as, and under which names they are there in either precision.
+/// The newest values of a blob.
 struct Version {
-  Precision made;
-  std::map<Precision, std::string> names;
+  Precision made;    // under the blob's own name
+  std::string cast;  // their name in the other precision; empty: not there yet
 };
 
 class Caster {
@@ -34,34 +34,38 @@ class Caster {
   void add(const caffe::LayerParameter& given) {
     caffe::LayerParameter layer = given;
     const Precision precision = precision_of(given);
-    std::map<std::string, std::string> used;  // bottom -> its name in this precision
-    for (auto& bottom : *layer.mutable_bottom()) used[bottom] = name_in(bottom, precision, given.name());
-    for (auto& bottom : *layer.mutable_bottom()) bottom = used.at(bottom);
-    for (auto& top : *layer.mutable_top()) {
-      const auto in_place = used.find(top);
-      const std::string name = in_place == used.end() ? top : in_place->second;
-      newest_[top] = {precision, {{precision, name}}};
-      top = name;
-    }
+    for (int i = 0; i < given.bottom_size(); ++i)
+      if (const auto found = newest_.find(given.bottom(i)); found != newest_.end() && found->second.made != precision)
+        layer.set_bottom(i, cast_bottom(given, i, precision));
+    for (const auto& top : given.top()) newest_[top] = {precision, ""};
     layer.clear_precision();
     *cast_.add_layer() = layer;
   }
 
-  /// The blob's name in that precision, with a Cast if it is not there yet.
-  std::string name_in(const std::string& blob, Precision precision, const std::string& consumer) {
-    const auto found = newest_.find(blob);
-    if (found == newest_.end()) return blob;  // made by no layer: insert_splits says so
-    auto& names = found->second.names;
-    if (names.count(precision) == 0) {
-      auto& cast = *cast_.add_layer();
-      cast.set_type("Cast");
-      cast.set_name(blob + "_" + consumer + "_" + to_string(precision));
-      cast.set_precision(precision == Precision::bf16 ? caffe::BF16 : caffe::FP32);
-      cast.add_bottom(names.at(found->second.made));
-      cast.add_top(cast.name());
-      names[precision] = cast.name();
-    }
-    return names.at(precision);
+  /// A Cast for that bottom, if it has none yet. For a layer in place on it the cast takes over the blob's name.
+  std::string cast_bottom(const caffe::LayerParameter& consumer, int bottom, Precision to) {
+    const std::string blob = consumer.bottom(bottom), prefix = blob + "_" + consumer.name() + "_";
+    const bool in_place = bottom < consumer.top_size() && consumer.top(bottom) == blob;
+    Version& version = newest_.at(blob);
+    if (!in_place && !version.cast.empty()) return version.cast;
+    caffe::LayerParameter cast;
+    cast.set_type("Cast");
+    cast.set_name(prefix + to_string(to));
+    cast.set_precision(to == Precision::bf16 ? caffe::BF16 : caffe::FP32);
+    cast.add_bottom(in_place ? prefix + to_string(version.made) : blob);
+    cast.add_top(in_place ? blob : cast.name());
+    if (in_place)
+      rename(blob, cast.bottom(0));
+    else
+      version.cast = cast.name();
+    *cast_.add_layer() = cast;
+    return cast.top(0);
+  }
+
+  void rename(const std::string& from, const std::string& to) {
+    for (auto& layer : *cast_.mutable_layer())
+      for (auto* names : {layer.mutable_bottom(), layer.mutable_top()})
+        std::replace(names->begin(), names->end(), from, to);
   }
 
   const caffe::NetParameter& net_;

@@ -423,7 +423,7 @@ void Solver::State::test(std::size_t index) {
   const int passes = parameter.test_iter(static_cast<int>(index));
   double loss = 0;
   auto sums = no_sums(tested);
-  tested.run().parameters = ++tests;
+  tested.run().parameter_version = ++tests;
   for (int first = 0; first < passes; first += replicas.size()) {
     const Merged merged = merge(0, false);
     if (merged.snapshot) snapshot();

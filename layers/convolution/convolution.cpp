@@ -73,7 +73,7 @@ void WindowedLayer::plan(i64 samples, i64 in_channels, i64 out_channels, const s
     images_->reshape({s.mb, s.oc, s.oh, s.ow});
   }
   refusals_.clear();
-  kept_parameters_ = 0;
+  kept_version_ = 0;
   for (const auto direction : convolution_directions) chosen_[index_of(direction)] = choose(direction);
 }
 
@@ -111,13 +111,14 @@ void WindowedLayer::keep_weights(const ConvolutionCandidate& candidate, Convolut
   if (bytes == 0) return;
   if (kept_weights_.bytes() < bytes) kept_weights_ = ClusterMemory(group(), bytes);
   arguments.kept = kept_weights_.as<float>();
-  arguments.are_kept = kept_parameters_ == context().run.parameters;
-  kept_parameters_ = context().run.parameters;
+  arguments.are_kept = kept_version_ == context().run.parameter_version;
+  kept_version_ = context().run.parameter_version;
 }
 
 void WindowedLayer::run(ConvolutionDirection direction, ConvolutionArguments arguments) {
   const auto* candidate = chosen_[index_of(direction)];
-  if (direction == ConvolutionDirection::forward && context().run.parameters != 0) keep_weights(*candidate, arguments);
+  if (direction == ConvolutionDirection::forward && context().run.parameter_version != 0)
+    keep_weights(*candidate, arguments);
   run_plan(to_string(direction), [&] {
     candidate->run(group(), shape_, direction, arguments, workspace(candidate->workspace(group(), shape_, direction)));
   });

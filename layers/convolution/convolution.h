@@ -55,7 +55,7 @@ class WindowedLayer : public Layer {
   void keep_weights(const ConvolutionCandidate& candidate, ConvolutionArguments& arguments);
 
   ClusterMemory kept_weights_;  // as forward packs them
-  i64 kept_parameters_ = 0;     // RunState::parameters when they were packed; 0: they are not
+  i64 kept_version_ = 0;        // RunState::parameter_version when they were packed; 0: they are not
   PlanBook wanted_;
   const ConvolutionCandidate* chosen_[3] = {};
   std::vector<std::string> refusals_;

@@ -1,7 +1,7 @@
 #pragma once
+#include "core/machine/channel_lanes.h"
 #include "core/machine/math.h"
 #include "core/machine/program.h"
-#include "core/machine/windows.h"
 
 namespace cortado {
 

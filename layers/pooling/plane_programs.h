@@ -1,9 +1,9 @@
 #pragma once
 #include <cfloat>
 
+#include "core/machine/channel_lanes.h"
 #include "core/machine/math.h"
 #include "core/machine/program.h"
-#include "core/machine/windows.h"
 #include "layers/pooling/shape.h"
 
 namespace cortado {

@@ -133,9 +133,9 @@ TEST_P(ConvolutionTest, PackedWeightsStayWhereParametersDo) {
       SCOPED_TRACE(c.name + " by " + candidate->name());
       const auto weights = rig.blob(0).data_vector();
       rig.forward();
-      const auto outputs = [&](i64 parameters, float weight) {
+      const auto outputs = [&](i64 version, float weight) {
         rig.blob(0).write_data(std::vector<float>(weights.size(), weight).data());
-        rig.run().parameters = parameters;
+        rig.run().parameter_version = version;
         rig.layer().forward({&rig.bottom(0)}, {&rig.top(0)});  // without a reshape, which packs anew
         return rig.top(0).data_vector();
       };
@@ -147,7 +147,7 @@ TEST_P(ConvolutionTest, PackedWeightsStayWhereParametersDo) {
       EXPECT_EQ(outputs(7, 2), candidate->kept_weights(rig.bottom(0).group(), shape) > 0 ? ones : twos);
       EXPECT_EQ(outputs(8, 2), twos);
       EXPECT_EQ(outputs(0, 1), ones);
-      rig.run().parameters = 0;
+      rig.run().parameter_version = 0;
       rig.blob(0).write_data(weights.data());
     }
   }

@@ -112,6 +112,8 @@ TEST(LayoutOfBlobs, HostsSeeRowMajorValuesWhateverTheLayout) {
 }
 
 class LayoutTest : public ::testing::TestWithParam<std::string> {};
+class Bf16LayoutTest : public LayoutTest {};
+class BlockedConvolutions : public LayoutTest {};
 
 TEST_P(LayoutTest, BlocksGiveWhatPlanesGive) {
   for (const Case& c : cases()) {
@@ -121,8 +123,7 @@ TEST_P(LayoutTest, BlocksGiveWhatPlanesGive) {
   }
 }
 
-TEST_P(LayoutTest, BlocksOfBf16GiveWhatPlanesGiveButForRoundings) {
-  if (!group_of(GetParam()).spec().bf16) return;  // stores single precision only
+TEST_P(Bf16LayoutTest, BlocksGiveWhatPlanesGiveButForRoundings) {
   for (const Case& c : cases()) {
     SCOPED_TRACE(c.name);
     if (std::string(c.name) == "bias") continue;  // casts stand around it
@@ -199,8 +200,7 @@ PlanBook plans_of(const std::string& backend, const Window& w, Precision precisi
   return plans;
 }
 
-TEST_P(LayoutTest, EveryCandidateConvolvesBetweenAllLayouts) {
-  if (!group_of(GetParam()).spec().works_from_caches()) return;  // no candidate takes blocks there
+TEST_P(BlockedConvolutions, EveryCandidateConvolvesBetweenAllLayouts) {
   const auto layouts_of = [](i64 channels) {
     return channels % block_channels == 0 ? std::vector<Layout>{Layout::nchw, Layout::nchw16c}
                                           : std::vector<Layout>{Layout::nchw};
@@ -251,6 +251,10 @@ TEST_P(LayoutTest, WhatCannotLieInBlocksIsRefusedByName) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, LayoutTest, all_backends(), backend_name);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Bf16LayoutTest);
+INSTANTIATE_TEST_SUITE_P(Backends, Bf16LayoutTest, bf16_backends(), backend_name);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(BlockedConvolutions);
+INSTANTIATE_TEST_SUITE_P(Backends, BlockedConvolutions, block_backends(), backend_name);
 
 }  // namespace
 }  // namespace cortado::test

@@ -22,7 +22,7 @@ std::string conv(const std::string& name, const std::string& bottom, int outputs
 
 /// A block of a residual net, two branches of different channels that meet, normalisation in place, and layers that
 /// take planes only: one in place, one not, one behind a split.
-const std::string text =
+const std::string residual_net =
     "name: 'net' layer { name: 'data' type: 'Input' top: 'data' top: 'label' input_param { "
     "shape { dim: 3 dim: 3 dim: 13 dim: 11 } shape { dim: 3 } } }" +
     conv("c1", "data", 32, "kernel_size: 3 pad: 1") + R"(
@@ -43,7 +43,8 @@ const std::string text =
   layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'ip' bottom: 'label' top: 'loss' })";
 
 std::unique_ptr<Net> net_of(const std::string& backend, const LayerTable& layers, const PlanBook& plans,
-                            Precision precision, const std::map<std::string, Layout>& layouts = {}) {
+                            Precision precision, const std::map<std::string, Layout>& layouts = {},
+                            const std::string& text = residual_net) {
   caffe::NetParameter parameter;
   parse_text(text, "net", parameter);
   parameter.mutable_state()->set_phase(caffe::TRAIN);
@@ -56,7 +57,7 @@ std::unique_ptr<Net> net_of(const std::string& backend, const LayerTable& layers
   auto net = std::make_unique<Net>(parameter, options);
   net->inputs()[0]->write_data(noise_vector(1, net->inputs()[0]->count()).data());
   const std::vector<float> labels = {1, 4, 0};
-  net->inputs()[1]->write_data(labels.data());
+  if (net->inputs().size() > 1) net->inputs()[1]->write_data(labels.data());
   return net;
 }
 
@@ -74,14 +75,20 @@ std::vector<std::string> reorders(const Net& net) {
   return names;
 }
 
+PlanBook planes() {
+  PlanBook plans;
+  for (const auto& [layer, layout] : blocks()) plans[layer] = "nchw";
+  return plans;
+}
+
+/// Where no candidate makes blocks, asking for them is an error: tests/layers/layout_test.cpp.
 class LayoutNet : public ::testing::TestWithParam<std::string> {
  protected:
-  bool knows_blocks() const { return group_of(GetParam()).spec().works_from_caches(); }
   const LayerTable layers_ = all_layers();
 };
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(LayoutNet);
 
 TEST_P(LayoutNet, CopiesStandWhereLayoutsMeetAndNowhereElse) {
-  if (!knows_blocks()) return;  // no candidate makes blocks there: tests/layers/layout_test.cpp
   const auto net = net_of(GetParam(), layers_, blocks(), Precision::fp32);
   EXPECT_EQ(reorders(*net),
             (std::vector<std::string>{"c3_c3_0_split_0_both_nchw", "c3_c3_0_split_1_tanh_nchw", "c5_sigmoid_nchw"}));
@@ -91,37 +98,58 @@ TEST_P(LayoutNet, CopiesStandWhereLayoutsMeetAndNowhereElse) {
   EXPECT_EQ(net->blob("meet")->layout(), Layout::nchw);
   EXPECT_EQ(net->plans().at("c1/layout"), "nchw16c");
   EXPECT_EQ(net->plans().at("c4/layout"), "nchw");
-  EXPECT_TRUE(reorders(*net_of(GetParam(), layers_, {}, Precision::fp32)).empty() || !knows_blocks());
+  EXPECT_TRUE(reorders(*net_of(GetParam(), layers_, planes(), Precision::fp32)).empty());
 }
 
 TEST_P(LayoutNet, LossAndGradientsAreThoseOfPlanes) {
-  if (!knows_blocks()) return;
-  PlanBook all_planes;
-  for (const auto& [layer, layout] : blocks()) all_planes[layer] = "nchw";
   for (const auto precision : {Precision::fp32, Precision::bf16}) {
     if (precision == Precision::bf16 && !group_of(GetParam()).spec().bf16) continue;
-    const auto planes = net_of(GetParam(), layers_, all_planes, precision),
+    const auto one = net_of(GetParam(), layers_, planes(), precision),
                other = net_of(GetParam(), layers_, blocks(), precision);
-    for (Net* net : {planes.get(), other.get()}) {
+    for (Net* net : {one.get(), other.get()}) {
       net->clear_gradients();
       net->forward();
       net->backward();
     }
     const float bound = precision == Precision::fp32 ? 1e-4F : 5e-2F;
-    EXPECT_NEAR(other->loss(), planes->loss(), bound);
-    for (std::size_t i = 0; i < planes->learnable().size(); ++i) {
-      SCOPED_TRACE(planes->learnable()[i].layer);
-      const auto& expected = planes->learnable()[i];
+    EXPECT_NEAR(other->loss(), one->loss(), bound);
+    for (std::size_t i = 0; i < one->learnable().size(); ++i) {
+      SCOPED_TRACE(one->learnable()[i].layer);
+      const auto& expected = one->learnable()[i];
       if (expected.statistic) continue;
       expect_near(other->learnable()[i].blob->diff_vector(), expected.blob->diff_vector(), bound, bound);
     }
-    for (const char* name : {"sum", "both", "meet"})
-      expect_near(other->blob(name)->data_vector(), planes->blob(name)->data_vector(), bound, bound);
+    for (const char* name : {"sum", "both", "c5", "meet"})
+      expect_near(other->blob(name)->data_vector(), one->blob(name)->data_vector(), bound, bound);
   }
 }
 
+TEST_P(LayoutNet, ALayerInPlaceOnACopyKeepsTheBlobsName) {
+  const std::string in_place =
+      "layer { name: 'data' type: 'Input' top: 'data' input_param { "
+      "shape { dim: 2 dim: 3 dim: 5 dim: 4 } } }" +
+      conv("c", "data", 16, "kernel_size: 3") + R"(
+      layer { name: 'relu' type: 'ReLU' bottom: 'c' top: 'c' }
+      layer { name: 'sigmoid' type: 'Sigmoid' bottom: 'c' top: 'c' }
+      layer { name: 'tanh' type: 'TanH' bottom: 'c' top: 'c' })";
+  const auto run = [&](const char* layout) {
+    auto net = net_of(GetParam(), layers_, {{"c/layout", layout}}, Precision::fp32, {}, in_place);
+    net->forward();
+    return net;
+  };
+  const auto net = run("nchw16c"), expected = run("nchw");
+  EXPECT_EQ(reorders(*net), std::vector<std::string>{"c_sigmoid_nchw"});
+  EXPECT_EQ(net->blob_names(), (std::vector<std::string>{"data", "c_sigmoid_nchw16c", "c"}));
+  EXPECT_EQ(net->blob("c_sigmoid_nchw16c")->layout(), Layout::nchw16c);
+  EXPECT_EQ(net->blob("c")->layout(), Layout::nchw);
+  EXPECT_EQ(net->layers()[2].bottom_names, std::vector<std::string>{"c_sigmoid_nchw16c"}) << "the ReLU's";
+  ASSERT_EQ(net->outputs().size(), 1u);
+  EXPECT_EQ(net->outputs()[0].name, "c");
+  EXPECT_EQ(net->outputs()[0].blob, net->blob("c"));
+  expect_near(net->blob("c")->data_vector(), expected->blob("c")->data_vector(), 1e-5F, 1e-5F);
+}
+
 TEST_P(LayoutNet, WhatTuningFoundIsFollowedAndStays) {
-  if (!knows_blocks()) return;
   const auto net = net_of(GetParam(), layers_, {{"c2/layout", "nchw16c"}}, Precision::fp32,
                           {{"mb3c32h13w11", Layout::nchw}, {"mb3c16h6w5", Layout::nchw16c}});
   const auto layout_of = [&](const char* layer) { return net->plans().at(std::string(layer) + "/layout"); };
@@ -135,7 +163,6 @@ TEST_P(LayoutNet, WhatTuningFoundIsFollowedAndStays) {
 }
 
 TEST_P(LayoutNet, CandidatesThatTakePlanesAreGivenPlanes) {
-  if (!knows_blocks()) return;
   PlanBook plans = blocks();
   plans["c3/forward"] = "implicit";
   EXPECT_THROW(net_of(GetParam(), layers_, plans, Precision::fp32), PlanError) << "asked for both";
@@ -146,19 +173,20 @@ TEST_P(LayoutNet, CandidatesThatTakePlanesAreGivenPlanes) {
   EXPECT_EQ(net->plans().at("c3/layout"), "nchw");
 }
 
-TEST_P(LayoutNet, ReorderOfPlanesIsAnError) {
+TEST(Reorder, OfPlanesIsAnError) {
   caffe::NetParameter parameter;
   parse_text(
       "layer { name: 'data' type: 'Input' top: 'data' input_param { shape { dim: 1 dim: 16 dim: 2 dim: 2 } } } "
       "layer { name: 'r' type: 'Reorder' bottom: 'data' top: 'r' }",
       "net", parameter);
+  const LayerTable layers = all_layers();
   NetOptions options;
-  options.group = &group_of(GetParam());
-  options.layers = &layers_;
+  options.group = &group_of(backend_names().front());
+  options.layers = &layers;
   EXPECT_THROW(Net(parameter, options), ConfigError);
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, LayoutNet, all_backends(), backend_name);
+INSTANTIATE_TEST_SUITE_P(Backends, LayoutNet, block_backends(), backend_name);
 
 }  // namespace
 }  // namespace cortado::test

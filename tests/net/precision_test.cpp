@@ -60,13 +60,14 @@ TEST(InsertCasts, OneCastServesAllWhoNeedIt) {
             "norm_sum_bf16: norm -> norm_sum_bf16\nsum: norm_sum_bf16 conv -> sum\n");
 }
 
-TEST(InsertCasts, ALayerInPlaceOnWhatWasCastIsTheNewestVersion) {
-  EXPECT_EQ(
-      cast(data + conv + R"(
+TEST(InsertCasts, ALayerInPlaceOnWhatIsCastKeepsTheBlobsName) {
+  EXPECT_EQ(cast(data + conv + R"(
+      layer { name: 'relu' type: 'ReLU' bottom: 'conv' top: 'conv' }
       layer { name: 'drop' type: 'Dropout' bottom: 'conv' top: 'conv' }
       layer { name: 'pool' type: 'Pooling' bottom: 'conv' top: 'pool' pooling_param { kernel_size: 2 } })"),
-      "data: -> data\ndata_conv_bf16: data -> data_conv_bf16\nconv: data_conv_bf16 -> conv\n"
-      "conv_drop_fp32: conv -> conv_drop_fp32\ndrop: conv_drop_fp32 -> conv_drop_fp32\npool: conv_drop_fp32 -> pool\n");
+            "data: -> data\ndata_conv_bf16: data -> data_conv_bf16\nconv: data_conv_bf16 -> conv_drop_bf16\n"
+            "relu: conv_drop_bf16 -> conv_drop_bf16\nconv_drop_fp32: conv_drop_bf16 -> conv\ndrop: conv -> conv\n"
+            "pool: conv -> pool\n");
 }
 
 TEST(InsertCasts, LayersOptOut) {
@@ -131,7 +132,29 @@ TEST_P(MixedPrecision, GradientsAreThoseOfFloatWithinItsRounding) {
   }
 }
 
+class MixedPrecisionInPlace : public MixedPrecision {};
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(MixedPrecisionInPlace);
+
+TEST_P(MixedPrecisionInPlace, OutputsKeepTheirNames) {
+  static const LayerTable layers = all_layers();
+  caffe::NetParameter parameter;
+  parse_text(data + conv + "layer { name: 'sigmoid' type: 'Sigmoid' bottom: 'conv' top: 'conv' precision: FP32 }",
+             "net", parameter);
+  NetOptions options;
+  options.group = &group_of(GetParam());
+  options.layers = &layers;
+  options.precision = Precision::bf16;
+  Net net(parameter, options);
+  net.forward();
+  ASSERT_EQ(net.outputs().size(), 1u);
+  EXPECT_EQ(net.outputs()[0].name, "conv");
+  EXPECT_EQ(net.blob("conv")->precision(), Precision::fp32);
+  EXPECT_EQ(net.blob("conv_sigmoid_bf16")->precision(), Precision::bf16);
+  for (const float value : net.blob("conv")->data_vector()) EXPECT_EQ(value, 0.5F) << "the input is zero";
+}
+
 INSTANTIATE_TEST_SUITE_P(Backends, MixedPrecision, all_backends(), backend_name);
+INSTANTIATE_TEST_SUITE_P(Backends, MixedPrecisionInPlace, bf16_backends(), backend_name);
 
 }  // namespace
 }  // namespace cortado::test

@@ -72,12 +72,20 @@ void expect_near(const std::vector<float>& actual, const std::vector<float>& exp
 /// Test-suite parameter over all backends: INSTANTIATE_TEST_SUITE_P(Backends, PoolingTest, all_backends(),
 /// backend_name).
 inline auto all_backends() { return ::testing::ValuesIn(backend_names()); }
-/// Those whose programs may store bf16; none on a machine that does not.
-inline auto bf16_backends() {
+template <class Condition>
+std::vector<std::string> backends_with(const Condition& condition) {
   std::vector<std::string> names;
   for (const auto& name : backend_names())
-    if (group_of(name).spec().bf16) names.push_back(name);
-  return ::testing::ValuesIn(names);
+    if (condition(group_of(name).spec())) names.push_back(name);
+  return names;
+}
+/// Those whose programs may store bf16; none on a machine that does not.
+inline auto bf16_backends() {
+  return ::testing::ValuesIn(backends_with([](const MachineSpec& spec) { return spec.bf16; }));
+}
+/// Those on which convolutions can make and take blocks of channels.
+inline auto block_backends() {
+  return ::testing::ValuesIn(backends_with([](const MachineSpec& spec) { return spec.works_from_caches(); }));
 }
 inline std::string backend_name(const ::testing::TestParamInfo<std::string>& info) { return info.param; }
 
