@@ -44,7 +44,8 @@ class Caster {
 
   /// A Cast for that bottom, if it has none yet. For a layer in place on it the cast takes over the blob's name.
   std::string cast_bottom(const caffe::LayerParameter& consumer, int bottom, Precision to) {
-    const std::string blob = consumer.bottom(bottom), prefix = blob + "_" + consumer.name() + "_";
+    const std::string& blob = consumer.bottom(bottom);
+    const std::string prefix = blob + "_" + consumer.name() + "_";
     const bool in_place = bottom < consumer.top_size() && consumer.top(bottom) == blob;
     Version& version = newest_.at(blob);
     if (!in_place && !version.cast.empty()) return version.cast;
