@@ -51,33 +51,48 @@ struct NormaliseBlocksForward {
     return s.get(c, x_buf, x, group, i);
   }
 
+  /// A piece's own mean and squares of distances from it, taken while it is in a cache, join those of the pieces before
+  /// it (Chan, Golub, LeVeque 1983, equations 2.1): as exact as two passes over the group, of which memory sees one.
   template <class C, class Sums>
-  CORTADO_FN void measure(C& c, i64 group, Sums& means, Sums& variances) const {
-    const NormaliseBlocksForward& p = *this;
-    const float share = 1.0f / static_cast<float>(p.s.images * p.s.pixels);
-    p.average(c, group, share, means, [](auto v, i64) { return v; });
-    LaneValues mean{};
-    for (i64 lane = 0; lane < block_channels; ++lane) mean.v[lane] = means.at(lane);
-    p.average(c, group, share, variances, [mean](auto v, i64 lane) { return (v - mean[lane]) * (v - mean[lane]); });
-  }
-
-  /// averages = the mean of f(value, lane) over the group; a piece is summed up by itself first.
-  template <class C, class Sums, class F>
-  CORTADO_FN void average(C& c, i64 group, float share, Sums& averages, F f) const {
+  CORTADO_FN void measure(C& c, i64 group, Sums& means, Sums& squares) const {
     const NormaliseBlocksForward& p = *this;
     auto part = c.update(p.part_buf, p.part + group * block_channels, block_channels);
-    c.each(block_channels, [&](i64 lane) { averages.set(lane, 0.0f); });
+    c.each(block_channels, [&](i64 lane) {
+      means.set(lane, 0.0f);
+      squares.set(lane, 0.0f);
+    });
+    i64 seen = 0;
     c.pipeline(
         p.s.of_group(), Depth::two, [&](i64 i) { return p.piece(c, group, i); },
         [&](i64 i, auto& x) {
-          c.each(block_channels, [&](i64 lane) { part.set(lane, 0.0f); });
-          add_pixels(
-              c, p.s.width(i), [&](i64 pixel, i64 lane) { return f(x(pixel, lane), lane); },
-              [&](i64 lane, auto sum) { part.set(lane, part.at(lane) + sum); });
-          c.each(block_channels, [&](i64 lane) { averages.set(lane, averages.at(lane) + part.at(lane)); });
+          const i64 pixels = p.s.width(i);
+          const float own = 1.0f / static_cast<float>(pixels);
+          p.sum(c, pixels, part, [&](i64 pixel, i64 lane) { return x(pixel, lane); });
+          LaneValues mean{};
+          c.each(block_channels, [&](i64 lane) { mean.v[lane] = part.at(lane) * own; });
+          p.sum(c, pixels, part, [&](i64 pixel, i64 lane) {
+            const auto off = x(pixel, lane) - mean[lane];
+            return off * off;
+          });
+          const float share = static_cast<float>(pixels) / static_cast<float>(seen + pixels),
+                      weight = share * static_cast<float>(seen);
+          c.each(block_channels, [&](i64 lane) {
+            const auto apart = mean[lane] - means.at(lane);
+            means.set(lane, means.at(lane) + apart * share);
+            squares.set(lane, squares.at(lane) + (part.at(lane) + apart * apart * weight));
+          });
+          seen += pixels;
         });
-    c.each(block_channels, [&](i64 lane) { averages.set(lane, averages.at(lane) * share); });
+    const float share = 1.0f / static_cast<float>(seen);
+    c.each(block_channels, [&](i64 lane) { squares.set(lane, squares.at(lane) * share); });
     c.put(part);
+  }
+
+  /// part = the sum of term(pixel, lane) over a piece.
+  template <class C, class Part, class Term>
+  CORTADO_FN void sum(C& c, i64 pixels, Part& part, Term term) const {
+    c.each(block_channels, [&](i64 lane) { part.set(lane, 0.0f); });
+    add_pixels(c, pixels, term, [&](i64 lane, auto sum) { part.set(lane, part.at(lane) + sum); });
   }
 
   template <class C>
