@@ -71,18 +71,21 @@ void add_dots(const Rows& of_a, const Rows& of_b, i64 terms, float* y, i64 ldy) 
     for (i64 j = 0; j < std::min(block_b, of_b.count); ++j) y[i * ldy + j] += total[i * block_b + j];
 }
 
-/// Asks for part `part` of `parts` of `rows` rows of `count` elements.
-void fetch_ahead(const float* p, i64 rows, i64 pitch, i64 count, i64 part, i64 parts) {
-  const i64 of_row = ceil_div(count, cache_line), all = rows * of_row;
-  for (i64 i = all * part / parts; i < all * (part + 1) / parts; ++i)
-    __builtin_prefetch(p + i / of_row * pitch + i % of_row * cache_line, 0, 2);
+/// Rows of b whose products with a block of columns stay in registers.
+constexpr i64 block_rows = vector_registers / 2 - 2;
+
+/// Asks for rows x columns elements.
+void fetch_ahead(const float* p, i64 rows, i64 columns, i64 pitch) {
+  for (i64 i = 0; i < rows; ++i)
+    for (i64 j = 0; j < columns; j += cache_line) __builtin_prefetch(p + i * pitch + j, 0, 2);
 }
 
-/// A copy of a part of the short operand, `thin` rows of `width` elements at most. Rows that are far apart in memory
-/// may meet in few sets of a cache; these do not.
+/// A copy of a part of an operand, `most_rows` rows of `width` elements at most. Rows that are far apart in memory may
+/// meet in few sets of a cache; these do not.
+template <i64 most_rows, i64 most_columns>
 class Packed {
  public:
-  static constexpr i64 width = 1024, pitch = width + vector_lanes;
+  static constexpr i64 width = most_columns, pitch = width + vector_lanes;
 
   void take(const float* from, i64 rows, i64 from_pitch, i64 count) {
     for (i64 i = 0; i < rows; ++i) std::copy_n(from + i * from_pitch, count, values_ + i * pitch);
@@ -90,25 +93,74 @@ class Packed {
   const float* row(i64 i) const { return values_ + i * pitch; }
 
  private:
-  alignas(64) float values_[thin * pitch];
+  alignas(64) float values_[most_rows * pitch];
+};
+
+/// The transpose of a part of the short operand: `width` columns, whole vectors of them, of which those beyond the
+/// operand's rows are zero.
+class Turned {
+ public:
+  static constexpr i64 terms = 1024;
+
+  explicit Turned(i64 rows) : width(round_up(rows, i64{vector_lanes})) {}
+  void take(const float* from, i64 rows, i64 from_pitch, i64 count) {
+    for (i64 i = 0; i < rows; ++i)
+      for (i64 k = 0; k < count; ++k) values_[k * width + i] = from[i * from_pitch + k];
+  }
+  const float* row(i64 k) const { return values_ + k * width; }
+  const i64 width;
+
+ private:
+  alignas(64) float values_[terms * thin] = {};
 };
 
 /// y (m x n) += a (m x k) times the transpose of b (n x k), b being long. A piece of the terms of a lies in the
 /// second-level cache; some rows of b at a time pass through the first-level one, while the next come.
 void multiply_by_dots(const Gemm& g, const Share& share) {
-  Packed a;
+  Packed<vector_lanes / 2, 1024> a;
   const i64 blocks = ceil_div(g.m, block_a);
-  for (i64 k0 = 0; k0 < g.k; k0 += Packed::width) {
-    const i64 terms = std::min(Packed::width, g.k - k0);
+  for (i64 k0 = 0; k0 < g.k; k0 += a.width) {
+    const i64 terms = std::min(a.width, g.k - k0);
     a.take(g.a + k0, g.m, g.lda, terms);
     for (i64 j = share.first; j < share.end; j += block_b) {
       const float* const b = g.b + j * g.ldb + k0;
       const i64 rows = std::min(block_b, share.end - j), ahead = std::min(block_b, share.end - j - rows);
       for (i64 block = 0; block < blocks; ++block) {
         const i64 i = block * block_a;
-        fetch_ahead(b + rows * g.ldb, ahead, g.ldb, terms, block, blocks);
-        add_dots({a.row(i), Packed::pitch, g.m - i}, {b, g.ldb, rows}, terms, g.y + i * g.ldy + j, g.ldy);
+        const i64 first = terms * block / blocks, end = terms * (block + 1) / blocks;
+        fetch_ahead(b + rows * g.ldb + first, ahead, end - first, g.ldb);
+        add_dots({a.row(i), a.pitch, g.m - i}, {b, g.ldb, rows}, terms, g.y + i * g.ldy + j, g.ldy);
       }
+    }
+  }
+}
+
+/// y (m x n) += a (m x k) times the transpose of b (n x k), b being long: the transpose of y is b times that of a,
+/// whose rows are whole vectors. Some terms of some rows of b at a time are copied while the next come.
+void multiply_by_columns(const Gemm& g, const Share& share) {
+  constexpr i64 terms = 128;
+  Turned a(g.m);
+  Packed<block_rows, terms> b;
+  alignas(64) float sums[block_rows * thin];
+  for (i64 k0 = 0; k0 < g.k; k0 += Turned::terms) {
+    const i64 end = std::min(g.k, k0 + Turned::terms);
+    a.take(g.a + k0, g.m, g.lda, end - k0);
+    for (i64 j = share.first; j < share.end; j += block_rows) {
+      const i64 rows = std::min(block_rows, share.end - j);
+      std::fill_n(sums, rows * a.width, 0.0f);
+      for (i64 k = k0; k < end; k += terms) {
+        const float* const from = g.b + j * g.ldb + k;
+        const i64 count = std::min(terms, end - k);
+        b.take(from, rows, g.ldb, count);
+        if (k + terms < end)
+          fetch_ahead(from + terms, rows, std::min(terms, end - k - terms), g.ldb);
+        else
+          fetch_ahead(g.b + (j + rows) * g.ldb + k0, std::min(block_rows, share.end - j - rows),
+                      std::min(terms, end - k0), g.ldb);
+        host_multiply(rows, a.width, count, b.row(0), {b.pitch, 1}, a.row(k - k0), a.width, sums, a.width);
+      }
+      for (i64 i = 0; i < g.m; ++i)
+        for (i64 r = 0; r < rows; ++r) g.y[i * g.ldy + j + r] += sums[r * a.width + i];
     }
   }
 }
@@ -116,15 +168,14 @@ void multiply_by_dots(const Gemm& g, const Share& share) {
 /// y (m x n) += a (m x k) b (k x n), b being long: columns of some rows of b at a time.
 void multiply_by_rows(const Gemm& g, const Share& share) {
   constexpr i64 rows = 64, columns = 2 * vector_lanes, ahead = 2 * columns;
-  Packed a;
+  Packed<thin, rows> a;
   for (i64 k0 = 0; k0 < g.k; k0 += rows) {
     const i64 count = std::min(rows, g.k - k0);
     a.take(g.a + k0, g.m, g.lda, count);
     for (i64 j = share.first; j < share.end; j += columns) {
       const float* const b = g.b + k0 * g.ldb + j;
-      fetch_ahead(b + ahead, count, g.ldb, std::clamp<i64>(share.end - j - ahead, 0, columns), 0, 1);
-      host_multiply(g.m, std::min(columns, share.end - j), count, a.row(0), {Packed::pitch, 1}, b, g.ldb, g.y + j,
-                    g.ldy);
+      fetch_ahead(b + ahead, count, std::clamp<i64>(share.end - j - ahead, 0, columns), g.ldb);
+      host_multiply(g.m, std::min(columns, share.end - j), count, a.row(0), {a.pitch, 1}, b, g.ldb, g.y + j, g.ldy);
     }
   }
 }
@@ -132,14 +183,20 @@ void multiply_by_rows(const Gemm& g, const Share& share) {
 /// y (m x n) += the transpose of a (k x m) times b (k x n), y being long: some of its rows at a time, as far as the
 /// columns of b go that lie in the second-level cache.
 void multiply_outer(const Gemm& g, const Share& share) {
-  constexpr i64 rows = 6;
-  Packed b;
-  for (i64 j = 0; j < g.n; j += Packed::width) {
-    const i64 columns = std::min(Packed::width, g.n - j);
-    b.take(g.b + j, g.k, g.ldb, columns);
-    for (i64 i = share.first; i < share.end; i += rows)
-      host_multiply(std::min(rows, share.end - i), columns, g.k, g.a + i, {1, g.lda}, b.row(0), Packed::pitch,
-                    g.y + i * g.ldy + j, g.ldy);
+  constexpr i64 rows = 6, columns = 4 * vector_lanes, ahead = 4 * columns;
+  Packed<thin, 1024> b;
+  for (i64 j0 = 0; j0 < g.n; j0 += b.width) {
+    const i64 end = std::min(g.n, j0 + b.width);
+    b.take(g.b + j0, g.k, g.ldb, end - j0);
+    for (i64 i = share.first; i < share.end; i += rows) {
+      const i64 count = std::min(rows, share.end - i);
+      for (i64 j = j0; j < end; j += columns) {
+        float* const y = g.y + i * g.ldy + j;
+        fetch_ahead(y + ahead, count, std::clamp<i64>(end - j - ahead, 0, columns), g.ldy);
+        host_multiply(count, std::min(columns, end - j), g.k, g.a + i, {1, g.lda}, b.row(0) + (j - j0), b.pitch, y,
+                      g.ldy);
+      }
+    }
   }
 }
 
@@ -161,8 +218,10 @@ void multiply_thin(const Gemm& g, int worker, int workers) {
   }
   if (g.transpose_a)
     multiply_outer(g, share);
-  else if (g.transpose_b)
+  else if (g.transpose_b && 2 * g.m <= vector_lanes)
     multiply_by_dots(g, share);
+  else if (g.transpose_b)
+    multiply_by_columns(g, share);
   else
     multiply_by_rows(g, share);
 }

@@ -77,7 +77,7 @@ TEST(KokkosLibrary, ThinProductsMatchPlainLoops) {
     const auto processor = kokkos_processor(1, threads);
     CoreGroup& group = processor->group(0);
     const float beta = threads == 1 ? 0.0f : 1.0f;
-    for (const i64 few : {1, 5, 64}) {
+    for (const i64 few : {1, 5, 21, 64}) {
       check(group, {few, 1027, 1030}, false, true, 1, 1, beta);
       check(group, {few, 1040, 1030}, false, false, 1, 1, beta);
       check(group, {1027, 1040, few}, true, false, 1, 1, beta);
