@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <map>
 
 #include "backends/kokkos/amx.h"
 #include "backends/kokkos/binding.h"
@@ -28,11 +29,17 @@ i64 scratch_of_cache() {
   return l2 > 0 ? l2 / 2 : i64{512} * 1024;
 }
 
+/// The processor's name, with family and model where the system tells them: a name like "AMD EPYC" covers generations
+/// whose fastest plans differ.
 std::string processor_model() {
   std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);)
-    if (line.rfind("model name", 0) == 0) return line.substr(line.find(':') + 2);
-  return "unknown processor";
+  std::map<std::string, std::string> said;  // of the first processor
+  for (std::string line; std::getline(info, line) && !line.empty();)
+    if (const auto colon = line.find(':'); colon + 2 < line.size())
+      said[line.substr(0, line.find_last_not_of("\t :", colon) + 1)] = line.substr(colon + 2);
+  if (said["model name"].empty()) return "unknown processor";
+  if (said["model"].empty()) return said["model name"];
+  return said["model name"] + " (family " + said["cpu family"] + ", model " + said["model"] + ")";
 }
 
 /// Calls f(first, bytes) for parts of a range of memory, in parallel where it is long enough to be worth it.
@@ -51,7 +58,7 @@ void for_parts(const char* label, const Space& space, int workers, std::size_t b
 MachineSpec openmp_spec(int core_groups, int threads) {
   MachineSpec spec;
   spec.name = "openmp";
-  // Width and AMX too: names like "AMD EPYC" cover generations that differ in them, and so in their fastest plans.
+  // Width and AMX too: what the build and the system use of the processor.
   spec.description = processor_model() + ", " + std::to_string(8 * sizeof(Vector)) + "-bit vectors, " +
                      (Amx::available() ? "AMX, " : "") + std::to_string(core_groups) + " x " + std::to_string(threads) +
                      " OpenMP thread" + (core_groups * threads == 1 ? " " : "s ") +
