@@ -92,8 +92,10 @@ void Tuner::run(std::size_t index, const std::function<void()>& work) {
 }
 
 void Tuner::drop_beaten() {
+  const double times = dropped_ ? far_behind : far_behind_at_first;
+  dropped_ = true;
   for (auto& c : choices_) {
-    const double bound = far_behind * seconds_of(fastest(c));
+    const double bound = times * seconds_of(fastest(c));
     if (bound == 0) continue;
     c.running.erase(std::remove_if(c.running.begin(), c.running.end(),
                                    [&](std::size_t i) { return seconds_of(c.tried[i]) > bound; }),

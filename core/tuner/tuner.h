@@ -18,8 +18,9 @@ class Tuner {
   static constexpr double hopeless = 4;
   /// Times closer than this are taken for equal: then the likelier candidate stays.
   static constexpr double equal = 1.03;
-  /// Candidates that took that many times as long as the best one are far behind.
-  static constexpr double far_behind = 1.25;
+  /// Candidates that took that many times as long as the best one are far behind; after one round of trials, in which a
+  /// machine whose speed wanders may have met them at its slowest, that many times.
+  static constexpr double far_behind = 1.25, far_behind_at_first = 2;
   explicit Tuner(Net& net, std::size_t most_candidates = std::numeric_limits<std::size_t>::max());
 
   /// How many trials try every candidate once. Rounds of trials, not repeated trials, let a machine whose speed wanders
@@ -60,6 +61,7 @@ class Tuner {
 
   Net& net_;
   std::vector<Choice> choices_;
+  bool dropped_ = false;                   ///< some candidates, once
   std::map<std::string, double> seconds_;  ///< by work and candidate
 };
 
