@@ -71,9 +71,6 @@ void add_dots(const Rows& of_a, const Rows& of_b, i64 terms, float* y, i64 ldy) 
     for (i64 j = 0; j < std::min(block_b, of_b.count); ++j) y[i * ldy + j] += total[i * block_b + j];
 }
 
-/// Rows of b whose products with a block of columns stay in registers.
-constexpr i64 block_rows = vector_registers / 2 - 2;
-
 /// Asks for rows x columns elements.
 void fetch_ahead(const float* p, i64 rows, i64 columns, i64 pitch) {
   for (i64 i = 0; i < rows; ++i)
@@ -138,7 +135,7 @@ void multiply_by_dots(const Gemm& g, const Share& share) {
 /// y (m x n) += a (m x k) times the transpose of b (n x k), b being long: the transpose of y is b times that of a,
 /// whose rows are whole vectors. Some terms of some rows of b at a time are copied while the next come.
 void multiply_by_columns(const Gemm& g, const Share& share) {
-  constexpr i64 terms = 128;
+  constexpr i64 block_rows = vector_registers / 2 - 2, terms = 128;  // as many rows as two vectors' sums leave room for
   Turned a(g.m);
   Packed<block_rows, terms> b;
   alignas(64) float sums[block_rows * thin];
@@ -152,11 +149,10 @@ void multiply_by_columns(const Gemm& g, const Share& share) {
         const float* const from = g.b + j * g.ldb + k;
         const i64 count = std::min(terms, end - k);
         b.take(from, rows, g.ldb, count);
-        if (k + terms < end)
-          fetch_ahead(from + terms, rows, std::min(terms, end - k - terms), g.ldb);
-        else
-          fetch_ahead(g.b + (j + rows) * g.ldb + k0, std::min(block_rows, share.end - j - rows),
-                      std::min(terms, end - k0), g.ldb);
+        const bool goes_on = k + terms < end;  // with the same rows
+        const i64 next_k = goes_on ? k + terms : k0, next_j = goes_on ? j : j + rows;
+        fetch_ahead(g.b + next_j * g.ldb + next_k, std::min(block_rows, share.end - next_j),
+                    std::min(terms, end - next_k), g.ldb);
         host_multiply(rows, a.width, count, b.row(0), {b.pitch, 1}, a.row(k - k0), a.width, sums, a.width);
       }
       for (i64 i = 0; i < g.m; ++i)
