@@ -85,7 +85,7 @@ void BatchNormLayer::run_forward(const T* x, T* y, bool measures, bool applies, 
   if (shape_.layout == Layout::nchw16c) {
     NormaliseBlocksForward<T> p{};
     p.s = shape_.blocks(group().spec());
-    p.part = parts_->mutable_data();
+    p.parts = parts_->mutable_data();
     return launch_forward(p, p.s.piece * block_channels, block_channels, x, y, measures, applies, values);
   }
   NormaliseForward<T> p{};
@@ -122,7 +122,7 @@ void BatchNormLayer::launch_forward(Program p, i64 line, i64 channels, const T* 
                                   {&p.running_variance_buf, "running variance"},
                                   {&p.weight_buf, "weight"}})
     *buf = book.line(name, 4 * channels, 1);
-  if constexpr (std::is_same_v<Program, NormaliseBlocksForward<T>>) p.part_buf = book.line("part", 4 * channels, 1);
+  if constexpr (std::is_same_v<Program, NormaliseBlocksForward<T>>) p.parts_buf = book.line("parts", 8 * channels, 1);
   group().launch(p, book.plan(shape_.channels / channels));
 }
 

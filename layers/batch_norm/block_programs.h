@@ -13,11 +13,11 @@ struct NormaliseBlocksForward {
   const T* x;
   const float *scale, *bias;
   T* y;
-  float *mean, *variance, *part;  ///< part: room for a value per channel
+  float *mean, *variance, *parts;  ///< parts: room for two values per channel
   RunningSums running;
   float eps, slope;
   bool measures, applies, moves;  ///< moves: the running sums too, with `applies`
-  Buf x_buf, scale_buf, bias_buf, y_buf, mean_buf, variance_buf, part_buf, running_mean_buf, running_variance_buf,
+  Buf x_buf, scale_buf, bias_buf, y_buf, mean_buf, variance_buf, parts_buf, running_mean_buf, running_variance_buf,
       weight_buf;
 
   template <class C>
@@ -51,48 +51,55 @@ struct NormaliseBlocksForward {
     return s.get(c, x_buf, x, group, i);
   }
 
-  /// A piece's own mean and squares of distances from it, taken while it is in a cache, join those of the pieces before
-  /// it (Chan, Golub, LeVeque 1983, equations 2.1): as exact as two passes over the group, of which memory sees one.
+  /// Sums of distances from a pivot and of their squares, in one pass. The pivot is the mean of the first of n pieces:
+  /// variance is at least an nth of the square of its distance from the mean, so no more than n roundings are lost.
   template <class C, class Sums>
-  CORTADO_FN void measure(C& c, i64 group, Sums& means, Sums& squares) const {
+  CORTADO_FN void measure(C& c, i64 group, Sums& means, Sums& variances) const {
     const NormaliseBlocksForward& p = *this;
-    auto part = c.update(p.part_buf, p.part + group * block_channels, block_channels);
+    auto parts = c.out2d(p.parts_buf, p.parts + group * 2 * block_channels, 2, block_channels, block_channels);
+    LaneValues pivot{};
     c.each(block_channels, [&](i64 lane) {
       means.set(lane, 0.0f);
-      squares.set(lane, 0.0f);
+      variances.set(lane, 0.0f);
     });
-    i64 seen = 0;
     c.pipeline(
         p.s.of_group(), Depth::two, [&](i64 i) { return p.piece(c, group, i); },
         [&](i64 i, auto& x) {
-          const i64 pixels = p.s.width(i);
-          const float own = 1.0f / static_cast<float>(pixels);
-          p.sum(c, pixels, part, [&](i64 pixel, i64 lane) { return x(pixel, lane); });
-          LaneValues mean{};
-          c.each(block_channels, [&](i64 lane) { mean.v[lane] = part.at(lane) * own; });
-          p.sum(c, pixels, part, [&](i64 pixel, i64 lane) {
-            const auto off = x(pixel, lane) - mean[lane];
-            return off * off;
-          });
-          const float share = static_cast<float>(pixels) / static_cast<float>(seen + pixels),
-                      weight = share * static_cast<float>(seen);
+          if (i == 0) {
+            p.sum_up(c, x, p.s.width(0), pivot, parts);
+            const float share = 1.0f / static_cast<float>(p.s.width(0));
+            c.each(block_channels, [&](i64 lane) { pivot.v[lane] = parts.at(0, lane) * share; });
+          }
+          p.sum_up(c, x, p.s.width(i), pivot, parts);
           c.each(block_channels, [&](i64 lane) {
-            const auto apart = mean[lane] - means.at(lane);
-            means.set(lane, means.at(lane) + apart * share);
-            squares.set(lane, squares.at(lane) + (part.at(lane) + apart * apart * weight));
+            means.set(lane, means.at(lane) + parts.at(0, lane));
+            variances.set(lane, variances.at(lane) + parts.at(1, lane));
           });
-          seen += pixels;
         });
-    const float share = 1.0f / static_cast<float>(seen);
-    c.each(block_channels, [&](i64 lane) { squares.set(lane, squares.at(lane) * share); });
-    c.put(part);
+    const float share = 1.0f / static_cast<float>(p.s.images * p.s.pixels);
+    c.each(block_channels, [&](i64 lane) {
+      const auto apart = means.at(lane) * share;
+      means.set(lane, pivot[lane] + apart);
+      variances.set(lane, math::max(0.0f, variances.at(lane) * share - apart * apart));
+    });
+    c.put(parts);
   }
 
-  /// part = the sum of term(pixel, lane) over a piece.
-  template <class C, class Part, class Term>
-  CORTADO_FN void sum(C& c, i64 pixels, Part& part, Term term) const {
-    c.each(block_channels, [&](i64 lane) { part.set(lane, 0.0f); });
-    add_pixels(c, pixels, term, [&](i64 lane, auto sum) { part.set(lane, part.at(lane) + sum); });
+  /// parts = sums over a piece of distances from the pivot, and of their squares.
+  template <class C, class X, class Parts>
+  CORTADO_FN void sum_up(C& c, const X& x, i64 pixels, const LaneValues& pivot, Parts& parts) const {
+    c.each2d(2, block_channels, [&](i64 r, i64 lane) { parts.set(r, lane, 0.0f); });
+    using V = decltype(x(0, 0) * x(0, 0));
+    add_pixels(
+        c, pixels,
+        [&](i64 pixel, i64 lane) {
+          const auto apart = x(pixel, lane) - pivot[lane];
+          return TwoSums<V>{apart, apart * apart};
+        },
+        [&](i64 lane, const TwoSums<V>& sum) {
+          parts.set(0, lane, parts.at(0, lane) + sum.plain);
+          parts.set(1, lane, parts.at(1, lane) + sum.product);
+        });
   }
 
   template <class C>

@@ -57,27 +57,26 @@ struct NormaliseForward {
     return c.get(x_buf, x + s.offset(line), s.width(line));
   }
 
-  /// A block's own mean and squares of distances from it, taken while it is in a cache, join those of the blocks before
-  /// it (Chan, Golub, LeVeque 1983, equations 2.1): as exact as two passes over the channel, of which memory sees one.
+  /// Sums of distances from a pivot and of their squares, in one pass. The pivot is the mean of the first of n blocks:
+  /// variance is at least an nth of the square of its distance from the mean, so no more than n roundings are lost.
   template <class C>
   CORTADO_FN void measure(C& c, i64 k, float& mean, float& variance) const {
     const NormaliseForward& p = *this;
     const auto add = [](float a, float b) { return a + b; };
-    double seen = 0, average = 0, squares = 0;
+    float pivot = 0;
+    double sum = 0, squares = 0;
     c.pipeline(
         p.s.outer * p.s.blocks(), Depth::two, [&](i64 i) { return p.block(c, k, i); },
-        [&](i64, auto& line) {
+        [&](i64 i, auto& line) {
           const auto x = line;
-          const double n = static_cast<double>(x.n);
-          const float own = static_cast<float>(c.fold(x.n, 0.0f, add, [&](i64 j) { return x[j]; }) / n);
-          const double apart = own - average, share = n / (seen + n);
-          squares += c.fold(x.n, 0.0f, add, [&](i64 j) { return (x[j] - own) * (x[j] - own); });
-          squares += apart * apart * share * seen;
-          average += apart * share;
-          seen += n;
+          if (i == 0) pivot = c.fold(x.n, 0.0f, add, [&](i64 j) { return x[j]; }) / static_cast<float>(x.n);
+          const float from = pivot;
+          sum += c.fold(x.n, 0.0f, add, [&](i64 j) { return x[j] - from; });
+          squares += c.fold(x.n, 0.0f, add, [&](i64 j) { return (x[j] - from) * (x[j] - from); });
         });
-    mean = static_cast<float>(average);
-    variance = static_cast<float>(squares / seen);
+    const double n = static_cast<double>(p.s.outer * p.s.inner), apart = sum / n;
+    mean = static_cast<float>(pivot + apart);
+    variance = static_cast<float>(math::max(0.0, squares / n - apart * apart));
   }
 
   template <class C>

@@ -1,6 +1,7 @@
 #include "layers/batch_norm/batch_norm.h"
 
 #include "core/base/error.h"
+#include "core/base/layout.h"
 #include "layers/batch_norm/oracle.h"
 #include "tests/support/layer_rig.h"
 
@@ -37,6 +38,23 @@ TEST_P(BatchNormTest, TrainingIsTheOracle) {
     rig.fill_top_diff(0, [](i64 i) { return noise(2, i); });
     rig.backward();
     expect_near(rig.bottom(0).diff_vector(), c.oracle.backward(x, rig.top(0).diff_vector()), 2e-5f, 1e-3f);
+  }
+}
+
+// Sums of squares would lose such variances in the digits of float.
+TEST_P(BatchNormTest, VariancesFarFromZeroKeepTheirDigits) {
+  const Shape shape = {3, 16, 63, 67};
+  const oracle::BatchNorm oracle{3, 16, 63 * 67};
+  for (const Layout layout : {Layout::nchw, Layout::nchw16c}) {
+    LayerRig rig(GetParam(), batch_norm("moving_average_fraction: 0"), {shape});
+    rig.bottom(0).reshape(shape, Precision::fp32, layout);
+    rig.fill_bottom(0, [](i64 i) { return static_cast<float>(1000 + i % 4221 / 1000) + noise(1, i); });
+    rig.forward();
+    const auto x = rig.bottom(0).data_vector();
+    auto variances = oracle.variances(x);
+    for (double& v : variances) v *= oracle.values() / (oracle.values() - 1);
+    expect_near(rig.blob(0).data_vector(), floats(oracle.means(x)), 0, 1e-6f);
+    expect_near(rig.blob(1).data_vector(), floats(variances), 0, 1e-5f);
   }
 }
 
