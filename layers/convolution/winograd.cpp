@@ -17,16 +17,15 @@ struct WinogradVariant {
 constexpr WinogradVariant winograd_variants[] = {
     {"", i64{2} << 20}, {":small_parts", i64{1} << 19}, {":large_parts", i64{8} << 20}};
 
-/// Winograd's F (F4 or F2) in three steps for a part of the batch at a time: inputs to matrices, their products, and
-/// back. The input gradient is the forward convolution with turned weights; the weight gradient is the exact transpose
-/// of the forward algorithm. Errors: docs/cpu.md.
-template <class F>
+/// Winograd's F in three steps for a part of the batch at a time: inputs to matrices, their products, and back. The
+/// input gradient is the forward convolution with turned weights; the weight gradient is the exact transpose of the
+/// forward algorithm. Errors: docs/cpu.md.
 class WinogradConvolution : public ConvolutionCandidate {
  public:
-  /// `variant` is one of winograd_variants.
-  explicit WinogradConvolution(const WinogradVariant& variant) : variant_(variant) {}
+  /// Tiles of `outputs` by `outputs`, 4 or 2; `variant` is one of winograd_variants.
+  WinogradConvolution(i64 outputs, const WinogradVariant& variant) : outputs_(outputs), variant_(variant) {}
   std::string name() const override {
-    return std::string(F::outputs == 4 ? "winograd" : "winograd_2x2") + variant_.suffix;
+    return std::string(outputs_ == 4 ? "winograd" : "winograd_2x2") + variant_.suffix;
   }
   std::string refuse(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const override;
   bool pays(const MachineSpec& spec, const ConvolutionShape& shape, ConvolutionDirection direction) const override;
@@ -37,6 +36,17 @@ class WinogradConvolution : public ConvolutionCandidate {
            const ConvolutionArguments& arguments, float* workspace) const override;
 
  private:
+  template <class F>
+  void run_as(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction,
+              const ConvolutionArguments& arguments, float* workspace) const;
+  /// Calls f with the structure F for a shape's kernel.
+  template <class Function>
+  auto with_structure(const ConvolutionShape& s, Function f) const {
+    if (s.kh == 5) return f(winograd::F4x5());
+    return outputs_ == 4 ? f(winograd::F4x3()) : f(winograd::F2x3());
+  }
+
+  const i64 outputs_;
   const WinogradVariant& variant_;
 };
 
@@ -47,7 +57,7 @@ ConvolutionShape as_forward(ConvolutionShape s, ConvolutionDirection direction) 
   std::swap(s.src, s.dst);
   std::swap(s.ih, s.oh);
   std::swap(s.iw, s.ow);
-  s.ph = winograd::kernel - 1 - s.ph, s.pw = winograd::kernel - 1 - s.pw;
+  s.ph = s.kh - 1 - s.ph, s.pw = s.kw - 1 - s.pw;
   return s;
 }
 
@@ -143,18 +153,19 @@ void for_parts(const ConvolutionShape& s, const Parts<F>& parts, Work work) {
 /// Weights to points.
 template <class F>
 void transform_weights(CoreGroup& group, const ConvolutionShape& s, bool turned, const float* w, float* points) {
+  constexpr i64 taps = WinogradWeights<F>::taps;
   WinogradWeights<F> weights{w,
                              points,
                              s.group_oc(),
                              s.group_ic(),
-                             turned ? i64{9} : s.group_ic() * 9,
-                             turned ? s.group_oc() * 9 : i64{9},
+                             turned ? taps : s.group_ic() * taps,
+                             turned ? s.group_oc() * taps : taps,
                              turned,
                              line_terms,
                              {},
                              {}};
   PlanBuilder book(group.spec());
-  weights.w_buf = book.tile("weights", 4 * line_terms * 9 * winograd::lanes, 1);
+  weights.w_buf = book.tile("weights", 4 * line_terms * taps * winograd::lanes, 1);
   weights.u_buf = book.line("points", 4 * F::products * winograd::lanes, 1);
   group.launch(weights, book.plan(weights.lines()));
 }
@@ -191,34 +202,38 @@ void run_weight_gradient(CoreGroup& group, const ConvolutionShape& s, const Part
     multiply_points<F>(group, gemm, of_x);
     first = false;
   });
+  constexpr i64 taps = WinogradWeightGradient<F>::taps;
   WinogradWeightGradient<F> p{workspace, dw, s.group_oc(), s.group_ic(), line_terms, {}, {}, {}};
   PlanBuilder book(group.spec());
-  p.old_buf = book.tile("old weights", 4 * line_terms * 9 * winograd::lanes, 1);
+  p.old_buf = book.tile("old weights", 4 * line_terms * taps * winograd::lanes, 1);
   p.du_buf = book.line("points", 4 * F::products * winograd::lanes, 1);
-  p.dw_buf = book.tile("weights", 4 * line_terms * 9 * winograd::lanes, 1);
+  p.dw_buf = book.tile("weights", 4 * line_terms * taps * winograd::lanes, 1);
   group.launch(p, book.plan(p.lines()));
 }
 
-template <class F>
-std::string WinogradConvolution<F>::refuse(CoreGroup& group, const ConvolutionShape& s,
-                                           ConvolutionDirection direction) const {
+std::string WinogradConvolution::refuse(CoreGroup& group, const ConvolutionShape& s,
+                                        ConvolutionDirection direction) const {
   const MachineSpec& spec = group.spec();
   if (!spec.works_from_caches())
     return "keeps planes and matrices of points where a cache holds them: written for cores with caches";
-  if (s.kh != winograd::kernel || s.kw != winograd::kernel || s.sh != 1 || s.sw != 1 || s.dh != 1 || s.dw != 1)
-    return "is for 3 x 3 kernels at stride 1 without dilation";
-  if (direction != ConvolutionDirection::forward && (s.ph >= winograd::kernel || s.pw >= winograd::kernel))
+  const bool known = s.kh == s.kw && (s.kh == 3 || (s.kh == 5 && outputs_ == 4));
+  if (!known || s.sh != 1 || s.sw != 1 || s.dh != 1 || s.dw != 1)
+    return std::string("is for 3 x 3 ") + (outputs_ == 4 ? "and 5 x 5 " : "") + "kernels at stride 1 without dilation";
+  if (direction != ConvolutionDirection::forward && (s.ph >= s.kh || s.pw >= s.kw))
     return "pads by more than the kernel reaches";
-  const ConvolutionShape forward = as_forward(s, direction);
-  if (&variant_ != winograd_variants && Parts<F>(forward, variant_) == Parts<F>(forward, winograd_variants[0]))
-    return "does what " + WinogradConvolution(winograd_variants[0]).name() + " does";
+  const bool same = with_structure(s, [&](auto f) {
+    using F = decltype(f);
+    const ConvolutionShape forward = as_forward(s, direction);
+    return Parts<F>(forward, variant_) == Parts<F>(forward, winograd_variants[0]);
+  });
+  if (&variant_ != winograd_variants && same)
+    return "does what " + WinogradConvolution(outputs_, winograd_variants[0]).name() + " does";
   return "";
 }
 
 /// The transforms take time with the channels, the products with their square; tiles that hang over edges are computed
 /// in full.
-template <class F>
-bool WinogradConvolution<F>::pays(const MachineSpec& spec, const ConvolutionShape& s, ConvolutionDirection) const {
+bool WinogradConvolution::pays(const MachineSpec& spec, const ConvolutionShape& s, ConvolutionDirection) const {
   const i64 fewer = std::min(s.group_ic(), s.group_oc()), more = std::max(s.group_ic(), s.group_oc()),
             pixels = std::min(s.oh, s.ow);
   // The products are of float whatever is stored; other plans multiply bf16 faster, matrix units most of all.
@@ -227,25 +242,31 @@ bool WinogradConvolution<F>::pays(const MachineSpec& spec, const ConvolutionShap
   return fewer >= 48 && pixels >= 12;
 }
 
-template <class F>
-i64 WinogradConvolution<F>::workspace(CoreGroup&, const ConvolutionShape& shape, ConvolutionDirection direction) const {
-  const ConvolutionShape s = as_forward(shape, direction);
-  return Pieces<F>(s, Parts<F>(s, variant_)).floats;
+i64 WinogradConvolution::workspace(CoreGroup&, const ConvolutionShape& shape, ConvolutionDirection direction) const {
+  return with_structure(shape, [&](auto f) {
+    using F = decltype(f);
+    const ConvolutionShape s = as_forward(shape, direction);
+    return Pieces<F>(s, Parts<F>(s, variant_)).floats;
+  });
 }
 
-template <class F>
-i64 WinogradConvolution<F>::kept_weights(CoreGroup&, const ConvolutionShape& shape) const {
-  return shape.g * weights_as_points<F>(shape);
+i64 WinogradConvolution::kept_weights(CoreGroup&, const ConvolutionShape& shape) const {
+  return with_structure(shape, [&](auto f) { return shape.g * weights_as_points<decltype(f)>(shape); });
+}
+
+void WinogradConvolution::run(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction,
+                              const ConvolutionArguments& arguments, float* workspace) const {
+  with_structure(shape, [&](auto f) { run_as<decltype(f)>(group, shape, direction, arguments, workspace); });
 }
 
 /// Group by group.
 template <class F>
-void WinogradConvolution<F>::run(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction,
+void WinogradConvolution::run_as(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction,
                                  const ConvolutionArguments& arg, float* workspace) const {
   const bool turned = direction == ConvolutionDirection::input_gradient;
   const ConvolutionShape s = as_forward(shape, direction);
   const Parts<F> parts(s, variant_);
-  const i64 weights = s.group_ic() * s.group_oc() * 9, x = s.group_ic() * s.ih * s.iw, y = s.group_oc() * s.oh * s.ow;
+  const i64 weights = s.terms() * s.group_oc(), x = s.group_ic() * s.ih * s.iw, y = s.group_oc() * s.oh * s.ow;
   with_element(s.precision, [&](auto element) {
     using T = decltype(element);
     const T* const in = turned ? arg.dy_as<T>() : arg.x_as<T>();
@@ -266,12 +287,11 @@ void WinogradConvolution<F>::run(CoreGroup& group, const ConvolutionShape& shape
 
 std::vector<std::unique_ptr<ConvolutionCandidate>> make_winograd_convolutions() {
   std::vector<std::unique_ptr<ConvolutionCandidate>> all;
-  for (const auto& variant : winograd_variants)
-    all.push_back(std::make_unique<WinogradConvolution<winograd::F4>>(variant));
+  for (const auto& variant : winograd_variants) all.push_back(std::make_unique<WinogradConvolution>(4, variant));
   return all;
 }
 std::unique_ptr<ConvolutionCandidate> make_small_winograd_convolution() {
-  return std::make_unique<WinogradConvolution<winograd::F2>>(winograd_variants[0]);
+  return std::make_unique<WinogradConvolution>(2, winograd_variants[0]);
 }
 
 }  // namespace cortado

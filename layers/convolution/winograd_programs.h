@@ -5,12 +5,11 @@
 
 namespace cortado {
 
-/// Winograd's F(4x4, 3x3) and F(2x2, 3x3) for convolutions (Lavin and Gray, "Fast algorithms for convolutional neural
-/// networks", 2016, sections 4.1 and 4.2): a tile of outputs and the inputs that it sees become `points` squared
-/// products instead of nine for each output, y = At [(G w Gt) * (Bt x B)] A, `*` element by element. F is one of the
-/// two structures here; their one-dimensional transforms each go from and to places `step` apart.
+/// Winograd's F(4x4, 3x3), F(2x2, 3x3) and F(4x4, 5x5) for convolutions (Lavin and Gray, "Fast algorithms for
+/// convolutional neural networks", 2016, section 4): a tile of outputs and the inputs that it sees become `points`
+/// squared products instead of one for each weight of each output, y = At [(G w Gt) * (Bt x B)] A, `*` element by
+/// element. F is one of the structures here; their one-dimensional transforms each go from and to places `step` apart.
 namespace winograd {
-constexpr i64 kernel = 3;
 constexpr i64 lanes = 16;  ///< channels that are transformed together
 
 /// Channels of a matrix of points: whole vectors of them.
@@ -21,8 +20,8 @@ CORTADO_FN inline i64 distance(i64 rows, i64 channels) { return ((rows * padded(
 
 /// A tile of 4 x 4 outputs sees 6 x 6 inputs and takes 36 products instead of 144. The points are 0, 1, -1, 2, -2 and
 /// infinity.
-struct F4 {
-  static constexpr i64 outputs = 4, points = 6, products = 36;
+struct F4x3 {
+  static constexpr i64 outputs = 4, kernel = 3, points = 6, products = 36;
 
   /// Bt: six inputs to six points.
   template <class T>
@@ -87,8 +86,8 @@ struct F4 {
 
 /// A tile of 2 x 2 outputs sees 4 x 4 inputs and takes 16 products instead of 36. The points are 0, 1, -1 and infinity:
 /// nothing is multiplied by more than 1.
-struct F2 {
-  static constexpr i64 outputs = 2, points = 4, products = 16;
+struct F2x3 {
+  static constexpr i64 outputs = 2, kernel = 3, points = 4, products = 16;
 
   /// Bt: four inputs to four points.
   template <class T>
@@ -136,6 +135,87 @@ struct F2 {
     v[2 * step] = sum + v[3 * step];
   }
 };
+/// A tile of 4 x 4 outputs of a 5 x 5 kernel sees 8 x 8 inputs and takes 64 products instead of 400. The points are 0,
+/// 1, -1, 2, -2, 1/2, -1/2 and infinity.
+struct F4x5 {
+  static constexpr i64 outputs = 4, kernel = 5, points = 8, products = 64;
+
+  /// Bt: eight inputs to eight points.
+  template <class T>
+  CORTADO_FN static void from_inputs(T* v, int step) {
+    const T a = v[0], b = v[step], c = v[2 * step], d = v[3 * step], e = v[4 * step], f = v[5 * step], g = v[6 * step],
+            h = v[7 * step];
+    const T even = c + g - 4.25f * e, odd = b + f - 4.25f * d, even2 = 0.25f * c - 1.25f * e + g,
+            odd2 = 0.5f * b - 2.5f * d + 2.0f * f, even_half = 4.0f * c - 5.0f * e + g,
+            odd_half = 2.0f * b - 2.5f * d + 0.5f * f;
+    v[0] = a - g + 5.25f * (e - c);
+    v[step] = even + odd;
+    v[2 * step] = even - odd;
+    v[3 * step] = even2 + odd2;
+    v[4 * step] = even2 - odd2;
+    v[5 * step] = even_half + odd_half;
+    v[6 * step] = even_half - odd_half;
+    v[7 * step] = h - b + 5.25f * (d - f);
+  }
+
+  /// At: eight points to four outputs.
+  template <class T>
+  CORTADO_FN static void to_outputs(T* v, int step) {
+    const T a = v[0], b = v[step] + v[2 * step], c = v[step] - v[2 * step], d = v[3 * step] + v[4 * step],
+            e = v[3 * step] - v[4 * step], f = v[5 * step] + v[6 * step], g = v[5 * step] - v[6 * step],
+            h = v[7 * step];
+    v[0] = a + b + d + f;
+    v[step] = c + 2.0f * e + 0.5f * g;
+    v[2 * step] = b + 4.0f * d + 0.25f * f;
+    v[3 * step] = c + 8.0f * e + 0.125f * g + h;
+  }
+
+  /// A: four gradients of outputs to eight of points.
+  template <class T>
+  CORTADO_FN static void from_gradients(T* v, int step) {
+    const T a = v[0], b = v[step], c = v[2 * step], d = v[3 * step];
+    const T even = a + c, odd = b + d, even2 = a + 4.0f * c, odd2 = 2.0f * b + 8.0f * d, even_half = a + 0.25f * c,
+            odd_half = 0.5f * b + 0.125f * d;
+    v[step] = even + odd;
+    v[2 * step] = even - odd;
+    v[3 * step] = even2 + odd2;
+    v[4 * step] = even2 - odd2;
+    v[5 * step] = even_half + odd_half;
+    v[6 * step] = even_half - odd_half;
+    v[7 * step] = d;
+  }
+
+  /// G: five weights to eight points.
+  template <class T>
+  CORTADO_FN static void from_weights(T* v, int step) {
+    const T a = v[0], b = v[step], c = v[2 * step], d = v[3 * step], e = v[4 * step];
+    const T even = (a + c + e) * (-2.0f / 9), odd = (b + d) * (-2.0f / 9),
+            even2 = (a + 4.0f * c + 16.0f * e) * (1.0f / 90), odd2 = (b + 4.0f * d) * (1.0f / 45),
+            even_half = (16.0f * a + 4.0f * c + e) * (2.0f / 45), odd_half = (4.0f * b + d) * (4.0f / 45);
+    v[step] = even + odd;
+    v[2 * step] = even - odd;
+    v[3 * step] = even2 + odd2;
+    v[4 * step] = even2 - odd2;
+    v[5 * step] = even_half + odd_half;
+    v[6 * step] = even_half - odd_half;
+    v[7 * step] = e;
+  }
+
+  /// Gt: eight gradients of points to five of weights.
+  template <class T>
+  CORTADO_FN static void to_weight_gradients(T* v, int step) {
+    const T sum = (v[step] + v[2 * step]) * (-2.0f / 9), difference = (v[step] - v[2 * step]) * (-2.0f / 9),
+            sum2 = (v[3 * step] + v[4 * step]) * (1.0f / 90), difference2 = (v[3 * step] - v[4 * step]) * (1.0f / 45),
+            sum_half = (v[5 * step] + v[6 * step]) * (2.0f / 45),
+            difference_half = (v[5 * step] - v[6 * step]) * (4.0f / 45);
+    v[0] = v[0] + sum + sum2 + 16.0f * sum_half;
+    v[step] = difference + difference2 + 4.0f * difference_half;
+    v[2 * step] = sum + 4.0f * sum2 + 4.0f * sum_half;
+    v[3 * step] = difference + 4.0f * difference2 + difference_half;
+    v[4 * step] = sum + 16.0f * sum2 + sum_half + v[7 * step];
+  }
+};
+
 }  // namespace winograd
 
 /// The tiles of a launch: rows [first, first + rows) of tiles of `images` images, of `channels` of an image's
@@ -299,11 +379,12 @@ struct WinogradOutputs {
   }
 };
 
-/// Weights (oc x ic x 3 x 3) to matrices of points, ic x padded oc: G w Gt. For the input gradient turned by 180
-/// degrees, oc x padded ic. A line is a group of outputs of some terms.
+/// Weights (oc x ic x kernel x kernel) to matrices of points, ic x padded oc: G w Gt. For the input gradient turned by
+/// 180 degrees, oc x padded ic. A line is a group of outputs of some terms.
 template <class F>
 struct WinogradWeights {
   static constexpr const char* label = "winograd_weights";
+  static constexpr i64 taps = F::kernel * F::kernel;
   const float* w;
   float* u;
   i64 outputs, terms, output_pitch, term_pitch;
@@ -324,9 +405,9 @@ struct WinogradWeights {
         [&](i64 i) {
           Box<float> box;
           box.base = p.w;
-          const i64 extent[4] = {1, p.terms, 9, p.outputs}, pitch[4] = {0, p.term_pitch, 1, p.output_pitch};
+          const i64 extent[4] = {1, p.terms, taps, p.outputs}, pitch[4] = {0, p.term_pitch, 1, p.output_pitch};
           const i64 origin[4] = {0, i / groups * p.line_terms, 0, i % groups * winograd::lanes},
-                    size[4] = {1, p.line_terms, 9, winograd::lanes};
+                    size[4] = {1, p.line_terms, taps, winograd::lanes};
           box.set(extent, pitch, origin, size);
           return c.stage(p.w_buf, box);
         },
@@ -336,9 +417,9 @@ struct WinogradWeights {
             auto u = c.out2d(p.u_buf, p.u + (first + k) * width + i % groups * winograd::lanes, F::products,
                              winograd::lanes, winograd::distance(p.terms, width));
             if (p.turned)
-              c.each(winograd::lanes, [&](i64 lane) { transform<true>(w, k * 9, lane, u); });
+              c.each(winograd::lanes, [&](i64 lane) { transform<true>(w, k * taps, lane, u); });
             else
-              c.each(winograd::lanes, [&](i64 lane) { transform<false>(w, k * 9, lane, u); });
+              c.each(winograd::lanes, [&](i64 lane) { transform<false>(w, k * taps, lane, u); });
             c.put(u);
           }
         });
@@ -350,12 +431,13 @@ struct WinogradWeights {
     auto first = w(row, lane);
     decltype(first) t[F::products];
     CORTADO_UNROLL
-    for (int r = 0; r < 3; ++r) {
+    for (int r = 0; r < F::kernel; ++r) {
       CORTADO_UNROLL
-      for (int j = 0; j < 3; ++j) t[r * F::points + j] = w(row + (turn ? 8 - r * 3 - j : r * 3 + j), lane);
+      for (int j = 0; j < F::kernel; ++j)
+        t[r * F::points + j] = w(row + (turn ? taps - 1 - r * F::kernel - j : r * F::kernel + j), lane);
     }
     CORTADO_UNROLL
-    for (int j = 0; j < 3; ++j) F::from_weights(t + j, F::points);
+    for (int j = 0; j < F::kernel; ++j) F::from_weights(t + j, F::points);
     CORTADO_UNROLL
     for (int r = 0; r < F::points; ++r) F::from_weights(t + r * F::points, 1);
     CORTADO_UNROLL
@@ -363,10 +445,11 @@ struct WinogradWeights {
   }
 };
 
-/// dw (oc x ic x 3 x 3) += Gt du G of matrices du, ic x padded oc. Lines as those of WinogradWeights.
+/// dw (oc x ic x kernel x kernel) += Gt du G of matrices du, ic x padded oc. Lines as those of WinogradWeights.
 template <class F>
 struct WinogradWeightGradient {
   static constexpr const char* label = "winograd_weight_gradient";
+  static constexpr i64 taps = F::kernel * F::kernel;
   const float* du;
   float* dw;
   i64 oc, ic, line_terms;
@@ -383,24 +466,26 @@ struct WinogradWeightGradient {
         [&](i64 i) {
           Box<float> old;
           old.base = p.dw;
-          const i64 extent[4] = {1, 1, p.ic * 9, p.oc}, pitch[4] = {0, 0, 1, p.ic * 9};
-          const i64 origin[4] = {0, 0, i / groups * p.line_terms * 9, i % groups * winograd::lanes},
-                    size[4] = {1, 1, p.line_terms * 9, winograd::lanes};
+          const i64 extent[4] = {1, 1, p.ic * taps, p.oc}, pitch[4] = {0, 0, 1, p.ic * taps};
+          const i64 origin[4] = {0, 0, i / groups * p.line_terms * taps, i % groups * winograd::lanes},
+                    size[4] = {1, 1, p.line_terms * taps, winograd::lanes};
           old.set(extent, pitch, origin, size);
           return c.stage(p.old_buf, old);
         },
         [&](i64 i, auto& old) {
           const i64 first = i / groups * p.line_terms, terms = math::min(p.line_terms, p.ic - first),
                     output = i % groups * winograd::lanes;
-          auto q = c.out_turned(p.dw_buf, p.dw + (output * p.ic + first) * 9, terms * 9, winograd::lanes, p.ic * 9,
-                                math::min(winograd::lanes, p.oc - output));
+          auto q = c.out_turned(p.dw_buf, p.dw + (output * p.ic + first) * taps, terms * taps, winograd::lanes,
+                                p.ic * taps, math::min(winograd::lanes, p.oc - output));
           c.pipeline(
               terms, Depth::one,
               [&](i64 k) {
                 return c.get2d(p.du_buf, p.du + (first + k) * width + output, F::products, winograd::lanes,
                                winograd::distance(p.ic, width));
               },
-              [&](i64 k, auto& du) { c.each(winograd::lanes, [&](i64 lane) { transform(du, old, lane, k * 9, q); }); });
+              [&](i64 k, auto& du) {
+                c.each(winograd::lanes, [&](i64 lane) { transform(du, old, lane, k * taps, q); });
+              });
           c.put(q);
         });
   }
@@ -415,12 +500,12 @@ struct WinogradWeightGradient {
     CORTADO_UNROLL
     for (int j = 0; j < F::points; ++j) F::to_weight_gradients(t + j, F::points);
     CORTADO_UNROLL
-    for (int r = 0; r < 3; ++r) F::to_weight_gradients(t + r * F::points, 1);
+    for (int r = 0; r < F::kernel; ++r) F::to_weight_gradients(t + r * F::points, 1);
     CORTADO_UNROLL
-    for (int r = 0; r < 3; ++r) {
+    for (int r = 0; r < F::kernel; ++r) {
       CORTADO_UNROLL
-      for (int j = 0; j < 3; ++j) {
-        const i64 at = row + r * 3 + j;
+      for (int j = 0; j < F::kernel; ++j) {
+        const i64 at = row + r * F::kernel + j;
         q.set(at, lane, old(at, lane) + t[r * F::points + j]);
       }
     }

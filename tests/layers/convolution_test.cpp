@@ -46,6 +46,8 @@ const std::vector<Case>& cases() {
       {"winograd_edges", {2, 18, 15, 69}, "num_output: 3 kernel_size: 3 pad_h: 0 pad_w: 2"},
       {"winograd_groups", {2, 38, 9, 10}, "num_output: 36 kernel_size: 3 pad: 1 group: 2"},
       {"winograd_one_output", {1, 1, 3, 3}, "num_output: 1 kernel_size: 3"},
+      {"winograd_of_five", {2, 18, 15, 21}, "num_output: 5 kernel_size: 5 pad_h: 0 pad_w: 4"},
+      {"winograd_of_five_groups", {2, 38, 8, 9}, "num_output: 36 kernel_size: 5 pad: 2 group: 2"},
   };
   return all;
 }
@@ -116,8 +118,8 @@ TEST_P(ConvolutionTest, EveryCandidateOfEveryDirectionIsTheOracle) {
     for (const auto& candidate : convolution_candidates()) {
       const PlanBook wanted = force(rig, *candidate);
       if (wanted.empty()) continue;
-      // The transforms of F(4x4, 3x3) add and subtract multiples of the values: errors are those of sums about ten
-      // times as large. Those of F(2x2, 3x3) only halve.
+      // The transforms of F(4x4, 3x3) and F(4x4, 5x5) add and subtract multiples of the values: errors are those of
+      // sums about ten times as large. Those of F(2x2, 3x3) only halve.
       expect_oracle(rig, c.name + " by " + candidate->name(), method_of(*candidate) == "winograd" ? 2e-4f : 2e-5f);
       for (const auto& [direction, name] : wanted) EXPECT_EQ(rig.layer().plans().at(direction), name);
     }
