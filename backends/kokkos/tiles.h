@@ -20,6 +20,7 @@ template <class T>
 struct Acc {
   T* p;
   TileShape shape;
+  CORTADO_FN T operator()(i64 m, i64 n) const { return p[m * shape.n() + n]; }
 };
 
 /// Element `flat` of a staged box, counted row-major over its size: the array's, or 0 outside its extent.

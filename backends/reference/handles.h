@@ -133,6 +133,11 @@ struct Acc : Handle {
   Acc() = default;
   Acc(Slot& made_for, const TileShape& s) : Handle(made_for), shape(s) {}
   T* sums() const { return reinterpret_cast<T*>(slot->data) + first; }
+  T operator()(i64 m, i64 n) const {
+    check(m, shape.m);
+    check(n, shape.n());
+    return sums()[m * shape.n() + n];
+  }
 };
 
 }  // namespace cortado::reference

@@ -99,6 +99,7 @@ struct Acc {
   T* p = nullptr;
   TileShape shape;
   Pending* puts = nullptr;
+  Value<T> operator()(i64 m, i64 n) const { return load(p + m * shape.n() + n); }
 };
 
 }  // namespace cortado::sunway

@@ -88,7 +88,7 @@ ProgramKey program_key() {
 // Tiles: acc (M x N) += sum over taps t, over k of A(m, k; t) B(k, n; t). The operands of one CPE are staged boxes.
 //   c.stage_a(buf, Box, LeftView)    stages a box (private, zero outside the array's extent) and says how to read
 //   c.stage_b(buf, Box, RightView)   it as an operand; both are opaque
-//   c.acc<T>(buf, TileShape)         a zeroed M x N accumulator
+//   c.acc<T>(buf, TileShape)         a zeroed M x N accumulator; lanes may read a sum, acc(m, n), as they read lines
 //   c.rows(acc, first, count)        some of its rows, as an accumulator
 //   c.row_share(a, t), c.col_share(b, t)   operand of CPE (row, t) / (t, col), as tokens for the next fma
 //   c.fma(acc, a, b, Taps)           the multiply; belongs to the backend

@@ -36,6 +36,7 @@ void BatchNormLayer::reshape(const Blobs& bottom, const Blobs& top) {
     bad_shape("has statistics of " + std::to_string(blobs()[0]->count()) + " channels, the bottom has shape " +
               to_string(bottom[0]->shape()));
   top[0]->reshape_like(*bottom[0]);
+  sum_parts_ = 0;
   kept_->reshape_like(*bottom[0]);
 }
 
@@ -86,6 +87,7 @@ void BatchNormLayer::run_forward(const T* x, T* y, bool measures, bool applies, 
     NormaliseBlocksForward<T> p{};
     p.s = shape_.blocks(group().spec());
     p.parts = parts_->mutable_data();
+    p.sums = sums_of_maker_, p.sum_parts = sum_parts_;
     return launch_forward(p, p.s.piece * block_channels, block_channels, x, y, measures, applies, values);
   }
   NormaliseForward<T> p{};
@@ -122,7 +124,10 @@ void BatchNormLayer::launch_forward(Program p, i64 line, i64 channels, const T* 
                                   {&p.running_variance_buf, "running variance"},
                                   {&p.weight_buf, "weight"}})
     *buf = book.line(name, 4 * channels, 1);
-  if constexpr (std::is_same_v<Program, NormaliseBlocksForward<T>>) p.parts_buf = book.line("parts", 8 * channels, 1);
+  if constexpr (std::is_same_v<Program, NormaliseBlocksForward<T>>) {
+    p.parts_buf = book.line("parts", 8 * channels, 1);
+    p.sums_buf = book.line("sums", 8 * channels, Depth::two);
+  }
   group().launch(p, book.plan(shape_.channels / channels));
 }
 
@@ -227,6 +232,7 @@ void BatchNormLayer::forward(const Blobs& bottom, const Blobs& top) {
       run_forward(x, y, true, true, values());
     }
   });
+  sum_parts_ = 0;
 }
 
 /// With given statistics they are constants, and the gradient has no share in the sums over the batch.

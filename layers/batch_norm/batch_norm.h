@@ -22,6 +22,11 @@ class BatchNormLayer : public Layer {
   void forward(const Blobs& bottom, const Blobs& top) override;
   void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) override;
   bool absorb(Layer& next, bool asked_back) override;
+  /// Whether forward takes the batch's own statistics.
+  bool measures() const { return !global(); }
+  /// For the next forward, whose bottom must lie in blocks: `parts` pairs of sums, over the bottom's values and over
+  /// their squares, [part][2][channels], from whoever made the bottom; they need not be taken again then.
+  void take_sums(const float* sums, i64 parts) { sums_of_maker_ = sums, sum_parts_ = parts; }
   Cost cost(const Blobs& bottom, const Blobs& top) const override;
 
  private:
@@ -50,7 +55,9 @@ class BatchNormLayer : public Layer {
   std::unique_ptr<Blob> kept_, mean_, variance_, sums_;
   std::unique_ptr<Blob> parts_, identity_;  // sums of pieces; scales of one and biases of zero
   ScaleLayer* scale_ = nullptr;             // absorbed, if any
-  bool rectifies_ = false;                  // as an absorbed ReLU does
+  const float* sums_of_maker_ = nullptr;    // take_sums
+  i64 sum_parts_ = 0;
+  bool rectifies_ = false;  // as an absorbed ReLU does
   float slope_ = 1;
 };
 

@@ -14,11 +14,13 @@ struct NormaliseBlocksForward {
   const float *scale, *bias;
   T* y;
   float *mean, *variance, *parts;  ///< parts: room for two values per channel
+  const float* sums;  ///< [sum_parts][of values, of their squares][channels]: over parts of x, as its maker left them
+  i64 sum_parts;      ///< 0: it left none
   RunningSums running;
   float eps, slope;
   bool measures, applies, moves;  ///< moves: the running sums too, with `applies`
-  Buf x_buf, scale_buf, bias_buf, y_buf, mean_buf, variance_buf, parts_buf, running_mean_buf, running_variance_buf,
-      weight_buf;
+  Buf x_buf, scale_buf, bias_buf, y_buf, mean_buf, variance_buf, parts_buf, sums_buf, running_mean_buf,
+      running_variance_buf, weight_buf;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
@@ -33,7 +35,8 @@ struct NormaliseBlocksForward {
           const i64 k = group * block_channels;
           auto means = c.update(p.mean_buf, p.mean + k, block_channels);
           auto variances = c.update(p.variance_buf, p.variance + k, block_channels);
-          if (p.measures) p.measure(c, group, means, variances);
+          if (p.measures && (p.sum_parts == 0 || !p.take_sums(c, group, means, variances)))
+            p.measure(c, group, means, variances);
           LaneValues mean{}, variance{};
           for (i64 lane = 0; lane < block_channels; ++lane)
             mean.v[lane] = means.at(lane), variance.v[lane] = variances.at(lane);
@@ -51,6 +54,27 @@ struct NormaliseBlocksForward {
     return s.get(c, x_buf, x, group, i);
   }
 
+  /// From the sums that the array's maker left; false: a mean is so far from zero that they lose digits.
+  template <class C, class Sums>
+  CORTADO_FN bool take_sums(C& c, i64 group, Sums& means, Sums& variances) const {
+    const NormaliseBlocksForward& p = *this;
+    clear(c, means, variances);
+    c.pipeline(
+        p.sum_parts, Depth::two,
+        [&](i64 i) {
+          const i64 channels = p.s.groups * block_channels;
+          return c.get2d(p.sums_buf, p.sums + i * 2 * channels + group * block_channels, 2, block_channels, channels);
+        },
+        [&](i64, auto& part) { add(c, part, means, variances); });
+    divide(c, LaneValues{}, means, variances);
+    bool is_near = true;
+    for (i64 lane = 0; lane < block_channels; ++lane) {
+      const float mean = means.at(lane), variance = variances.at(lane);
+      is_near = is_near && mean * mean <= 16 * variance;
+    }
+    return is_near;
+  }
+
   /// Sums of distances from a pivot and of their squares, in one pass. The pivot is the mean of the first of n pieces:
   /// variance is at least an nth of the square of its distance from the mean, so no more than n roundings are lost.
   template <class C, class Sums>
@@ -58,48 +82,48 @@ struct NormaliseBlocksForward {
     const NormaliseBlocksForward& p = *this;
     auto parts = c.out2d(p.parts_buf, p.parts + group * 2 * block_channels, 2, block_channels, block_channels);
     LaneValues pivot{};
-    c.each(block_channels, [&](i64 lane) {
-      means.set(lane, 0.0f);
-      variances.set(lane, 0.0f);
-    });
+    clear(c, means, variances);
     c.pipeline(
         p.s.of_group(), Depth::two, [&](i64 i) { return p.piece(c, group, i); },
         [&](i64 i, auto& x) {
           if (i == 0) {
-            p.sum_up(c, x, p.s.width(0), pivot, parts);
+            clear_sums(c, parts);
+            add_distances(c, x, p.s.width(0), pivot, parts);
             const float share = 1.0f / static_cast<float>(p.s.width(0));
             c.each(block_channels, [&](i64 lane) { pivot.v[lane] = parts.at(0, lane) * share; });
           }
-          p.sum_up(c, x, p.s.width(i), pivot, parts);
-          c.each(block_channels, [&](i64 lane) {
-            means.set(lane, means.at(lane) + parts.at(0, lane));
-            variances.set(lane, variances.at(lane) + parts.at(1, lane));
-          });
+          clear_sums(c, parts);
+          add_distances(c, x, p.s.width(i), pivot, parts);
+          add(
+              c, [&](i64 r, i64 lane) { return parts.at(r, lane); }, means, variances);
         });
-    const float share = 1.0f / static_cast<float>(p.s.images * p.s.pixels);
+    divide(c, pivot, means, variances);
+    c.put(parts);
+  }
+
+  template <class C, class Sums>
+  CORTADO_FN void clear(C& c, Sums& means, Sums& variances) const {
+    c.each(block_channels, [&](i64 lane) {
+      means.set(lane, 0.0f);
+      variances.set(lane, 0.0f);
+    });
+  }
+  template <class C, class Part, class Sums>
+  CORTADO_FN static void add(C& c, const Part& part, Sums& means, Sums& variances) {
+    c.each(block_channels, [&](i64 lane) {
+      means.set(lane, means.at(lane) + part(0, lane));
+      variances.set(lane, variances.at(lane) + part(1, lane));
+    });
+  }
+  /// Sums of distances from the pivot and of their squares to mean and variance.
+  template <class C, class Sums>
+  CORTADO_FN void divide(C& c, const LaneValues& pivot, Sums& means, Sums& variances) const {
+    const float share = 1.0f / static_cast<float>(s.images * s.pixels);
     c.each(block_channels, [&](i64 lane) {
       const auto apart = means.at(lane) * share;
       means.set(lane, pivot[lane] + apart);
       variances.set(lane, math::max(0.0f, variances.at(lane) * share - apart * apart));
     });
-    c.put(parts);
-  }
-
-  /// parts = sums over a piece of distances from the pivot, and of their squares.
-  template <class C, class X, class Parts>
-  CORTADO_FN void sum_up(C& c, const X& x, i64 pixels, const LaneValues& pivot, Parts& parts) const {
-    c.each2d(2, block_channels, [&](i64 r, i64 lane) { parts.set(r, lane, 0.0f); });
-    using V = decltype(x(0, 0) * x(0, 0));
-    add_pixels(
-        c, pixels,
-        [&](i64 pixel, i64 lane) {
-          const auto apart = x(pixel, lane) - pivot[lane];
-          return TwoSums<V>{apart, apart * apart};
-        },
-        [&](i64 lane, const TwoSums<V>& sum) {
-          parts.set(0, lane, parts.at(0, lane) + sum.plain);
-          parts.set(1, lane, parts.at(1, lane) + sum.product);
-        });
   }
 
   template <class C>
@@ -224,7 +248,7 @@ struct NormaliseBlocksBackward {
         p.s.of_group(), Depth::two, [&](i64 i) { return p.piece(c, group, i); },
         [&](i64 i, auto& in) {
           const auto x = in.first, dy = in.second;
-          c.each2d(2, block_channels, [&](i64 r, i64 lane) { parts.set(r, lane, 0.0f); });
+          clear_sums(c, parts);
           using V = decltype(dy(0, 0) * x(0, 0));
           add_pixels(
               c, p.s.width(i),

@@ -66,6 +66,27 @@ CORTADO_FN void add_pixels(C& c, i64 pixels, Term term, Sum sum) {
   for (; pixel < pixels; ++pixel) c.each(block_channels, [&](i64 lane) { sum(lane, term(pixel, lane)); });
 }
 
+/// Adds x(pixel, lane)'s distances from the pivot, and their squares, to the two rows of `sums`.
+template <class C, class X, class Sums>
+CORTADO_FN void add_distances(C& c, const X& x, i64 pixels, const LaneValues& pivot, Sums& sums) {
+  using V = decltype(x(0, 0) * x(0, 0));
+  add_pixels(
+      c, pixels,
+      [&](i64 pixel, i64 lane) {
+        const auto apart = x(pixel, lane) - pivot[lane];
+        return TwoSums<V>{apart, apart * apart};
+      },
+      [&](i64 lane, const TwoSums<V>& sum) {
+        sums.set(0, lane, sums.at(0, lane) + sum.plain);
+        sums.set(1, lane, sums.at(1, lane) + sum.product);
+      });
+}
+/// Makes both rows zero.
+template <class C, class Sums>
+CORTADO_FN void clear_sums(C& c, Sums& sums) {
+  c.each2d(2, block_channels, [&](i64 r, i64 lane) { sums.set(r, lane, 0.0f); });
+}
+
 /// y = v where v > 0, slope v elsewhere, v = (x - shift[c]) scale[c] + bias[c]; any of the three may be null, not all;
 /// y may be x.
 template <class T>

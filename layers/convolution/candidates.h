@@ -25,6 +25,8 @@ struct ConvolutionArguments {
   /// Forward: where packed weights stay, `kept_weights` floats; null: nowhere.
   float* kept = nullptr;
   bool are_kept = false;  ///< they lie there since an earlier run
+  /// Forward: [part][of outputs, of their squares][oc] to leave sums in, `sum_parts` parts; null: they are not wanted.
+  float* sums = nullptr;
 
   template <class T>
   const T* x_as() const {
@@ -58,6 +60,8 @@ class ConvolutionCandidate {
   virtual i64 workspace(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const = 0;
   /// Floats of weights as forward packs them, which may be kept where the weights stay the same; 0: it does not pack.
   virtual i64 kept_weights(CoreGroup& /*group*/, const ConvolutionShape& /*shape*/) const { return 0; }
+  /// How many parts of the outputs forward can leave sums of while it makes them; 0: it cannot.
+  virtual i64 sum_parts(CoreGroup& /*group*/, const ConvolutionShape& /*shape*/) const { return 0; }
   /// Seconds by the analytic model, 0 where there is none; only for accepted shapes.
   virtual double estimate(CoreGroup& /*group*/, const ConvolutionShape& /*shape*/,
                           ConvolutionDirection /*direction*/) const {

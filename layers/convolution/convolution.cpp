@@ -203,12 +203,27 @@ void ConvolutionLayer::choose_layout(const Blob& bottom, const Shape& top) {
   take(Layout::nchw16c, "blocks pay where every CPE gets one");
 }
 
-/// A ReLU behind a bias that is learned.
+i64 WindowedLayer::sum_parts() const {
+  return chosen_[index_of(ConvolutionDirection::forward)]->sum_parts(group(), shape_);
+}
+
+/// A ReLU behind a bias that is learned. A BatchNorm stays, but gets its statistics' sums from here.
 bool ConvolutionLayer::absorb(Layer& next, bool /*asked_back*/) {
+  if (!bias_ && !volume_) normaliser_ = dynamic_cast<BatchNormLayer*>(&next);
   const auto* const relu = dynamic_cast<const ReluLayer*>(&next);
   if (relu == nullptr || relu->slope() < 0 || rectifies_ || volume_ || !bias_ || !param_propagate_down(1)) return false;
   slope_ = relu->slope();
   return rectifies_ = true;
+}
+
+/// Where the candidate can leave sums for the normaliser, who is told; null if it can leave none.
+float* ConvolutionLayer::room_for_sums() {
+  const i64 parts = sum_parts();
+  const auto bytes = static_cast<std::size_t>(parts * 2 * shape_.oc) * sizeof(float);
+  if (sums_.bytes() < bytes) sums_ = ClusterMemory(group(), bytes);
+  float* const sums = parts == 0 ? nullptr : sums_.as<float>();
+  normaliser_->take_sums(sums, parts);
+  return sums;
 }
 
 void ConvolutionLayer::forward(const Blobs& bottom, const Blobs& top) {
@@ -218,7 +233,9 @@ void ConvolutionLayer::forward(const Blobs& bottom, const Blobs& top) {
       if (volume_) volume_->stack(bottom[i]->data(), stacked_->mutable_data());
       const Blob& x = volume_ ? *stacked_ : *bottom[i];
       T* const y = (volume_ ? *images_ : *top[i]).template mutable_data<T>();
-      run(ConvolutionDirection::forward, {x.data<T>(), blobs()[0]->data(), nullptr, y});
+      ConvolutionArguments arguments{x.data<T>(), blobs()[0]->data(), nullptr, y};
+      if (normaliser_ != nullptr && normaliser_->measures()) arguments.sums = room_for_sums();
+      run(ConvolutionDirection::forward, arguments);
       if (bias_) outputs().affine<T>(group(), y, nullptr, nullptr, blobs()[1]->data(), y, slope_);
       if (volume_) volume_->order(images_->data(), top[i]->mutable_data());
     }

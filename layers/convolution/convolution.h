@@ -1,5 +1,6 @@
 #pragma once
 #include "core/net/layer.h"
+#include "layers/batch_norm/batch_norm.h"
 #include "layers/channels/channels.h"
 #include "layers/convolution/candidates.h"
 #include "layers/convolution/volume.h"
@@ -42,6 +43,8 @@ class WindowedLayer : public Layer {
   void check_bottoms(const Blobs& bottom, i64 channels) const;
   i64 samples(const Blob& blob) const { return blob.count(0, channel_axis_); }
   void run(ConvolutionDirection direction, ConvolutionArguments arguments);
+  /// ConvolutionCandidate::sum_parts of the chosen candidate.
+  i64 sum_parts() const;
 
   int channel_axis_ = 1;
   SlidingWindow window_;
@@ -63,7 +66,8 @@ class WindowedLayer : public Layer {
 
 /// Caffe's Convolution: every bottom (N x C x H x W, or another number of spatial axes) gives a top (N x num_output x
 /// OH x OW) through the same weights (num_output x C / group x KH x KW) and bias. OH = (H + 2 pad - (dilation (KH - 1)
-/// + 1)) / stride + 1, rounded down. With a bias it takes over a ReLU that follows in place. Tops lie in blocks of
+/// + 1)) / stride + 1, rounded down. With a bias it takes over a ReLU that follows in place; without one it leaves a
+/// BatchNorm that follows in place sums over its top, where its candidate can. Tops lie in blocks of
 /// channels (nchw16c) where the plan book says so for "layout", or by default where that pays.
 class ConvolutionLayer : public WindowedLayer {
  public:
@@ -86,11 +90,14 @@ class ConvolutionLayer : public WindowedLayer {
   void choose_layout(const Blob& bottom, const Shape& top);
   /// Why tops of so many channels cannot lie in blocks; empty: they can.
   std::string refuse_blocks(const Blob& bottom, i64 channels) const;
+  float* room_for_sums();
   Channels outputs() const { return {shape_.mb, shape_.oc, shape_.pixels(), shape_.dst}; }
 
   ChosenLayout layout_;
   bool rectifies_ = false;  // as an absorbed ReLU does
   float slope_ = 1;
+  BatchNormLayer* normaliser_ = nullptr;  // what works in place on the top and wants sums over it, if any
+  ClusterMemory sums_;                    // for it
 };
 
 /// Caffe's Deconvolution: a convolution turned round. The bottom (N x C x H x W) is what a convolution with these

@@ -46,6 +46,7 @@ class DirectConvolution : public ConvolutionCandidate {
   i64 kept_weights(CoreGroup& group, const ConvolutionShape& shape) const override {
     return workspace(group, shape, ConvolutionDirection::forward);
   }
+  i64 sum_parts(CoreGroup& group, const ConvolutionShape& shape) const override;
   void run(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction,
            const ConvolutionArguments& arguments, float* workspace) const override;
 
@@ -95,6 +96,7 @@ void book(DirectForward<T>& p, PlanBuilder& builder) {
   p.x_buf = builder.tile("pixels", 4 * t.images * p.packed.slice * p.halo().plane(), 1);
   p.w_buf = builder.tile("weights", 4 * t.panels * p.packed.piece(), 1);
   p.acc_buf = builder.tile("sums", 4 * t.panels * t.images * t.rows * t.cols * p.packed.panel, 1);
+  p.sums_buf = builder.line("sums of outputs", 8 * block_channels, 1);
 }
 
 template <class T>
@@ -256,7 +258,8 @@ void convolve(CoreGroup& group, DirectForward<T> p, const T* x, T* y, const floa
 template <class T>
 void run_forward(CoreGroup& group, const ConvolutionShape& s, const DirectVariant& variant,
                  const ConvolutionArguments& arg, float* workspace) {
-  const DirectForward<T> p = forward_program<T>(group.spec(), s, s.kh * s.kw, variant);
+  DirectForward<T> p = forward_program<T>(group.spec(), s, s.kh * s.kw, variant);
+  p.sums = arg.sums;
   float* const packed = arg.kept != nullptr ? arg.kept : workspace;
   if (!arg.are_kept) pack<T>(group, p.packed, s, false, {0, -1, s.kh}, {0, -1, s.kw}, arg.w, packed);
   convolve(group, p, arg.x_as<T>(), arg.out_as<T>(), packed);
@@ -381,6 +384,16 @@ i64 DirectConvolution::workspace(CoreGroup& group, const ConvolutionShape& shape
     });
   });
   return floats;
+}
+
+i64 DirectConvolution::sum_parts(CoreGroup& group, const ConvolutionShape& shape) const {
+  if (shape.dst != Layout::nchw16c) return 0;
+  const ConvolutionShape s = flattened(shape);
+  i64 parts = 0;
+  with_element(s.precision, [&](auto element) {
+    parts = forward_program<decltype(element)>(group.spec(), s, s.kh * s.kw, variant_).pixel_tiles();
+  });
+  return parts;
 }
 
 void DirectConvolution::run(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction,

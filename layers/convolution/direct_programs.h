@@ -3,6 +3,7 @@
 #include "core/machine/parts.h"
 #include "core/machine/program.h"
 #include "core/machine/windows.h"
+#include "layers/channels/block_programs.h"
 #include "layers/convolution/sizes.h"
 
 namespace cortado {
@@ -134,9 +135,16 @@ struct DirectForward {
   const Operand<T>* w;
   T* y;
   i64 y_plane, y_row, y_col;  ///< how far apart in y channels, rows and columns are
+  /// Of a y in blocks: for each tile of pixels the sums over each channel's values and over their squares,
+  /// [tile][2][oc]; null: none.
+  float* sums;
   DirectTiles tile;
-  Buf x_buf, w_buf, acc_buf;
+  Buf x_buf, w_buf, acc_buf, sums_buf;
 
+  /// Tiles of pixels.
+  CORTADO_FN i64 pixel_tiles() const {
+    return ceil_div(s.images, tile.images) * ceil_div(s.oh, tile.rows) * ceil_div(s.ow, tile.cols);
+  }
   CORTADO_FN Halo halo() const { return {s, tile}; }
   CORTADO_FN bool in_blocks() const { return s.src == Layout::nchw16c; }
   /// Of blocks; a tile then has one image.
@@ -151,6 +159,7 @@ struct DirectForward {
       Place at;
       at.panel = block % panel_blocks * p.tile.panels;
       block /= panel_blocks;
+      at.tile = block % (row_blocks * col_blocks) + block / (row_blocks * col_blocks * p.s.g) * row_blocks * col_blocks;
       at.col = block % col_blocks * p.tile.cols;
       block /= col_blocks;
       at.row = block % row_blocks * p.tile.rows;
@@ -180,6 +189,7 @@ struct DirectForward {
         },
         [&](i64 block, auto& acc) {
           const Place at = place(block);
+          if (p.sums != nullptr) p.leave_sums(c, at, acc);
           p.each_row(at, [&](i64 panel, i64 image, i64 row) {
             c.store(c.rows(acc, p.sums_of(panel, image, row), at.cols), p.destination(at, panel, image, row),
                     [](float value, float, i64) { return value; });
@@ -191,6 +201,7 @@ struct DirectForward {
   struct Place {
     i64 image, group, panel, row, col;  ///< the first of each
     i64 images, panels, rows, cols;     ///< how many
+    i64 tile;                           ///< which of the tiles of pixels
   };
   CORTADO_FN bool by_columns() const { return !in_blocks() && s.kw > packed.slice; }
   CORTADO_FN TileShape shape() const {
@@ -209,6 +220,26 @@ struct DirectForward {
     for (i64 panel = 0; panel < at.panels; ++panel)
       for (i64 image = 0; image < at.images; ++image)
         for (i64 row = 0; row < at.rows; ++row) f(panel, image, row);
+  }
+  /// A tile's rows of sums follow each other without gaps unless it hangs over an edge.
+  template <class C, class Sums>
+  CORTADO_FN void leave_sums(C& c, const Place& at, Sums& acc) const {
+    const bool whole = at.rows == tile.rows && at.cols == tile.cols;
+    const i64 runs = whole ? 1 : at.images * at.rows, pixels = whole ? at.images * at.rows * at.cols : at.cols;
+    for (i64 panel = 0; panel < at.panels; ++panel)
+      for (i64 lane = 0; lane < packed.panel; lane += block_channels) {
+        const i64 channel = (at.panel + panel) * packed.panel + lane;
+        if (channel >= s.group_oc()) break;
+        auto part =
+            c.out2d(sums_buf, sums + at.tile * 2 * s.oc + at.group * s.group_oc() + channel, 2, block_channels, s.oc);
+        clear_sums(c, part);
+        for (i64 run = 0; run < runs; ++run) {
+          const auto rows = c.rows(acc, sums_of(panel, run / at.rows, run % at.rows), pixels);
+          add_distances(
+              c, [&](i64 pixel, i64 i) { return rows(pixel, lane + i); }, pixels, LaneValues{}, part);
+        }
+        c.put(part);
+      }
   }
   /// Kernel rows that meet padding alone add nothing.
   CORTADO_FN Taps taps(i64 panel, i64 image, i64 row, i64 row_of_image) const {

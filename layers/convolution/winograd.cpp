@@ -32,6 +32,7 @@ class WinogradConvolution : public ConvolutionCandidate {
   bool takes_blocks() const override { return true; }
   i64 workspace(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const override;
   i64 kept_weights(CoreGroup& group, const ConvolutionShape& shape) const override;
+  i64 sum_parts(CoreGroup& group, const ConvolutionShape& shape) const override;
   void run(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction,
            const ConvolutionArguments& arguments, float* workspace) const override;
 
@@ -112,9 +113,11 @@ void transform(CoreGroup& group, const T* x, float* v, i64 height, i64 width, i6
 }
 
 template <class F, class T>
-void to_pixels(CoreGroup& group, const float* m, T* y, const ConvolutionShape& s, const WinogradTiles& tiles) {
-  WinogradOutputs<F, T> p{m, y, s.oh, s.ow, s.dst, tiles, {}, {}};
+void to_pixels(CoreGroup& group, const float* m, T* y, const ConvolutionShape& s, const WinogradTiles& tiles,
+               float* sums) {
+  WinogradOutputs<F, T> p{m, y, s.oh, s.ow, s.dst, tiles, sums, {}, {}, {}};
   PlanBuilder book(group.spec());
+  p.sums_buf = book.line("sums of outputs", 8 * block_channels, 1);
   p.m_buf = book.line("points", 4 * F::products * winograd::lanes, 1);
   const i64 bytes = 4 * F::outputs * s.ow * winograd::lanes;
   p.y_buf = s.dst == Layout::nchw16c ? book.line("pixels", bytes, 1) : book.tile("pixels", bytes, 1);
@@ -170,10 +173,10 @@ void transform_weights(CoreGroup& group, const ConvolutionShape& s, bool turned,
   group.launch(weights, book.plan(weights.lines()));
 }
 
-/// Convolves with weights as points.
+/// Convolves with weights as points; sums: null or where a group's channels begin, as WinogradOutputs has them.
 template <class F, class T>
 void run_forward(CoreGroup& group, const ConvolutionShape& s, const Parts<F>& parts, const float* weights, const T* in,
-                 T* out, float* workspace) {
+                 T* out, float* sums, float* workspace) {
   const Pieces<F> at(s, parts);
   for_parts(s, parts, [&](i64 image, const WinogradTiles& of_x, const WinogradTiles& of_y) {
     float *const x = workspace + at.x, *const y = workspace + at.y;
@@ -182,7 +185,8 @@ void run_forward(CoreGroup& group, const ConvolutionShape& s, const Parts<F>& pa
     gemm.m = of_x.count(), gemm.n = of_y.width(), gemm.k = s.group_ic();
     gemm.a = x, gemm.b = weights, gemm.y = y, gemm.beta = 0;
     multiply_points<F>(group, gemm, of_x);
-    to_pixels<F>(group, y, out + image * s.dst_image(), s, of_y);
+    to_pixels<F>(group, y, out + image * s.dst_image(), s, of_y,
+                 sums == nullptr ? nullptr : sums + image * parts.all_rows * 2 * s.oc);
   });
 }
 
@@ -254,6 +258,11 @@ i64 WinogradConvolution::kept_weights(CoreGroup&, const ConvolutionShape& shape)
   return with_structure(shape, [&](auto f) { return shape.g * weights_as_points<decltype(f)>(shape); });
 }
 
+i64 WinogradConvolution::sum_parts(CoreGroup&, const ConvolutionShape& shape) const {
+  if (shape.dst != Layout::nchw16c) return 0;
+  return with_structure(shape, [&](auto f) { return shape.mb * ceil_div(shape.oh, f.outputs); });
+}
+
 void WinogradConvolution::run(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction,
                               const ConvolutionArguments& arguments, float* workspace) const {
   with_structure(shape, [&](auto f) { run_as<decltype(f)>(group, shape, direction, arguments, workspace); });
@@ -278,7 +287,8 @@ void WinogradConvolution::run_as(CoreGroup& group, const ConvolutionShape& shape
       }
       float* const points = arg.kept != nullptr ? arg.kept + g * weights_as_points<F>(s) : workspace;
       if (!arg.are_kept) transform_weights<F>(group, s, turned, arg.w + g * weights, points);
-      run_forward<F>(group, s, parts, points, in + g * x, arg.out_as<T>() + g * y, workspace);
+      float* const sums = arg.sums == nullptr ? nullptr : arg.sums + g * s.group_oc();
+      run_forward<F>(group, s, parts, points, in + g * x, arg.out_as<T>() + g * y, sums, workspace);
     }
   });
 }

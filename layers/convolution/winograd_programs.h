@@ -2,6 +2,7 @@
 #include "core/machine/channel_lanes.h"
 #include "core/machine/math.h"
 #include "core/machine/program.h"
+#include "layers/channels/block_programs.h"
 
 namespace cortado {
 
@@ -319,7 +320,10 @@ struct WinogradOutputs {
   i64 height, width;
   Layout layout;
   WinogradTiles tiles;
-  Buf m_buf, y_buf;
+  /// Of a y in blocks: for each row of tiles of an image the sums over each channel's values and over their squares,
+  /// [image][row of tiles][2][image channels]; null: none.
+  float* sums;
+  Buf m_buf, y_buf, sums_buf;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
@@ -357,7 +361,18 @@ struct WinogradOutputs {
           else
             c.each(winograd::lanes, [&](i64 lane) { transform(m, lane, rows, cols, width, pixel, y); });
         });
+    if (blocks && p.sums != nullptr) p.leave_sums(c, at, rows * width, y);
     c.put(y);
+  }
+
+  template <class C, class Y>
+  CORTADO_FN void leave_sums(C& c, const WinogradTiles::Line& at, i64 pixels, const Y& y) const {
+    const i64 channels = tiles.image_channels, part = at.image * ceil_div(height, F::outputs) + tiles.first + at.row;
+    auto sums_of_part = c.out2d(sums_buf, sums + part * 2 * channels + at.channel, 2, block_channels, channels);
+    clear_sums(c, sums_of_part);
+    add_distances(
+        c, [&](i64 pixel, i64 lane) { return y.at(pixel, lane); }, pixels, LaneValues{}, sums_of_part);
+    c.put(sums_of_part);
   }
 
   template <class M, class Out>

@@ -229,6 +229,78 @@ TEST_P(BlockedConvolutions, EveryCandidateConvolvesBetweenAllLayouts) {
   }
 }
 
+/// Sums over each channel of images in blocks, as hosts see them, and over the squares.
+std::vector<double> channel_sums(const Blob& images) {
+  const auto values = images.data_vector();
+  const i64 channels = images.dim(1), pixels = images.count(2);
+  std::vector<double> sums(static_cast<std::size_t>(2 * channels));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto channel = static_cast<std::size_t>(static_cast<i64>(i) / pixels % channels);
+    sums[channel] += values[i];
+    sums[channel + static_cast<std::size_t>(channels)] += double{values[i]} * double{values[i]};
+  }
+  return sums;
+}
+
+/// The sums that a candidate leaves, of all parts together, when it convolves the rig's bottom to its top.
+std::vector<double> sums_left(LayerRig& rig, const ConvolutionCandidate& candidate, const ConvolutionShape& shape) {
+  CoreGroup& group = rig.top(0).group();
+  const auto bytes = [](i64 floats) { return static_cast<std::size_t>(floats) * sizeof(float); };
+  const i64 parts = candidate.sum_parts(group, shape), values = 2 * shape.oc;
+  EXPECT_GT(parts, 0);
+  const ClusterMemory left(group, bytes(parts * values)),
+      work(group, bytes(candidate.workspace(group, shape, ConvolutionDirection::forward)));
+  with_element(shape.precision, [&](auto element) {
+    using T = decltype(element);
+    ConvolutionArguments arguments{rig.bottom(0).data<T>(), rig.blob(0).data(), nullptr, rig.top(0).mutable_data<T>()};
+    arguments.sums = left.as<float>();
+    candidate.run(group, shape, ConvolutionDirection::forward, arguments, work.as<float>());
+  });
+  std::vector<float> host(static_cast<std::size_t>(parts * values));
+  group.copy(host.data(), left.as<float>(), bytes(parts * values));
+  group.wait();
+  std::vector<double> sums(static_cast<std::size_t>(values));
+  for (std::size_t i = 0; i < host.size(); ++i) sums[i % sums.size()] += double{host[i]};
+  return sums;
+}
+
+TEST_P(BlockedConvolutions, CandidatesLeaveSumsOverWhatTheyMake) {
+  for (const auto precision : {Precision::fp32, Precision::bf16}) {
+    if (precision == Precision::bf16 && !group_of(GetParam()).spec().bf16) continue;
+    int compared = 0;
+    for (const Window& w : windows()) {
+      if (w.outputs % block_channels != 0) continue;
+      LayerRig rig(GetParam(),
+                   std::string("name: 'c' type: 'Convolution' convolution_param { ") + w.parameter + " num_output: " +
+                       std::to_string(w.outputs) + " weight_filler { type: 'uniform' min: -1 max: 1 } }",
+                   {w.bottom});
+      rig.bottom(0).reshape(w.bottom, precision);
+      rig.layer().choose_plans({{"layout", "nchw16c"}});
+      rig.fill_bottom(0, [](i64 e) { return float(bf16(noise(0, e))); });
+      try {
+        rig.forward();
+      } catch (const PlanError&) { continue; }
+      const ConvolutionShape& shape = static_cast<const ConvolutionLayer&>(rig.layer()).shape();
+      for (const auto& candidate : convolution_candidates()) {
+        if (!candidate->refuse(rig.top(0).group(), shape, ConvolutionDirection::forward).empty()) continue;
+        SCOPED_TRACE(std::string(w.name) + " " + candidate->name());
+        const auto left = sums_left(rig, *candidate, shape), expected = channel_sums(rig.top(0));
+        ASSERT_EQ(left.size(), expected.size());
+        // Sums are over values before they are rounded for storage, each by at most 2^-8 of itself.
+        const double rounding = precision == Precision::bf16 ? 0x1p-7 : 1e-5;
+        const auto channels = static_cast<std::size_t>(shape.oc);
+        for (std::size_t k = 0; k < channels; ++k) {
+          const double squares = expected[channels + k], values = static_cast<double>(shape.mb * shape.pixels());
+          EXPECT_NEAR(left[k], expected[k], rounding * std::sqrt(squares * values));
+          EXPECT_NEAR(left[channels + k], squares, rounding * squares);
+        }
+        ++compared;
+      }
+    }
+    EXPECT_GT(compared, 20);
+  }
+}
+
 TEST_P(LayoutTest, WhatCannotLieInBlocksIsRefusedByName) {
   const auto refusal = [&](const char* parameter, const Shape& bottom, const PlanBook& plans) -> std::string {
     try {
