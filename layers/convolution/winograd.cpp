@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 
 #include "core/machine/parts.h"
 #include "layers/convolution/candidates.h"
@@ -8,18 +9,30 @@
 namespace cortado {
 namespace {
 
+/// Tiles of WinogradMultiply, at most.
+struct TileForm {
+  i64 tiles;    ///< of Winograd's
+  i64 vectors;  ///< of outputs
+};
+constexpr TileForm wide = {14, 8},  // inputs stay in a cache while weights stream past them
+    tall = {56, 2};                 // weights, which outgrow caches, are used more often when they come
+
 /// What a variant does differently from `winograd` itself: for the tuner, who measures them.
 struct WinogradVariant {
-  const char* suffix;  ///< of its name
-  i64 cached;          ///< floats of matrices that are worked on at a time
+  const char* suffix;    ///< of its name
+  i64 cached;            ///< floats of matrices that are worked on at a time
+  const TileForm* form;  ///< null: the likely one
 };
 
-constexpr WinogradVariant winograd_variants[] = {
-    {"", i64{2} << 20}, {":small_parts", i64{1} << 19}, {":large_parts", i64{8} << 20}};
+constexpr WinogradVariant winograd_variants[] = {{"", i64{2} << 20, nullptr},
+                                                 {":small_parts", i64{1} << 19, nullptr},
+                                                 {":large_parts", i64{8} << 20, nullptr},
+                                                 {":wide_tiles", i64{2} << 20, &wide},
+                                                 {":tall_tiles", i64{2} << 20, &tall}};
 
-/// Winograd's F in three steps for a part of the batch at a time: inputs to matrices, their products, and back. The
-/// input gradient is the forward convolution with turned weights; the weight gradient is the exact transpose of the
-/// forward algorithm. Errors: docs/cpu.md.
+/// Winograd's F for a part of the batch at a time: inputs to matrices of points, then their products and, from those,
+/// outputs. The input gradient is the forward convolution with turned weights; the weight gradient is the exact
+/// transpose of the forward algorithm. Errors: docs/cpu.md.
 class WinogradConvolution : public ConvolutionCandidate {
  public:
   /// Tiles of `outputs` by `outputs`, 4 or 2; `variant` is one of winograd_variants.
@@ -78,24 +91,17 @@ struct Parts {
     rows = images > 1 ? all_rows : even_part(all_rows, most / cols);
   }
   i64 tiles() const { return images * rows * cols; }
-  bool operator==(const Parts& o) const { return images == o.images && rows == o.rows; }
 };
 
-/// Floats of a group's weights as points.
-template <class F>
-i64 weights_as_points(const ConvolutionShape& s) {
-  return F::products * winograd::distance(s.group_ic(), s.group_oc());
-}
-
-/// Where the pieces of the workspace begin: points of weights, of inputs, of outputs.
+/// Where the pieces of a weight gradient's workspace begin: points of weights' gradients, of inputs, of gradients.
 template <class F>
 struct Pieces {
-  i64 x, y, floats;
+  i64 x, dy, floats;
 
   Pieces(const ConvolutionShape& s, const Parts<F>& parts) {
-    x = weights_as_points<F>(s);
-    y = x + F::products * winograd::distance(parts.tiles(), s.group_ic());
-    floats = y + F::products * winograd::distance(parts.tiles(), s.group_oc());
+    x = F::products * winograd::distance(s.group_ic(), s.group_oc());
+    dy = x + F::products * winograd::distance(parts.tiles(), s.group_ic());
+    floats = dy + F::products * winograd::distance(parts.tiles(), s.group_oc());
   }
 };
 
@@ -113,30 +119,89 @@ void transform(CoreGroup& group, const T* x, float* v, i64 height, i64 width, i6
 }
 
 template <class F, class T>
-void to_pixels(CoreGroup& group, const float* m, T* y, const ConvolutionShape& s, const WinogradTiles& tiles,
-               float* sums) {
-  WinogradOutputs<F, T> p{m, y, s.oh, s.ow, s.dst, tiles, sums, {}, {}, {}};
-  PlanBuilder book(group.spec());
+void book(WinogradMultiply<F, T>& p, PlanBuilder& book) {
+  p.v_buf = book.tile("points of inputs", 4 * p.points() * p.panels.terms, 1);
+  p.u_buf = book.tile("points of weights", 4 * p.panels.terms * p.panels.panel, 1);
+  p.acc_buf = book.tile("sums", 4 * F::products * p.points() * p.panels.panel, 1);
+  const i64 pixels = 4 * F::outputs * p.width * winograd::lanes;
+  p.y_buf = p.layout == Layout::nchw16c ? book.line("pixels", pixels, 1) : book.tile("pixels", pixels, 1);
   p.sums_buf = book.line("sums of outputs", 8 * block_channels, 1);
-  p.m_buf = book.line("points", 4 * F::products * winograd::lanes, 1);
-  const i64 bytes = 4 * F::outputs * s.ow * winograd::lanes;
-  p.y_buf = s.dst == Layout::nchw16c ? book.line("pixels", bytes, 1) : book.tile("pixels", bytes, 1);
-  Plan plan = book.plan(tiles.lines());
+}
+
+const TileForm& form_of(const ConvolutionShape& s, const WinogradVariant& variant) {
+  if (variant.form != nullptr) return *variant.form;
+  return std::min(s.group_ic(), s.group_oc()) >= 256 ? tall : wide;
+}
+
+template <class F, class T>
+bool fits(const MachineSpec& spec, WinogradMultiply<F, T> p) {
+  PlanBuilder builder(spec);
+  book(p, builder);
+  return builder.fits() && 2 * p.acc_buf.bytes <= spec.scratch_bytes;
+}
+
+/// Of a group: as many vectors together as the form asks for, in equal panels, and as leave the sums of the form's rows
+/// of Winograd's tiles, or else those of one row, within half of the scratchpad; of none if there is no room for that.
+template <class F>
+WinogradPanels panels_of(const MachineSpec& spec, const ConvolutionShape& s, const TileForm& form) {
+  WinogradMultiply<F, float> p{};
+  p.width = s.ow;
+  p.layout = s.dst;
+  p.of_x.cols = ceil_div(s.ow, F::outputs);
+  const i64 vectors = winograd::padded(s.group_oc()) / winograd::lanes;
+  for (const i64 rows : {std::max<i64>(1, form.tiles / p.of_x.cols), i64{1}})
+    for (i64 most = form.vectors; most > 0; --most) {
+      p.rows = rows;
+      p.panels = {s.group_oc(), s.group_ic(), F::products,
+                  ceil_div(vectors, ceil_div(vectors, most)) * winograd::lanes};
+      if (fits(spec, p)) return p.panels;
+    }
+  return {};
+}
+
+/// Panels, and rows of a tile: as many as the form asks for, as fit, and as leave work for every CPE.
+template <class F, class T>
+WinogradMultiply<F, T> multiply_program(const MachineSpec& spec, const ConvolutionShape& s, const WinogradTiles& of_x,
+                                        const WinogradTiles& of_y, const TileForm& form) {
+  WinogradMultiply<F, T> p{};
+  p.height = s.oh, p.width = s.ow;
+  p.layout = s.dst;
+  p.of_x = of_x, p.of_y = of_y;
+  p.panels = panels_of<F>(spec, s, form);
+  if (p.panels.panel == 0) return p;
+  const auto is_spread = [&] { return p.tiles() % spec.cpes == 0 || p.tiles() >= 8 * spec.cpes; };
+  p.rows = even_part(p.all_rows(), std::max<i64>(1, form.tiles / p.of_x.cols));
+  while (p.rows > 1 && (!fits(spec, p) || !is_spread())) p.rows = even_part(p.all_rows(), p.rows - 1);
+  return p;
+}
+
+/// Multiplies points x by those of weights, and makes y of the products.
+template <class F, class T>
+void multiply_to_pixels(CoreGroup& group, const float* x, const float* weights, T* y, const ConvolutionShape& s,
+                        const WinogradTiles& of_x, const WinogradTiles& of_y, const TileForm& form, float* sums) {
+  auto p = multiply_program<F, T>(group.spec(), s, of_x, of_y, form);
+  p.v = x, p.u = weights, p.y = y, p.sums = sums;
+  PlanBuilder builder(group.spec());
+  book(p, builder);
+  Plan plan = builder.plan(0);
   plan.streams = group.spec().outgrows_cache(s.mb * s.dst_image() * static_cast<i64>(sizeof(T)));
   group.launch(p, plan);
 }
 
-/// Products of points of inputs, tiles x padded channels, `of_x`: with those of weights to those of outputs, or,
-/// with those of gradients, to those of weights.
+/// Gradients of weights' points: those of inputs, turned, by those of outputs' gradients, tiles x padded channels;
+/// added to what is there but `first`.
 template <class F>
-void multiply_points(CoreGroup& group, const MatrixLibrary::Gemm& gemm, const WinogradTiles& of_x) {
+void multiply_points(CoreGroup& group, const float* x, const float* dy, float* dw, bool first,
+                     const WinogradTiles& of_x, const WinogradTiles& of_y) {
   MatrixProduct product;
-  product.gemm = gemm;
+  product.gemm.m = of_x.channels, product.gemm.n = of_y.width(), product.gemm.k = of_x.count();
+  product.gemm.transpose_a = true;
+  product.gemm.a = x, product.gemm.b = dy, product.gemm.y = dw, product.gemm.beta = first ? 0.0f : 1.0f;
   product.gemm.lda = of_x.width();
-  product.gemm.ldb = product.gemm.ldy = gemm.n;
+  product.gemm.ldb = product.gemm.ldy = of_y.width();
   product.count = F::products;
-  product.stride_a = of_x.matrix(), product.stride_b = winograd::distance(gemm.k, gemm.n),
-  product.stride_y = winograd::distance(gemm.m, gemm.n);
+  product.stride_a = of_x.matrix(), product.stride_b = of_y.matrix(),
+  product.stride_y = winograd::distance(of_x.channels, of_y.channels);
   multiply(group, Multiplier::tile_program, product);
 }
 
@@ -155,38 +220,26 @@ void for_parts(const ConvolutionShape& s, const Parts<F>& parts, Work work) {
 
 /// Weights to points.
 template <class F>
-void transform_weights(CoreGroup& group, const ConvolutionShape& s, bool turned, const float* w, float* points) {
+void transform_weights(CoreGroup& group, const ConvolutionShape& s, bool turned, const WinogradPanels& panels,
+                       const float* w, float* points) {
   constexpr i64 taps = WinogradWeights<F>::taps;
-  WinogradWeights<F> weights{w,
-                             points,
-                             s.group_oc(),
-                             s.group_ic(),
-                             turned ? taps : s.group_ic() * taps,
-                             turned ? s.group_oc() * taps : taps,
-                             turned,
-                             line_terms,
-                             {},
-                             {}};
+  WinogradWeights<F> weights{
+      w,          points, panels, turned ? taps : s.group_ic() * taps, turned ? s.group_oc() * taps : taps, turned,
+      line_terms, {},     {}};
   PlanBuilder book(group.spec());
   weights.w_buf = book.tile("weights", 4 * line_terms * taps * winograd::lanes, 1);
   weights.u_buf = book.line("points", 4 * F::products * winograd::lanes, 1);
   group.launch(weights, book.plan(weights.lines()));
 }
 
-/// Convolves with weights as points; sums: null or where a group's channels begin, as WinogradOutputs has them.
+/// Convolves with weights as points; sums: null or where a group's channels begin, as WinogradMultiply has them.
 template <class F, class T>
-void run_forward(CoreGroup& group, const ConvolutionShape& s, const Parts<F>& parts, const float* weights, const T* in,
-                 T* out, float* sums, float* workspace) {
-  const Pieces<F> at(s, parts);
+void run_forward(CoreGroup& group, const ConvolutionShape& s, const Parts<F>& parts, const TileForm& form,
+                 const float* weights, const T* in, T* out, float* sums, float* points) {
   for_parts(s, parts, [&](i64 image, const WinogradTiles& of_x, const WinogradTiles& of_y) {
-    float *const x = workspace + at.x, *const y = workspace + at.y;
-    transform<F, false>(group, in + image * s.src_image(), x, s.ih, s.iw, s.ph, s.pw, s.src, of_x);
-    MatrixLibrary::Gemm gemm;
-    gemm.m = of_x.count(), gemm.n = of_y.width(), gemm.k = s.group_ic();
-    gemm.a = x, gemm.b = weights, gemm.y = y, gemm.beta = 0;
-    multiply_points<F>(group, gemm, of_x);
-    to_pixels<F>(group, y, out + image * s.dst_image(), s, of_y,
-                 sums == nullptr ? nullptr : sums + image * parts.all_rows * 2 * s.oc);
+    transform<F, false>(group, in + image * s.src_image(), points, s.ih, s.iw, s.ph, s.pw, s.src, of_x);
+    multiply_to_pixels<F>(group, points, weights, out + image * s.dst_image(), s, of_x, of_y, form,
+                          sums == nullptr ? nullptr : sums + image * parts.all_rows * 2 * s.oc);
   });
 }
 
@@ -196,14 +249,10 @@ void run_weight_gradient(CoreGroup& group, const ConvolutionShape& s, const Part
   const Pieces<F> at(s, parts);
   bool first = true;
   for_parts(s, parts, [&](i64 image, const WinogradTiles& of_x, const WinogradTiles& of_y) {
-    float *const x = workspace + at.x, *const y = workspace + at.y;
+    float *const x = workspace + at.x, *const y = workspace + at.dy;
     transform<F, false>(group, in + image * s.src_image(), x, s.ih, s.iw, s.ph, s.pw, s.src, of_x);
     transform<F, true>(group, dy + image * s.dst_image(), y, s.oh, s.ow, 0, 0, s.dst, of_y);
-    MatrixLibrary::Gemm gemm;
-    gemm.m = s.group_ic(), gemm.n = of_y.width(), gemm.k = of_x.count();
-    gemm.transpose_a = true;
-    gemm.a = x, gemm.b = y, gemm.y = workspace, gemm.beta = first ? 0.0f : 1.0f;
-    multiply_points<F>(group, gemm, of_x);
+    multiply_points<F>(group, x, y, workspace, first, of_x, of_y);
     first = false;
   });
   constexpr i64 taps = WinogradWeightGradient<F>::taps;
@@ -213,6 +262,19 @@ void run_weight_gradient(CoreGroup& group, const ConvolutionShape& s, const Part
   p.du_buf = book.line("points", 4 * F::products * winograd::lanes, 1);
   p.dw_buf = book.tile("weights", 4 * line_terms * taps * winograd::lanes, 1);
   group.launch(p, book.plan(p.lines()));
+}
+
+/// What a variant decides: images and rows of a part, outputs and rows of a tile (0: there are none).
+template <class F>
+std::array<i64, 4> decisions(const MachineSpec& spec, const ConvolutionShape& shape, ConvolutionDirection direction,
+                             const WinogradVariant& variant) {
+  const ConvolutionShape s = as_forward(shape, direction);
+  const Parts<F> parts(s, variant);
+  if (direction == ConvolutionDirection::weight_gradient) return {parts.images, parts.rows, 0, 0};
+  WinogradTiles of_x{parts.images, s.group_ic(), s.ic, 0, parts.rows, parts.cols}, of_y = of_x;
+  of_y.channels = s.group_oc();
+  const auto p = multiply_program<F, float>(spec, s, of_x, of_y, form_of(s, variant));
+  return {parts.images, parts.rows, p.panels.panel, p.rows};
 }
 
 std::string WinogradConvolution::refuse(CoreGroup& group, const ConvolutionShape& s,
@@ -225,10 +287,14 @@ std::string WinogradConvolution::refuse(CoreGroup& group, const ConvolutionShape
     return std::string("is for 3 x 3 ") + (outputs_ == 4 ? "and 5 x 5 " : "") + "kernels at stride 1 without dilation";
   if (direction != ConvolutionDirection::forward && (s.ph >= s.kh || s.pw >= s.kw))
     return "pads by more than the kernel reaches";
+  const ConvolutionShape forward = as_forward(s, direction);
+  const bool fits = direction == ConvolutionDirection::weight_gradient || with_structure(s, [&](auto f) {
+                      return panels_of<decltype(f)>(spec, forward, form_of(forward, variant_)).panel > 0;
+                    });
+  if (!fits) return "a row of tiles, with all its products, does not fit the scratchpad";
   const bool same = with_structure(s, [&](auto f) {
     using F = decltype(f);
-    const ConvolutionShape forward = as_forward(s, direction);
-    return Parts<F>(forward, variant_) == Parts<F>(forward, winograd_variants[0]);
+    return decisions<F>(spec, s, direction, variant_) == decisions<F>(spec, s, direction, winograd_variants[0]);
   });
   if (&variant_ != winograd_variants && same)
     return "does what " + WinogradConvolution(outputs_, winograd_variants[0]).name() + " does";
@@ -246,16 +312,22 @@ bool WinogradConvolution::pays(const MachineSpec& spec, const ConvolutionShape& 
   return fewer >= 48 && pixels >= 12;
 }
 
-i64 WinogradConvolution::workspace(CoreGroup&, const ConvolutionShape& shape, ConvolutionDirection direction) const {
+i64 WinogradConvolution::workspace(CoreGroup& group, const ConvolutionShape& shape,
+                                   ConvolutionDirection direction) const {
   return with_structure(shape, [&](auto f) {
     using F = decltype(f);
     const ConvolutionShape s = as_forward(shape, direction);
-    return Pieces<F>(s, Parts<F>(s, variant_)).floats;
+    const Parts<F> parts(s, variant_);
+    if (direction == ConvolutionDirection::weight_gradient) return Pieces<F>(s, parts).floats;
+    return panels_of<F>(group.spec(), s, form_of(s, variant_)).floats() +
+           F::products * winograd::distance(parts.tiles(), s.group_ic());
   });
 }
 
-i64 WinogradConvolution::kept_weights(CoreGroup&, const ConvolutionShape& shape) const {
-  return with_structure(shape, [&](auto f) { return shape.g * weights_as_points<decltype(f)>(shape); });
+i64 WinogradConvolution::kept_weights(CoreGroup& group, const ConvolutionShape& shape) const {
+  return with_structure(shape, [&](auto f) {
+    return shape.g * panels_of<decltype(f)>(group.spec(), shape, form_of(shape, variant_)).floats();
+  });
 }
 
 i64 WinogradConvolution::sum_parts(CoreGroup&, const ConvolutionShape& shape) const {
@@ -275,6 +347,8 @@ void WinogradConvolution::run_as(CoreGroup& group, const ConvolutionShape& shape
   const bool turned = direction == ConvolutionDirection::input_gradient;
   const ConvolutionShape s = as_forward(shape, direction);
   const Parts<F> parts(s, variant_);
+  const TileForm& form = form_of(s, variant_);
+  const WinogradPanels panels = panels_of<F>(group.spec(), s, form);
   const i64 weights = s.terms() * s.group_oc(), x = s.group_ic() * s.ih * s.iw, y = s.group_oc() * s.oh * s.ow;
   with_element(s.precision, [&](auto element) {
     using T = decltype(element);
@@ -285,10 +359,11 @@ void WinogradConvolution::run_as(CoreGroup& group, const ConvolutionShape& shape
                                workspace);
         continue;
       }
-      float* const points = arg.kept != nullptr ? arg.kept + g * weights_as_points<F>(s) : workspace;
-      if (!arg.are_kept) transform_weights<F>(group, s, turned, arg.w + g * weights, points);
+      float* const points = arg.kept != nullptr ? arg.kept + g * panels.floats() : workspace;
+      if (!arg.are_kept) transform_weights<F>(group, s, turned, panels, arg.w + g * weights, points);
       float* const sums = arg.sums == nullptr ? nullptr : arg.sums + g * s.group_oc();
-      run_forward<F>(group, s, parts, points, in + g * x, arg.out_as<T>() + g * y, sums, workspace);
+      run_forward<F>(group, s, parts, form, points, in + g * x, arg.out_as<T>() + g * y, sums,
+                     workspace + panels.floats());
     }
   });
 }

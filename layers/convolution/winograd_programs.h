@@ -311,63 +311,123 @@ struct WinogradTransform {
   }
 };
 
-/// Matrices of points to y (images x channels x height x width): At m A. A line makes up to F::outputs rows of pixels.
+/// Weights as points, by panels of outputs that are multiplied together: [panel][product][term][lane of the panel],
+/// zero beyond the last output.
+struct WinogradPanels {
+  i64 outputs, terms, products;
+  i64 panel;  ///< outputs of one, whole vectors of `lanes`
+
+  CORTADO_FN i64 count() const { return ceil_div(outputs, panel); }
+  /// From one product's matrix of a panel, terms x panel, to the next one's.
+  CORTADO_FN i64 matrix() const { return winograd::distance(terms, panel); }
+  CORTADO_FN i64 floats() const { return count() * products * matrix(); }
+};
+
+/// Points of inputs (WinogradTransform) by those of weights to y (images x channels x height x width): At (v u) A. A
+/// tile is some rows of Winograd's tiles by a panel of outputs: the sums of all its products stay in the scratchpad,
+/// from where they are transformed.
 template <class F, class T>
-struct WinogradOutputs {
-  static constexpr const char* label = "winograd_outputs";
-  const float* m;
+struct WinogradMultiply {
+  static constexpr const char* label = "winograd_multiply";
+  const float *v, *u;
   T* y;
   i64 height, width;
   Layout layout;
-  WinogradTiles tiles;
-  /// Of a y in blocks: for each row of tiles of an image the sums over each channel's values and over their squares,
-  /// [image][row of tiles][2][image channels]; null: none.
+  WinogradTiles of_x, of_y;
+  WinogradPanels panels;
+  i64 rows;  ///< of Winograd's tiles, in a tile
+  /// Of a y in blocks: for each row of Winograd's tiles of an image the sums over each channel's values and over their
+  /// squares, [image][row of tiles][2][image channels]; null: none.
   float* sums;
-  Buf m_buf, y_buf, sums_buf;
+  Buf v_buf, u_buf, acc_buf, y_buf, sums_buf;
+
+  CORTADO_FN i64 all_rows() const { return of_y.images * of_y.rows; }
+  CORTADO_FN i64 blocks() const { return ceil_div(all_rows(), rows); }
+  CORTADO_FN i64 tiles() const { return blocks() * panels.count(); }
+  CORTADO_FN i64 block_of(i64 tile) const { return tile / panels.count(); }
+  CORTADO_FN i64 panel_of(i64 tile) const { return tile % panels.count(); }
+  /// Winograd's tiles in a tile.
+  CORTADO_FN i64 points() const { return rows * of_x.cols; }
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
-    const WinogradOutputs p = *this;
-    c.lines(
-        p.tiles.lines(), Depth::one, [&](i64 i) { return i; },
-        [&](i64 i, i64&) {
-          if (p.layout == Layout::nchw16c)
-            p.row<true>(c, p.tiles.line(i));
-          else
-            p.row<false>(c, p.tiles.line(i));
+    const WinogradMultiply p = *this;
+    c.tiles(
+        p.tiles(), F::products, Depth::one, [&](i64) { return c.template acc<float>(p.acc_buf, p.shape()); },
+        [&](i64 tile, i64 product) {
+          return both(p.inputs(c, p.block_of(tile), product), p.weights(c, p.panel_of(tile), product));
+        },
+        [&](i64 product, auto& in, auto& acc) {
+          auto sums = c.rows(acc, product * p.points(), p.points());
+          c.fma(sums, c.row_share(in.first, 0), c.col_share(in.second, 0), Taps{});
+        },
+        [&](i64 tile, auto& acc) {
+          const i64 first = p.block_of(tile) * p.rows, last = math::min(first + p.rows, p.all_rows()),
+                    output = p.panel_of(tile) * p.panels.panel,
+                    lanes = math::min(p.panels.panel, p.of_y.channels - output);
+          for (i64 row = first; row < last; ++row)
+            for (i64 lane = 0; lane < lanes; lane += winograd::lanes) {
+              const WinogradTiles::Line at{row / p.of_y.rows, row % p.of_y.rows, output + lane};
+              const i64 sums = (row - first) * p.of_x.cols;
+              if (p.layout == Layout::nchw16c)
+                p.to_pixels<true>(c, at, acc, sums, lane);
+              else
+                p.to_pixels<false>(c, at, acc, sums, lane);
+            }
         });
   }
 
  private:
-  /// A row of tiles of sixteen channels.
-  template <bool blocks, class C>
-  CORTADO_FN void row(C& c, const WinogradTiles::Line& at) const {
-    const WinogradOutputs p = *this;
-    const i64 first = (p.tiles.first + at.row) * F::outputs, plane = p.height * p.width, width = p.width,
-              rows = math::min(F::outputs, p.height - first);
+  CORTADO_FN TileShape shape() const {
+    TileShape s;
+    s.m = F::products * points();
+    s.n0 = panels.panel;
+    s.k = panels.terms;
+    return s;
+  }
+  template <class C>
+  CORTADO_FN auto inputs(C& c, i64 block, i64 product) const {
+    return c.stage_a(v_buf,
+                     Box<float>::matrix(v + product * of_x.matrix(), of_x.count(), panels.terms, of_x.width(),
+                                        block * points(), 0, points(), panels.terms),
+                     LeftView{panels.terms, 1});
+  }
+  template <class C>
+  CORTADO_FN auto weights(C& c, i64 panel, i64 product) const {
+    RightView view;
+    view.k_stride = panels.panel;
+    return c.stage_b(u_buf,
+                     Box<float>::matrix(u + (panel * F::products + product) * panels.matrix(), panels.terms,
+                                        panels.panel, panels.panel, 0, 0, panels.terms, panels.panel),
+                     view);
+  }
+
+  /// A row of Winograd's tiles of sixteen channels, whose sums begin at row `first` and column `lane`.
+  template <bool blocks, class C, class Sums>
+  CORTADO_FN void to_pixels(C& c, const WinogradTiles::Line& at, const Sums& acc, i64 first, i64 column) const {
+    const WinogradMultiply p = *this;
+    const i64 top = (p.of_y.first + at.row) * F::outputs, plane = p.height * p.width, width = p.width,
+              rows = math::min(F::outputs, p.height - top), points = p.points();
     auto y = out_lanes<blocks>(
         c, p.y_buf,
-        p.y + (at.image * p.tiles.image_channels + at.channel) * plane + first * width * channel_block(p.layout),
-        rows * width, plane, math::min(winograd::lanes, p.tiles.channels - at.channel));
-    c.pipeline(
-        p.tiles.cols, Depth::one,
-        [&](i64 col) {
-          return c.get2d(p.m_buf, p.m + p.tiles.place(at, col), F::products, winograd::lanes, p.tiles.matrix());
-        },
-        [&](i64 col, auto& m) {
-          const i64 pixel = col * F::outputs, cols = math::min(F::outputs, width - pixel);
-          if (rows == F::outputs && cols == F::outputs)
-            c.each(winograd::lanes, [&](i64 lane) { transform(m, lane, F::outputs, F::outputs, width, pixel, y); });
-          else
-            c.each(winograd::lanes, [&](i64 lane) { transform(m, lane, rows, cols, width, pixel, y); });
-        });
-    if (blocks && p.sums != nullptr) p.leave_sums(c, at, rows * width, y);
+        p.y + (at.image * p.of_y.image_channels + at.channel) * plane + top * width * channel_block(p.layout),
+        rows * width, plane, math::min(winograd::lanes, p.of_y.channels - at.channel));
+    for (i64 col = 0; col < p.of_x.cols; ++col) {
+      const i64 pixel = col * F::outputs, cols = math::min(F::outputs, width - pixel);
+      const auto sum = [&](i64 product, i64 lane) { return acc(product * points + first + col, column + lane); };
+      if (rows == F::outputs && cols == F::outputs)
+        c.each(winograd::lanes, [&](i64 lane) { transform(sum, lane, F::outputs, F::outputs, width, pixel, y); });
+      else
+        c.each(winograd::lanes, [&](i64 lane) { transform(sum, lane, rows, cols, width, pixel, y); });
+    }
+    if constexpr (blocks)
+      if (p.sums != nullptr) p.leave_sums(c, at, rows * width, y);
     c.put(y);
   }
 
   template <class C, class Y>
   CORTADO_FN void leave_sums(C& c, const WinogradTiles::Line& at, i64 pixels, const Y& y) const {
-    const i64 channels = tiles.image_channels, part = at.image * ceil_div(height, F::outputs) + tiles.first + at.row;
+    const i64 channels = of_y.image_channels, part = at.image * ceil_div(height, F::outputs) + of_y.first + at.row;
     auto sums_of_part = c.out2d(sums_buf, sums + part * 2 * channels + at.channel, 2, block_channels, channels);
     clear_sums(c, sums_of_part);
     add_distances(
@@ -394,43 +454,46 @@ struct WinogradOutputs {
   }
 };
 
-/// Weights (oc x ic x kernel x kernel) to matrices of points, ic x padded oc: G w Gt. For the input gradient turned by
-/// 180 degrees, oc x padded ic. A line is a group of outputs of some terms.
+/// Weights (oc x ic x kernel x kernel) to WinogradPanels: G w Gt. For the input gradient turned by 180 degrees, with
+/// inputs for outputs. A line is a group of outputs of some terms.
 template <class F>
 struct WinogradWeights {
   static constexpr const char* label = "winograd_weights";
   static constexpr i64 taps = F::kernel * F::kernel;
   const float* w;
   float* u;
-  i64 outputs, terms, output_pitch, term_pitch;
+  WinogradPanels panels;
+  i64 output_pitch, term_pitch;
   bool turned;
   i64 line_terms;
   Buf w_buf, u_buf;
 
-  CORTADO_FN i64 lines() const {
-    return winograd::padded(outputs) / winograd::lanes * ((terms + line_terms - 1) / line_terms);
-  }
+  /// Of outputs.
+  CORTADO_FN i64 groups() const { return panels.count() * panels.panel / winograd::lanes; }
+  CORTADO_FN i64 lines() const { return groups() * ceil_div(panels.terms, line_terms); }
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const WinogradWeights p = *this;
-    const i64 width = winograd::padded(p.outputs), groups = width / winograd::lanes;
+    const i64 groups = p.groups(), panel = p.panels.panel, matrix = p.panels.matrix();
     c.lines(
         p.lines(), Depth::one,
         [&](i64 i) {
           Box<float> box;
           box.base = p.w;
-          const i64 extent[4] = {1, p.terms, taps, p.outputs}, pitch[4] = {0, p.term_pitch, 1, p.output_pitch};
+          const i64 extent[4] = {1, p.panels.terms, taps, p.panels.outputs},
+                    pitch[4] = {0, p.term_pitch, 1, p.output_pitch};
           const i64 origin[4] = {0, i / groups * p.line_terms, 0, i % groups * winograd::lanes},
                     size[4] = {1, p.line_terms, taps, winograd::lanes};
           box.set(extent, pitch, origin, size);
           return c.stage(p.w_buf, box);
         },
         [&](i64 i, auto& w) {
-          const i64 first = i / groups * p.line_terms, terms = math::min(p.line_terms, p.terms - first);
+          const i64 first = i / groups * p.line_terms, terms = math::min(p.line_terms, p.panels.terms - first),
+                    output = i % groups * winograd::lanes;
+          float* const to = p.u + output / panel * F::products * matrix + output % panel;
           for (i64 k = 0; k < terms; ++k) {
-            auto u = c.out2d(p.u_buf, p.u + (first + k) * width + i % groups * winograd::lanes, F::products,
-                             winograd::lanes, winograd::distance(p.terms, width));
+            auto u = c.out2d(p.u_buf, to + (first + k) * panel, F::products, winograd::lanes, matrix);
             if (p.turned)
               c.each(winograd::lanes, [&](i64 lane) { transform<true>(w, k * taps, lane, u); });
             else

@@ -205,11 +205,11 @@ TEST_P(ConvolutionTest, VariantsAreTheOracleOrDoWhatThePlanDoes) {
   for (const auto& candidate : convolution_candidates()) {
     if (candidate->name() == method_of(*candidate)) continue;
     ++variants;
-    const bool differs = candidate->name().find(":by_") != std::string::npos
-                             ? spec.cpes > 1
-                             : candidate->name() != "winograd:large_parts";  // the batch is one part as it is
+    const auto is = [&](const char* variant) { return candidate->name().find(variant) != std::string::npos; };
+    const bool differs = is(":by_") ? spec.cpes > 1 : !is(":large_parts");  // the batch is one part as it is
     const PlanBook wanted = force(large, *candidate);
-    EXPECT_EQ(wanted.empty(), !spec.works_from_caches() || !differs) << candidate->name();
+    // What a scratchpad leaves of a tile's form may be the same.
+    if (!is("_tiles")) { EXPECT_EQ(wanted.empty(), !spec.works_from_caches() || !differs) << candidate->name(); }
     if (!wanted.empty()) {
       ++ran;
       // Weight gradients are sums over 2700 pixels.
@@ -218,7 +218,7 @@ TEST_P(ConvolutionTest, VariantsAreTheOracleOrDoWhatThePlanDoes) {
     expect_says(candidate->refuse(small.bottom(0).group(), shape_in(small), ConvolutionDirection::forward),
                 spec.works_from_caches() ? "does what " + method_of(*candidate) + " does" : "caches");
   }
-  EXPECT_EQ(variants, 6);
+  EXPECT_EQ(variants, 8);
   EXPECT_EQ(ran > 0, spec.works_from_caches());
 }
 
