@@ -35,7 +35,7 @@ struct NormaliseBlocksForward {
           const i64 k = group * block_channels;
           auto means = c.update(p.mean_buf, p.mean + k, block_channels);
           auto variances = c.update(p.variance_buf, p.variance + k, block_channels);
-          if (p.measures && (p.sum_parts == 0 || !p.take_sums(c, group, means, variances)))
+          if (p.measures && (p.sum_parts == 0 || !p.measure_from_sums(c, group, means, variances)))
             p.measure(c, group, means, variances);
           LaneValues mean{}, variance{};
           for (i64 lane = 0; lane < block_channels; ++lane)
@@ -54,17 +54,15 @@ struct NormaliseBlocksForward {
     return s.get(c, x_buf, x, group, i);
   }
 
-  /// From the sums that the array's maker left; false: a mean is so far from zero that they lose digits.
+  /// From the sums that the array's maker left; false: a mean is more than four standard deviations from zero, and sums
+  /// of squares lose digits.
   template <class C, class Sums>
-  CORTADO_FN bool take_sums(C& c, i64 group, Sums& means, Sums& variances) const {
+  CORTADO_FN bool measure_from_sums(C& c, i64 group, Sums& means, Sums& variances) const {
     const NormaliseBlocksForward& p = *this;
     clear(c, means, variances);
     c.pipeline(
         p.sum_parts, Depth::two,
-        [&](i64 i) {
-          const i64 channels = p.s.groups * block_channels;
-          return c.get2d(p.sums_buf, p.sums + i * 2 * channels + group * block_channels, 2, block_channels, channels);
-        },
+        [&](i64 i) { return part_sums(c, p.sums_buf, p.sums, p.s.groups * block_channels, i, group * block_channels); },
         [&](i64, auto& part) { add(c, part, means, variances); });
     divide(c, LaneValues{}, means, variances);
     bool is_near = true;

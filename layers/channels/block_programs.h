@@ -81,6 +81,16 @@ CORTADO_FN void add_distances(C& c, const X& x, i64 pixels, const LaneValues& pi
         sums.set(1, lane, sums.at(1, lane) + sum.product);
       });
 }
+/// Of sums over parts of an array, [part][of values, of their squares][channels], those of a part and of sixteen
+/// channels: to be written, or const ones to be read.
+template <class C>
+CORTADO_FN auto part_sums(C& c, Buf buf, float* sums, i64 channels, i64 part, i64 channel) {
+  return c.out2d(buf, sums + part * 2 * channels + channel, 2, block_channels, channels);
+}
+template <class C>
+CORTADO_FN auto part_sums(C& c, Buf buf, const float* sums, i64 channels, i64 part, i64 channel) {
+  return c.get2d(buf, sums + part * 2 * channels + channel, 2, block_channels, channels);
+}
 /// Makes both rows zero.
 template <class C, class Sums>
 CORTADO_FN void clear_sums(C& c, Sums& sums) {

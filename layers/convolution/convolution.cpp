@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/formats/caffe.pb.h"
+#include "layers/batch_norm/batch_norm.h"
 #include "layers/relu/relu.h"
 
 namespace cortado {
@@ -124,6 +125,10 @@ void WindowedLayer::run(ConvolutionDirection direction, ConvolutionArguments arg
   });
 }
 
+i64 WindowedLayer::sum_parts() const {
+  return chosen_[index_of(ConvolutionDirection::forward)]->sum_parts(group(), shape_);
+}
+
 std::string WindowedLayer::wanted(const std::string& direction) const {
   const auto found = wanted_.find(direction);
   return found == wanted_.end() ? "" : found->second;
@@ -201,10 +206,6 @@ void ConvolutionLayer::choose_layout(const Blob& bottom, const Shape& top) {
   // What follows works on a group of sixteen channels at a time: there must be one for every CPE.
   if (top[1] / block_channels < group().spec().cpes) return take(Layout::nchw, "there are too few blocks for all CPEs");
   take(Layout::nchw16c, "blocks pay where every CPE gets one");
-}
-
-i64 WindowedLayer::sum_parts() const {
-  return chosen_[index_of(ConvolutionDirection::forward)]->sum_parts(group(), shape_);
 }
 
 /// A ReLU behind a bias that is learned. A BatchNorm stays, but gets its statistics' sums from here.

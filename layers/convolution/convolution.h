@@ -1,11 +1,12 @@
 #pragma once
 #include "core/net/layer.h"
-#include "layers/batch_norm/batch_norm.h"
 #include "layers/channels/channels.h"
 #include "layers/convolution/candidates.h"
 #include "layers/convolution/volume.h"
 
 namespace cortado {
+
+class BatchNormLayer;
 
 /// What Convolution and Deconvolution share: a window that slides over the axes behind `axis`, the channels', any
 /// number of them; axes before it count samples. And the choice of candidates. All work on two axes; of fewer the

@@ -159,7 +159,6 @@ struct DirectForward {
       Place at;
       at.panel = block % panel_blocks * p.tile.panels;
       block /= panel_blocks;
-      at.tile = block % (row_blocks * col_blocks) + block / (row_blocks * col_blocks * p.s.g) * row_blocks * col_blocks;
       at.col = block % col_blocks * p.tile.cols;
       block /= col_blocks;
       at.row = block % row_blocks * p.tile.rows;
@@ -201,7 +200,6 @@ struct DirectForward {
   struct Place {
     i64 image, group, panel, row, col;  ///< the first of each
     i64 images, panels, rows, cols;     ///< how many
-    i64 tile;                           ///< which of the tiles of pixels
   };
   CORTADO_FN bool by_columns() const { return !in_blocks() && s.kw > packed.slice; }
   CORTADO_FN TileShape shape() const {
@@ -224,21 +222,23 @@ struct DirectForward {
   /// A tile's rows of sums follow each other without gaps unless it hangs over an edge.
   template <class C, class Sums>
   CORTADO_FN void leave_sums(C& c, const Place& at, Sums& acc) const {
+    const i64 part =
+        (at.image / tile.images * ceil_div(s.oh, tile.rows) + at.row / tile.rows) * ceil_div(s.ow, tile.cols) +
+        at.col / tile.cols;
     const bool whole = at.rows == tile.rows && at.cols == tile.cols;
     const i64 runs = whole ? 1 : at.images * at.rows, pixels = whole ? at.images * at.rows * at.cols : at.cols;
     for (i64 panel = 0; panel < at.panels; ++panel)
       for (i64 lane = 0; lane < packed.panel; lane += block_channels) {
         const i64 channel = (at.panel + panel) * packed.panel + lane;
         if (channel >= s.group_oc()) break;
-        auto part =
-            c.out2d(sums_buf, sums + at.tile * 2 * s.oc + at.group * s.group_oc() + channel, 2, block_channels, s.oc);
-        clear_sums(c, part);
+        auto left = part_sums(c, sums_buf, sums, s.oc, part, at.group * s.group_oc() + channel);
+        clear_sums(c, left);
         for (i64 run = 0; run < runs; ++run) {
           const auto rows = c.rows(acc, sums_of(panel, run / at.rows, run % at.rows), pixels);
           add_distances(
-              c, [&](i64 pixel, i64 i) { return rows(pixel, lane + i); }, pixels, LaneValues{}, part);
+              c, [&](i64 pixel, i64 i) { return rows(pixel, lane + i); }, pixels, LaneValues{}, left);
         }
-        c.put(part);
+        c.put(left);
       }
   }
   /// Kernel rows that meet padding alone add nothing.

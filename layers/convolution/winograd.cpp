@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 
 #include "core/machine/parts.h"
 #include "layers/convolution/candidates.h"
@@ -75,8 +74,8 @@ ConvolutionShape as_forward(ConvolutionShape s, ConvolutionDirection direction) 
   return s;
 }
 
-/// What is worked on at a time: whole images, or some rows of tiles of one, so that the matrices stay in a cache; not
-/// so few that the weights, which every part reads, cost more.
+/// What is worked on at a time: whole images, or some rows of tiles of one, so that the matrices of a weight gradient
+/// stay in a cache (others have only those of inputs); not so few that the weights, which every part reads, cost more.
 template <class F>
 struct Parts {
   i64 images, rows, cols;  ///< of tiles; rows of one image
@@ -120,9 +119,9 @@ void transform(CoreGroup& group, const T* x, float* v, i64 height, i64 width, i6
 
 template <class F, class T>
 void book(WinogradMultiply<F, T>& p, PlanBuilder& book) {
-  p.v_buf = book.tile("points of inputs", 4 * p.points() * p.panels.terms, 1);
+  p.v_buf = book.tile("points of inputs", 4 * p.winograd_tiles() * p.panels.terms, 1);
   p.u_buf = book.tile("points of weights", 4 * p.panels.terms * p.panels.panel, 1);
-  p.acc_buf = book.tile("sums", 4 * F::products * p.points() * p.panels.panel, 1);
+  p.acc_buf = book.tile("sums", 4 * F::products * p.winograd_tiles() * p.panels.panel, 1);
   const i64 pixels = 4 * F::outputs * p.width * winograd::lanes;
   p.y_buf = p.layout == Layout::nchw16c ? book.line("pixels", pixels, 1) : book.tile("pixels", pixels, 1);
   p.sums_buf = book.line("sums of outputs", 8 * block_channels, 1);
@@ -264,10 +263,18 @@ void run_weight_gradient(CoreGroup& group, const ConvolutionShape& s, const Part
   group.launch(p, book.plan(p.lines()));
 }
 
-/// What a variant decides: images and rows of a part, outputs and rows of a tile (0: there are none).
+/// What a variant decides.
+struct Decisions {
+  i64 images, part_rows;  ///< of a part
+  i64 panel, rows;        ///< of a tile of WinogradMultiply; 0: there are none
+  bool operator==(const Decisions& o) const {
+    return images == o.images && part_rows == o.part_rows && panel == o.panel && rows == o.rows;
+  }
+};
+
 template <class F>
-std::array<i64, 4> decisions(const MachineSpec& spec, const ConvolutionShape& shape, ConvolutionDirection direction,
-                             const WinogradVariant& variant) {
+Decisions decisions(const MachineSpec& spec, const ConvolutionShape& shape, ConvolutionDirection direction,
+                    const WinogradVariant& variant) {
   const ConvolutionShape s = as_forward(shape, direction);
   const Parts<F> parts(s, variant);
   if (direction == ConvolutionDirection::weight_gradient) return {parts.images, parts.rows, 0, 0};
@@ -287,16 +294,13 @@ std::string WinogradConvolution::refuse(CoreGroup& group, const ConvolutionShape
     return std::string("is for 3 x 3 ") + (outputs_ == 4 ? "and 5 x 5 " : "") + "kernels at stride 1 without dilation";
   if (direction != ConvolutionDirection::forward && (s.ph >= s.kh || s.pw >= s.kw))
     return "pads by more than the kernel reaches";
-  const ConvolutionShape forward = as_forward(s, direction);
-  const bool fits = direction == ConvolutionDirection::weight_gradient || with_structure(s, [&](auto f) {
-                      return panels_of<decltype(f)>(spec, forward, form_of(forward, variant_)).panel > 0;
-                    });
-  if (!fits) return "a row of tiles, with all its products, does not fit the scratchpad";
-  const bool same = with_structure(s, [&](auto f) {
-    using F = decltype(f);
-    return decisions<F>(spec, s, direction, variant_) == decisions<F>(spec, s, direction, winograd_variants[0]);
-  });
-  if (&variant_ != winograd_variants && same)
+  const auto decided = [&](const WinogradVariant& variant) {
+    return with_structure(s, [&](auto f) { return decisions<decltype(f)>(spec, s, direction, variant); });
+  };
+  const Decisions own = decided(variant_);
+  if (direction != ConvolutionDirection::weight_gradient && own.panel == 0)
+    return "a row of tiles, with all its products, does not fit the scratchpad";
+  if (&variant_ != winograd_variants && own == decided(winograd_variants[0]))
     return "does what " + WinogradConvolution(outputs_, winograd_variants[0]).name() + " does";
   return "";
 }

@@ -19,6 +19,13 @@ CORTADO_FN inline i64 padded(i64 channels) { return (channels + lanes - 1) / lan
 /// at once would meet in few sets of a cache.
 CORTADO_FN inline i64 distance(i64 rows, i64 channels) { return ((rows * padded(channels) / lanes) | 1) * lanes; }
 
+/// What a point and its negative, which lie `step` apart, get of even and of odd terms.
+template <class T>
+CORTADO_FN void set_pair(T* v, int step, const T& even, const T& odd) {
+  v[0] = even + odd;
+  v[step] = even - odd;
+}
+
 /// A tile of 4 x 4 outputs sees 6 x 6 inputs and takes 36 products instead of 144. The points are 0, 1, -1, 2, -2 and
 /// infinity.
 struct F4x3 {
@@ -30,10 +37,8 @@ struct F4x3 {
     const T a = v[0], b = v[step], c = v[2 * step], d = v[3 * step], e = v[4 * step], f = v[5 * step];
     const T even = e - 4.0f * c, odd = d - 4.0f * b, near = e - c, far = 2.0f * (d - b);
     v[0] = 4.0f * a - 5.0f * c + e;
-    v[step] = even + odd;
-    v[2 * step] = even - odd;
-    v[3 * step] = near + far;
-    v[4 * step] = near - far;
+    set_pair(v + step, step, even, odd);
+    set_pair(v + 3 * step, step, near, far);
     v[5 * step] = 4.0f * b - 5.0f * d + f;
   }
 
@@ -53,10 +58,8 @@ struct F4x3 {
   CORTADO_FN static void from_gradients(T* v, int step) {
     const T a = v[0], b = v[step], c = v[2 * step], d = v[3 * step];
     const T even = a + c, odd = b + d, even2 = a + 4.0f * c, odd2 = 2.0f * b + 8.0f * d;
-    v[step] = even + odd;
-    v[2 * step] = even - odd;
-    v[3 * step] = even2 + odd2;
-    v[4 * step] = even2 - odd2;
+    set_pair(v + step, step, even, odd);
+    set_pair(v + 3 * step, step, even2, odd2);
     v[5 * step] = d;
   }
 
@@ -67,10 +70,8 @@ struct F4x3 {
     const T even = (a + c) * (-1.0f / 6), odd = b * (-1.0f / 6), even2 = a * (1.0f / 24) + c * (1.0f / 6),
             odd2 = b * (1.0f / 12);
     v[0] = a * 0.25f;
-    v[step] = even + odd;
-    v[2 * step] = even - odd;
-    v[3 * step] = even2 + odd2;
-    v[4 * step] = even2 - odd2;
+    set_pair(v + step, step, even, odd);
+    set_pair(v + 3 * step, step, even2, odd2);
     v[5 * step] = c;
   }
 
@@ -122,8 +123,7 @@ struct F2x3 {
   CORTADO_FN static void from_weights(T* v, int step) {
     const T a = v[0], b = v[step], c = v[2 * step];
     const T even = (a + c) * 0.5f, odd = b * 0.5f;
-    v[step] = even + odd;
-    v[2 * step] = even - odd;
+    set_pair(v + step, step, even, odd);
     v[3 * step] = c;
   }
 
@@ -136,6 +136,7 @@ struct F2x3 {
     v[2 * step] = sum + v[3 * step];
   }
 };
+
 /// A tile of 4 x 4 outputs of a 5 x 5 kernel sees 8 x 8 inputs and takes 64 products instead of 400. The points are 0,
 /// 1, -1, 2, -2, 1/2, -1/2 and infinity.
 struct F4x5 {
@@ -150,12 +151,9 @@ struct F4x5 {
             odd2 = 0.5f * b - 2.5f * d + 2.0f * f, even_half = 4.0f * c - 5.0f * e + g,
             odd_half = 2.0f * b - 2.5f * d + 0.5f * f;
     v[0] = a - g + 5.25f * (e - c);
-    v[step] = even + odd;
-    v[2 * step] = even - odd;
-    v[3 * step] = even2 + odd2;
-    v[4 * step] = even2 - odd2;
-    v[5 * step] = even_half + odd_half;
-    v[6 * step] = even_half - odd_half;
+    set_pair(v + step, step, even, odd);
+    set_pair(v + 3 * step, step, even2, odd2);
+    set_pair(v + 5 * step, step, even_half, odd_half);
     v[7 * step] = h - b + 5.25f * (d - f);
   }
 
@@ -177,12 +175,9 @@ struct F4x5 {
     const T a = v[0], b = v[step], c = v[2 * step], d = v[3 * step];
     const T even = a + c, odd = b + d, even2 = a + 4.0f * c, odd2 = 2.0f * b + 8.0f * d, even_half = a + 0.25f * c,
             odd_half = 0.5f * b + 0.125f * d;
-    v[step] = even + odd;
-    v[2 * step] = even - odd;
-    v[3 * step] = even2 + odd2;
-    v[4 * step] = even2 - odd2;
-    v[5 * step] = even_half + odd_half;
-    v[6 * step] = even_half - odd_half;
+    set_pair(v + step, step, even, odd);
+    set_pair(v + 3 * step, step, even2, odd2);
+    set_pair(v + 5 * step, step, even_half, odd_half);
     v[7 * step] = d;
   }
 
@@ -193,12 +188,9 @@ struct F4x5 {
     const T even = (a + c + e) * (-2.0f / 9), odd = (b + d) * (-2.0f / 9),
             even2 = (a + 4.0f * c + 16.0f * e) * (1.0f / 90), odd2 = (b + 4.0f * d) * (1.0f / 45),
             even_half = (16.0f * a + 4.0f * c + e) * (2.0f / 45), odd_half = (4.0f * b + d) * (4.0f / 45);
-    v[step] = even + odd;
-    v[2 * step] = even - odd;
-    v[3 * step] = even2 + odd2;
-    v[4 * step] = even2 - odd2;
-    v[5 * step] = even_half + odd_half;
-    v[6 * step] = even_half - odd_half;
+    set_pair(v + step, step, even, odd);
+    set_pair(v + 3 * step, step, even2, odd2);
+    set_pair(v + 5 * step, step, even_half, odd_half);
     v[7 * step] = e;
   }
 
@@ -216,7 +208,6 @@ struct F4x5 {
     v[4 * step] = sum + 16.0f * sum2 + sum_half + v[7 * step];
   }
 };
-
 }  // namespace winograd
 
 /// The tiles of a launch: rows [first, first + rows) of tiles of `images` images, of `channels` of an image's
@@ -347,7 +338,7 @@ struct WinogradMultiply {
   CORTADO_FN i64 block_of(i64 tile) const { return tile / panels.count(); }
   CORTADO_FN i64 panel_of(i64 tile) const { return tile % panels.count(); }
   /// Winograd's tiles in a tile.
-  CORTADO_FN i64 points() const { return rows * of_x.cols; }
+  CORTADO_FN i64 winograd_tiles() const { return rows * of_x.cols; }
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
@@ -358,7 +349,7 @@ struct WinogradMultiply {
           return both(p.inputs(c, p.block_of(tile), product), p.weights(c, p.panel_of(tile), product));
         },
         [&](i64 product, auto& in, auto& acc) {
-          auto sums = c.rows(acc, product * p.points(), p.points());
+          auto sums = c.rows(acc, product * p.winograd_tiles(), p.winograd_tiles());
           c.fma(sums, c.row_share(in.first, 0), c.col_share(in.second, 0), Taps{});
         },
         [&](i64 tile, auto& acc) {
@@ -380,7 +371,7 @@ struct WinogradMultiply {
  private:
   CORTADO_FN TileShape shape() const {
     TileShape s;
-    s.m = F::products * points();
+    s.m = F::products * winograd_tiles();
     s.n0 = panels.panel;
     s.k = panels.terms;
     return s;
@@ -389,7 +380,7 @@ struct WinogradMultiply {
   CORTADO_FN auto inputs(C& c, i64 block, i64 product) const {
     return c.stage_a(v_buf,
                      Box<float>::matrix(v + product * of_x.matrix(), of_x.count(), panels.terms, of_x.width(),
-                                        block * points(), 0, points(), panels.terms),
+                                        block * winograd_tiles(), 0, winograd_tiles(), panels.terms),
                      LeftView{panels.terms, 1});
   }
   template <class C>
@@ -402,19 +393,19 @@ struct WinogradMultiply {
                      view);
   }
 
-  /// A row of Winograd's tiles of sixteen channels, whose sums begin at row `first` and column `lane`.
+  /// A row of Winograd's tiles of sixteen channels, whose sums begin at row `first` and at `column`.
   template <bool blocks, class C, class Sums>
   CORTADO_FN void to_pixels(C& c, const WinogradTiles::Line& at, const Sums& acc, i64 first, i64 column) const {
     const WinogradMultiply p = *this;
     const i64 top = (p.of_y.first + at.row) * F::outputs, plane = p.height * p.width, width = p.width,
-              rows = math::min(F::outputs, p.height - top), points = p.points();
+              rows = math::min(F::outputs, p.height - top), tiles = p.winograd_tiles();
     auto y = out_lanes<blocks>(
         c, p.y_buf,
         p.y + (at.image * p.of_y.image_channels + at.channel) * plane + top * width * channel_block(p.layout),
         rows * width, plane, math::min(winograd::lanes, p.of_y.channels - at.channel));
     for (i64 col = 0; col < p.of_x.cols; ++col) {
       const i64 pixel = col * F::outputs, cols = math::min(F::outputs, width - pixel);
-      const auto sum = [&](i64 product, i64 lane) { return acc(product * points + first + col, column + lane); };
+      const auto sum = [&](i64 product, i64 lane) { return acc(product * tiles + first + col, column + lane); };
       if (rows == F::outputs && cols == F::outputs)
         c.each(winograd::lanes, [&](i64 lane) { transform(sum, lane, F::outputs, F::outputs, width, pixel, y); });
       else
@@ -427,12 +418,12 @@ struct WinogradMultiply {
 
   template <class C, class Y>
   CORTADO_FN void leave_sums(C& c, const WinogradTiles::Line& at, i64 pixels, const Y& y) const {
-    const i64 channels = of_y.image_channels, part = at.image * ceil_div(height, F::outputs) + of_y.first + at.row;
-    auto sums_of_part = c.out2d(sums_buf, sums + part * 2 * channels + at.channel, 2, block_channels, channels);
-    clear_sums(c, sums_of_part);
+    const i64 part = at.image * ceil_div(height, F::outputs) + of_y.first + at.row;
+    auto left = part_sums(c, sums_buf, sums, of_y.image_channels, part, at.channel);
+    clear_sums(c, left);
     add_distances(
-        c, [&](i64 pixel, i64 lane) { return y.at(pixel, lane); }, pixels, LaneValues{}, sums_of_part);
-    c.put(sums_of_part);
+        c, [&](i64 pixel, i64 lane) { return y.at(pixel, lane); }, pixels, LaneValues{}, left);
+    c.put(left);
   }
 
   template <class M, class Out>
