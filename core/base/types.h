@@ -9,14 +9,15 @@
 #define CORTADO_FN
 #endif
 
-/// Before a loop of up to 36 turns: unrolls it, so that small arrays become registers. CUDA's compiler does that by
-/// itself.
+/// Before a loop of up to `unrolled_turns`: unrolls it, so that small arrays become registers. CUDA's compiler does
+/// that by itself.
 #if defined(__CUDACC__)
 #define CORTADO_UNROLL
 #else
-#define CORTADO_UNROLL _Pragma("GCC unroll 36")
+#define CORTADO_UNROLL _Pragma("GCC unroll 64")
 #endif
 
 namespace cortado {
 using i64 = std::int64_t;
+constexpr int unrolled_turns = 64;  ///< at most, by CORTADO_UNROLL; a longer loop stays one, and its arrays in memory
 }  // namespace cortado

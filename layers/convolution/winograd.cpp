@@ -306,14 +306,15 @@ std::string WinogradConvolution::refuse(CoreGroup& group, const ConvolutionShape
 }
 
 /// The transforms take time with the channels, the products with their square; tiles that hang over edges are computed
-/// in full.
+/// in full. A kernel of 5 x 5 saves so many products that few channels and small images make up for them.
 bool WinogradConvolution::pays(const MachineSpec& spec, const ConvolutionShape& s, ConvolutionDirection) const {
   const i64 fewer = std::min(s.group_ic(), s.group_oc()), more = std::max(s.group_ic(), s.group_oc()),
             pixels = std::min(s.oh, s.ow);
   // The products are of float whatever is stored; other plans multiply bf16 faster, matrix units most of all.
   const int others = s.precision == Precision::bf16 ? spec.bf16_speed : 1;
-  if (others > 1) return others == 2 && fewer >= 64 && more >= 128 && pixels >= 20;
-  return fewer >= 48 && pixels >= 12;
+  if (others > 2) return false;
+  if (s.kh == 5) return others == 1 ? fewer >= 16 && pixels >= 7 : fewer >= 32 && pixels >= 20;
+  return others == 1 ? fewer >= 48 && pixels >= 12 : fewer >= 64 && more >= 128 && pixels >= 20;
 }
 
 i64 WinogradConvolution::workspace(CoreGroup& group, const ConvolutionShape& shape,

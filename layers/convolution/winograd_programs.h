@@ -141,6 +141,7 @@ struct F2x3 {
 /// 1, -1, 2, -2, 1/2, -1/2 and infinity.
 struct F4x5 {
   static constexpr i64 outputs = 4, kernel = 5, points = 8, products = 64;
+  static_assert(products <= unrolled_turns, "or the transforms are not vectorised");
 
   /// Bt: eight inputs to eight points.
   template <class T>

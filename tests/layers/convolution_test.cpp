@@ -99,7 +99,8 @@ class ConvolutionTest : public ::testing::TestWithParam<std::string> {
     if (biased) expect_near(rig.blob(1).diff_vector(), expected.bias, 2e-5f, 1e-4f);
   }
 
-  /// Forces the candidate in every direction that it accepts; those directions.
+  /// Forces the candidate in every direction that it accepts, and in others, if there is one, the plan that it is a
+  /// variant of; what it forced.
   static PlanBook force(LayerRig& rig, const ConvolutionCandidate& candidate) {
     ConvolutionShape shape = shape_in(rig);
     shape.precision = rig.bottom(0).precision();
@@ -107,6 +108,8 @@ class ConvolutionTest : public ::testing::TestWithParam<std::string> {
     for (const auto direction : convolution_directions)
       if (candidate.refuse(rig.bottom(0).group(), shape, direction).empty())
         wanted[to_string(direction)] = candidate.name();
+    if (!wanted.empty() && candidate.name() != method_of(candidate))
+      for (const auto direction : convolution_directions) wanted.emplace(to_string(direction), method_of(candidate));
     rig.layer().choose_plans(wanted);
     return wanted;
   }
