@@ -188,6 +188,14 @@ class Context {
     return {p, shape};
   }
   template <class T>
+  CORTADO_FN OutBlock<T> block(Buf buf, i64 rows, i64 cols) {
+    return {place<T>(buf), rows, cols, cols};
+  }
+  template <class T>
+  CORTADO_FN LeftOperand<T> left(const OutBlock<T>& block, LeftView view) {
+    return {block.p, view};
+  }
+  template <class T>
   CORTADO_FN Acc<T> rows(const Acc<T>& acc, i64 first, i64 count) {
     TileShape shape = acc.shape;
     shape.m = count;

@@ -14,9 +14,10 @@ Grant grant_of(const Plan& plan, const char* label, const MachineSpec& spec) {
   if (plan.bookings.size() > max_bookings)
     throw PlanError(named(label), "books " + std::to_string(plan.bookings.size()) + " buffers, at most " +
                                       std::to_string(max_bookings) + " are possible");
-  if (plan.scratch_bytes > spec.scratch_bytes)
-    throw PlanError(named(label), "needs " + std::to_string(plan.scratch_bytes) + " bytes of scratchpad, " + spec.name +
-                                      " has " + std::to_string(spec.scratch_bytes));
+  const i64 needed = plan.scratch_bytes - plan.spilled_bytes;
+  if (needed > spec.scratch_bytes)
+    throw PlanError(named(label), "needs " + std::to_string(needed) + " bytes of scratchpad, " + spec.name + " has " +
+                                      std::to_string(spec.scratch_bytes));
   Grant grant;
   grant.label = label;
   grant.workers = plan.work_items > 0 ? std::min<i64>(plan.work_items, spec.cpes) : spec.cpes;

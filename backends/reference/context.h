@@ -236,6 +236,20 @@ class Context {
     });
   }
   template <class T>
+  OutBlock<T> block(Buf buf, i64 rows, i64 cols) {
+    return together<OutBlock<T>>({"block", rows, cols}, [&] {
+      Slot& slot = take<T>(buf, Use::tile, rows, cols, "block");
+      cpe_.own(slot, rows * cols, sizeof(T));
+      return OutBlock<T>(slot, rows, cols);
+    });
+  }
+  template <class T>
+  LeftOperand<T> left(const OutBlock<T>& block, LeftView view) {
+    cpe_.meet({"left", block.rows, block.cols, block.slot});
+    block.check_live();
+    return LeftOperand<T>(*block.slot, view);
+  }
+  template <class T>
   Acc<T> rows(const Acc<T>& acc, i64 first, i64 count) {
     cpe_.meet({"rows", first, count, acc.slot});
     if (first < 0 || count < 1 || first + count > acc.shape.m)

@@ -174,6 +174,13 @@ void Cpe::output(Slot& slot, void* p, i64 rows, i64 cols, i64 pitch, i64 element
                 static_cast<std::size_t>(region.row_bytes));
 }
 
+void Cpe::own(Slot& slot, i64 count, i64 element) {
+  slot.count = count;
+  if (lanes() > 1) slot.tracks = std::make_shared<Tracks>(count);
+  slot.set.assign(static_cast<std::size_t>(count), 0);
+  std::memset(slot.data, 0xFF, static_cast<std::size_t>(count * element));
+}
+
 void Cpe::share_tracks(Slot& slot, Slot& with) {
   if (!with.tracks) with.tracks = std::make_shared<Tracks>(with.count);
   slot.tracks = with.tracks;

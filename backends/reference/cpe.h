@@ -164,6 +164,8 @@ class Cpe {
   void input(Slot& slot, const void* p, i64 rows, i64 cols, i64 pitch, i64 element);
   /// Makes the slot an output to there; with `update` its elements have values already.
   void output(Slot& slot, void* p, i64 rows, i64 cols, i64 pitch, i64 element, bool update);
+  /// Makes the slot `count` elements that lanes set and nobody puts; until then they are no numbers.
+  void own(Slot& slot, i64 count, i64 element);
   /// Writes an output to memory and ends its generation; all elements must be set.
   void put(Slot& slot, std::uint32_t generation);
 

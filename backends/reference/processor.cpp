@@ -20,8 +20,9 @@ constexpr std::size_t alignment = 128;
 /// Plans come from a PlanBuilder, but are plain data that anybody can make.
 void check_plan(const Plan& plan, const char* label, const MachineSpec& spec) {
   const std::string where = std::string("program ") + label;
-  if (plan.scratch_bytes > spec.scratch_bytes)
-    throw PlanError(where, "needs " + std::to_string(plan.scratch_bytes) + " bytes of scratchpad, a CPE has " +
+  const i64 needed = plan.scratch_bytes - plan.spilled_bytes;
+  if (needed > spec.scratch_bytes)
+    throw PlanError(where, "needs " + std::to_string(needed) + " bytes of scratchpad, a CPE has " +
                                std::to_string(spec.scratch_bytes));
   i64 used = 0;
   for (const auto& booking : plan.bookings) {

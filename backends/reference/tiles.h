@@ -50,7 +50,21 @@ void stage(Cpe& cpe, Slot& slot, const Box<T>& box) {
 inline void check_reach(const Cpe& cpe, const Slot& slot, const Reach& reach) {
   if (reach.low >= 0 && reach.high < slot.count) return;
   cpe.violation(slot, "fma reads elements " + std::to_string(reach.low) + " to " + std::to_string(reach.high) +
-                          " of the staged box, which has " + std::to_string(slot.count));
+                          " of what it multiplies, which has " + std::to_string(slot.count));
+}
+
+/// Throws unless lanes have set all that an operand of a block reads.
+template <class T>
+void check_set(const Cpe& cpe, const LeftOperand<T>& a, const TileShape& s, const Taps& taps) {
+  if (a.slot->set.empty()) return;
+  for (i64 t1 = 0; t1 < taps.count1; ++t1)
+    for (i64 t0 = 0; t0 < taps.count0; ++t0)
+      for (i64 m = 0; m < s.m; ++m)
+        for (i64 k = 0; k < s.k; ++k) {
+          const i64 at = taps.a + m * a.view.m_stride + k * a.view.k_stride + taps.a1 * t1 + taps.a0 * t0;
+          if (a.slot->set[static_cast<std::size_t>(at)] == 0)
+            cpe.violation(*a.slot, "fma reads element " + std::to_string(at) + ", which was not set");
+        }
 }
 
 template <class T>
@@ -74,6 +88,7 @@ void check_product(const Cpe& cpe, const Acc<T>& acc, const LeftOperand<T>& a, c
   right.add(taps.b0, taps.count0);
   check_reach(cpe, *a.slot, left);
   check_reach(cpe, *b.slot, right);
+  check_set(cpe, a, s, taps);
 }
 
 /// y[0..n) += a * B row, over the three column dimensions.

@@ -197,6 +197,17 @@ class Context {
     return {place.p, shape, place.puts};
   }
   template <class T>
+  OutBlock<T> block(Buf buf, i64 rows, i64 cols) {
+    const Place<T> place = take<T>(buf, "block");
+    return {place.p, rows, cols, nullptr, cols, place.puts};
+  }
+  template <class T>
+  LeftOperand<T> left(const OutBlock<T>& block, LeftView view) {
+    LeftOperand<T> operand;
+    operand.p = block.p, operand.elements = static_cast<int>(block.rows * block.cols), operand.view = view;
+    return operand;
+  }
+  template <class T>
   Acc<T> rows(const Acc<T>& acc, i64 first, i64 count) {
     Acc<T> part = acc;
     part.shape.m = count;

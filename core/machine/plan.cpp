@@ -14,6 +14,12 @@ Buf PlanBuilder::line(const char* name, i64 bytes, int slots) { return book(name
 
 Buf PlanBuilder::tile(const char* name, i64 bytes, int slots) { return book(name, Use::tile, bytes, slots); }
 
+Buf PlanBuilder::spill(const char* name, i64 bytes) {
+  const Buf place = tile(name, bytes, 1);
+  if (spec_.works_from_caches()) spilled_ += place.bytes;
+  return place;
+}
+
 Buf PlanBuilder::operand(const char* name, i64 elements, i64 element_bytes, Depth depth, bool turns, bool widens) {
   const bool widened = widens && spec_.multiply.widens_single && element_bytes == 4;
   const int spare = widened ? 2 : turns && spec_.lines_in_scratch ? 1 : 0;
@@ -34,8 +40,8 @@ Buf PlanBuilder::book(const char* name, Use use, i64 bytes, int slots, int spare
 
 std::string PlanBuilder::reason() const {
   if (fits()) return "";
-  std::string text =
-      "needs " + std::to_string(used_) + " bytes of scratchpad, a CPE has " + std::to_string(spec_.scratch_bytes) + ":";
+  std::string text = "needs " + std::to_string(used_ - spilled_) + " bytes of scratchpad, a CPE has " +
+                     std::to_string(spec_.scratch_bytes) + ":";
   for (const auto& b : bookings_)
     text += " " + b.name + " " + std::to_string(b.place.slots) + " x " + std::to_string(b.place.bytes);
   return text;
@@ -46,6 +52,7 @@ Plan PlanBuilder::plan(i64 work_items) const {
   Plan plan;
   plan.bookings = bookings_;
   plan.scratch_bytes = used_;
+  plan.spilled_bytes = spilled_;
   plan.work_items = work_items;
   return plan;
 }

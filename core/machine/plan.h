@@ -33,6 +33,7 @@ struct Plan {
   };
   std::vector<Booking> bookings;
   i64 scratch_bytes = 0;  ///< what one CPE is granted
+  i64 spilled_bytes = 0;  ///< of those, what lies in memory beside the scratchpad (PlanBuilder::spill)
   i64 work_items = 0;     ///< lines or tiles of the launch, 0: not known; a backend need not start more workers
   bool streams = false;   ///< caches need not keep what the program stores turned (MachineSpec::outgrows_cache)
 };
@@ -53,16 +54,20 @@ class PlanBuilder {
   Buf tile(const char* name, i64 bytes, int slots);
   Buf tile(const char* name, i64 bytes, Depth depth) { return tile(name, bytes, static_cast<int>(depth)); }
 
+  /// Books a private block that may be larger than a scratchpad: cores that work from caches have it in memory, where
+  /// it does not count. Elsewhere it is a tile like others.
+  Buf spill(const char* name, i64 bytes);
+
   /// Books slots for an operand of a tile program: `elements` of `element_bytes`, and room for the copy that the
   /// machine multiplies where it widens single precision (unless the plan would rather have that done anew in every
   /// multiply), or where it `turns` what lies in memory column by column.
   Buf operand(const char* name, i64 elements, i64 element_bytes, Depth depth, bool turns = false, bool widens = true);
 
   const MachineSpec& spec() const { return spec_; }
-  bool fits() const { return used_ <= spec_.scratch_bytes; }
+  bool fits() const { return left() >= 0; }
 
   /// Scratchpad bytes still free, negative when the plan does not fit.
-  i64 left() const { return spec_.scratch_bytes - used_; }
+  i64 left() const { return spec_.scratch_bytes - (used_ - spilled_); }
 
   /// Empty when it fits; else every booking with its bytes, the sum and the budget.
   std::string reason() const;
@@ -74,7 +79,7 @@ class PlanBuilder {
   Buf book(const char* name, Use use, i64 bytes, int slots, int spare = 0);
 
   const MachineSpec& spec_;
-  i64 used_ = 0;
+  i64 used_ = 0, spilled_ = 0;
   std::vector<Plan::Booking> bookings_;
 };
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 
 #include "core/machine/parts.h"
 #include "layers/convolution/candidates.h"
@@ -8,7 +9,7 @@
 namespace cortado {
 namespace {
 
-/// Tiles of WinogradMultiply, at most.
+/// Tiles of WinogradConvolve, at most.
 struct TileForm {
   i64 tiles;    ///< of Winograd's
   i64 vectors;  ///< of outputs
@@ -19,8 +20,8 @@ constexpr TileForm wide = {14, 8},  // inputs stay in a cache while weights stre
 /// What a variant does differently from `winograd` itself: for the tuner, who measures them.
 struct WinogradVariant {
   const char* suffix;    ///< of its name
-  i64 cached;            ///< floats of matrices that are worked on at a time
-  const TileForm* form;  ///< null: the likely one
+  i64 cached;            ///< floats of matrices that a weight gradient works on at a time
+  const TileForm* form;  ///< of the other directions; null: the likely one
 };
 
 constexpr WinogradVariant winograd_variants[] = {{"", i64{2} << 20, nullptr},
@@ -29,9 +30,9 @@ constexpr WinogradVariant winograd_variants[] = {{"", i64{2} << 20, nullptr},
                                                  {":wide_tiles", i64{2} << 20, &wide},
                                                  {":tall_tiles", i64{2} << 20, &tall}};
 
-/// Winograd's F for a part of the batch at a time: inputs to matrices of points, then their products and, from those,
-/// outputs. The input gradient is the forward convolution with turned weights; the weight gradient is the exact
-/// transpose of the forward algorithm. Errors: docs/cpu.md.
+/// Winograd's F. Forward one program makes points of inputs, their products and, from those, outputs; the input
+/// gradient is the forward convolution with turned weights. The weight gradient is the exact transpose of the forward
+/// algorithm: points of a part of the batch at a time, then their products. Errors: docs/cpu.md.
 class WinogradConvolution : public ConvolutionCandidate {
  public:
   /// Tiles of `outputs` by `outputs`, 4 or 2; `variant` is one of winograd_variants.
@@ -74,8 +75,8 @@ ConvolutionShape as_forward(ConvolutionShape s, ConvolutionDirection direction) 
   return s;
 }
 
-/// What is worked on at a time: whole images, or some rows of tiles of one, so that the matrices of a weight gradient
-/// stay in a cache (others have only those of inputs); not so few that the weights, which every part reads, cost more.
+/// What a weight gradient works on at a time: whole images, or some rows of tiles of one, so that the matrices stay in
+/// a cache; not so few that the weights' points, to which every part adds, cost more.
 template <class F>
 struct Parts {
   i64 images, rows, cols;  ///< of tiles; rows of one image
@@ -108,20 +109,33 @@ struct Pieces {
 constexpr i64 line_terms = 16;
 
 template <class F, bool gradients, class T>
-void transform(CoreGroup& group, const T* x, float* v, i64 height, i64 width, i64 pad_h, i64 pad_w, Layout layout,
-               const WinogradTiles& tiles) {
-  WinogradTransform<F, gradients, T> p{x, v, height, width, pad_h, pad_w, layout, tiles, {}, {}};
+void transform(CoreGroup& group, const WinogradPixels<F, gradients, T>& pixels, float* v) {
+  WinogradTransform<F, gradients, T> p{pixels, v, {}};
   PlanBuilder book(group.spec());
-  p.x_buf = book.tile("pixels", 4 * p.side * p.columns() * winograd::lanes, 1);
+  p.pixels.buf = book.tile("pixels", pixels.bytes(), 1);
   p.v_buf = book.line("points", 4 * F::products * winograd::lanes, 1);
-  group.launch(p, book.plan(tiles.lines()));
+  group.launch(p, book.plan(pixels.tiles.lines()));
+}
+
+/// The program but for its division into tiles.
+template <class F, class T>
+WinogradConvolve<F, T> program_of(const ConvolutionShape& s) {
+  WinogradConvolve<F, T> p{};
+  p.out = {s.mb, s.group_oc(), s.oc, 0, ceil_div(s.oh, F::outputs), ceil_div(s.ow, F::outputs)};
+  p.height = s.oh, p.width = s.ow, p.layout = s.dst;
+  p.in.height = s.ih, p.in.width = s.iw, p.in.pad_h = s.ph, p.in.pad_w = s.pw, p.in.layout = s.src;
+  p.in.tiles = p.out;
+  p.in.tiles.channels = s.group_ic(), p.in.tiles.image_channels = s.ic;
+  p.rows = p.shares = 1;
+  return p;
 }
 
 template <class F, class T>
-void book(WinogradMultiply<F, T>& p, PlanBuilder& book) {
-  p.v_buf = book.tile("points of inputs", 4 * p.winograd_tiles() * p.panels.terms, 1);
+void book(WinogradConvolve<F, T>& p, PlanBuilder& book) {
+  p.in.buf = book.tile("pixels of inputs", p.in.bytes(), 1);
+  p.v_buf = book.spill("points of inputs", 4 * p.most_points());
   p.u_buf = book.tile("points of weights", 4 * p.panels.terms * p.panels.panel, 1);
-  p.acc_buf = book.tile("sums", 4 * F::products * p.winograd_tiles() * p.panels.panel, 1);
+  p.acc_buf = book.tile("sums", 4 * p.most_sums(), 1);
   const i64 pixels = 4 * F::outputs * p.width * winograd::lanes;
   p.y_buf = p.layout == Layout::nchw16c ? book.line("pixels", pixels, 1) : book.tile("pixels", pixels, 1);
   p.sums_buf = book.line("sums of outputs", 8 * block_channels, 1);
@@ -133,7 +147,7 @@ const TileForm& form_of(const ConvolutionShape& s, const WinogradVariant& varian
 }
 
 template <class F, class T>
-bool fits(const MachineSpec& spec, WinogradMultiply<F, T> p) {
+bool fits(const MachineSpec& spec, WinogradConvolve<F, T> p) {
   PlanBuilder builder(spec);
   book(p, builder);
   return builder.fits() && 2 * p.acc_buf.bytes <= spec.scratch_bytes;
@@ -143,12 +157,9 @@ bool fits(const MachineSpec& spec, WinogradMultiply<F, T> p) {
 /// of Winograd's tiles, or else those of one row, within half of the scratchpad; of none if there is no room for that.
 template <class F>
 WinogradPanels panels_of(const MachineSpec& spec, const ConvolutionShape& s, const TileForm& form) {
-  WinogradMultiply<F, float> p{};
-  p.width = s.ow;
-  p.layout = s.dst;
-  p.of_x.cols = ceil_div(s.ow, F::outputs);
+  auto p = program_of<F, float>(s);
   const i64 vectors = winograd::padded(s.group_oc()) / winograd::lanes;
-  for (const i64 rows : {std::max<i64>(1, form.tiles / p.of_x.cols), i64{1}})
+  for (const i64 rows : {std::max<i64>(1, form.tiles / p.out.cols), i64{1}})
     for (i64 most = form.vectors; most > 0; --most) {
       p.rows = rows;
       p.panels = {s.group_oc(), s.group_ic(), F::products,
@@ -158,28 +169,30 @@ WinogradPanels panels_of(const MachineSpec& spec, const ConvolutionShape& s, con
   return {};
 }
 
-/// Panels, and rows of a tile: as many as the form asks for, as fit, and as leave work for every CPE.
+/// The program with its panels and tiles: as many rows as the form asks for and as fit, or down to half as many if that
+/// leaves equal work for every CPE; else CPEs share the panels of a tile.
 template <class F, class T>
-WinogradMultiply<F, T> multiply_program(const MachineSpec& spec, const ConvolutionShape& s, const WinogradTiles& of_x,
-                                        const WinogradTiles& of_y, const TileForm& form) {
-  WinogradMultiply<F, T> p{};
-  p.height = s.oh, p.width = s.ow;
-  p.layout = s.dst;
-  p.of_x = of_x, p.of_y = of_y;
+WinogradConvolve<F, T> tiled_program(const MachineSpec& spec, const ConvolutionShape& s, const TileForm& form) {
+  auto p = program_of<F, T>(s);
   p.panels = panels_of<F>(spec, s, form);
   if (p.panels.panel == 0) return p;
+  const i64 all = p.all_rows(), cols = p.out.cols, enough = std::min(form.tiles, all * cols);
   const auto is_spread = [&] { return p.tiles() % spec.cpes == 0 || p.tiles() >= 8 * spec.cpes; };
-  p.rows = even_part(p.all_rows(), std::max<i64>(1, form.tiles / p.of_x.cols));
-  while (p.rows > 1 && (!fits(spec, p) || !is_spread())) p.rows = even_part(p.all_rows(), p.rows - 1);
+  i64 most = even_part(all, std::max<i64>(1, form.tiles / cols));
+  for (p.rows = most; p.rows > 1 && !fits(spec, p);) most = p.rows = even_part(all, p.rows - 1);
+  for (; !is_spread() && p.rows > 1; p.rows = even_part(all, p.rows - 1))
+    if (2 * even_part(all, p.rows - 1) * cols <= enough) break;
+  if (is_spread()) return p;
+  for (p.rows = most; p.shares < p.panels.count() && !is_spread();) ++p.shares;
   return p;
 }
 
-/// Multiplies points x by those of weights, and makes y of the products.
+/// Convolves with weights as points; sums: null or where a group's channels begin, as WinogradConvolve has them.
 template <class F, class T>
-void multiply_to_pixels(CoreGroup& group, const float* x, const float* weights, T* y, const ConvolutionShape& s,
-                        const WinogradTiles& of_x, const WinogradTiles& of_y, const TileForm& form, float* sums) {
-  auto p = multiply_program<F, T>(group.spec(), s, of_x, of_y, form);
-  p.v = x, p.u = weights, p.y = y, p.sums = sums;
+void run_forward(CoreGroup& group, const ConvolutionShape& s, const TileForm& form, const float* weights, const T* in,
+                 T* out, float* sums) {
+  auto p = tiled_program<F, T>(group.spec(), s, form);
+  p.in.x = in, p.u = weights, p.y = out, p.sums = sums;
   PlanBuilder builder(group.spec());
   book(p, builder);
   Plan plan = builder.plan(0);
@@ -231,17 +244,6 @@ void transform_weights(CoreGroup& group, const ConvolutionShape& s, bool turned,
   group.launch(weights, book.plan(weights.lines()));
 }
 
-/// Convolves with weights as points; sums: null or where a group's channels begin, as WinogradMultiply has them.
-template <class F, class T>
-void run_forward(CoreGroup& group, const ConvolutionShape& s, const Parts<F>& parts, const TileForm& form,
-                 const float* weights, const T* in, T* out, float* sums, float* points) {
-  for_parts(s, parts, [&](i64 image, const WinogradTiles& of_x, const WinogradTiles& of_y) {
-    transform<F, false>(group, in + image * s.src_image(), points, s.ih, s.iw, s.ph, s.pw, s.src, of_x);
-    multiply_to_pixels<F>(group, points, weights, out + image * s.dst_image(), s, of_x, of_y, form,
-                          sums == nullptr ? nullptr : sums + image * parts.all_rows * 2 * s.oc);
-  });
-}
-
 template <class F, class T>
 void run_weight_gradient(CoreGroup& group, const ConvolutionShape& s, const Parts<F>& parts, const T* in, const T* dy,
                          float* dw, float* workspace) {
@@ -249,8 +251,8 @@ void run_weight_gradient(CoreGroup& group, const ConvolutionShape& s, const Part
   bool first = true;
   for_parts(s, parts, [&](i64 image, const WinogradTiles& of_x, const WinogradTiles& of_y) {
     float *const x = workspace + at.x, *const y = workspace + at.dy;
-    transform<F, false>(group, in + image * s.src_image(), x, s.ih, s.iw, s.ph, s.pw, s.src, of_x);
-    transform<F, true>(group, dy + image * s.dst_image(), y, s.oh, s.ow, 0, 0, s.dst, of_y);
+    transform<F, false, T>(group, {in + image * s.src_image(), s.ih, s.iw, s.ph, s.pw, s.src, of_x, {}}, x);
+    transform<F, true, T>(group, {dy + image * s.dst_image(), s.oh, s.ow, 0, 0, s.dst, of_y, {}}, y);
     multiply_points<F>(group, x, y, workspace, first, of_x, of_y);
     first = false;
   });
@@ -263,25 +265,20 @@ void run_weight_gradient(CoreGroup& group, const ConvolutionShape& s, const Part
   group.launch(p, book.plan(p.lines()));
 }
 
-/// What a variant decides.
-struct Decisions {
-  i64 images, part_rows;  ///< of a part
-  i64 panel, rows;        ///< of a tile of WinogradMultiply; 0: there are none
-  bool operator==(const Decisions& o) const {
-    return images == o.images && part_rows == o.part_rows && panel == o.panel && rows == o.rows;
-  }
-};
+/// What a variant decides: of a weight gradient the images and rows of a part, else the outputs of a panel, 0 if there
+/// are none, and the rows and shares of a tile.
+using Decisions = std::array<i64, 3>;
 
 template <class F>
 Decisions decisions(const MachineSpec& spec, const ConvolutionShape& shape, ConvolutionDirection direction,
                     const WinogradVariant& variant) {
   const ConvolutionShape s = as_forward(shape, direction);
-  const Parts<F> parts(s, variant);
-  if (direction == ConvolutionDirection::weight_gradient) return {parts.images, parts.rows, 0, 0};
-  WinogradTiles of_x{parts.images, s.group_ic(), s.ic, 0, parts.rows, parts.cols}, of_y = of_x;
-  of_y.channels = s.group_oc();
-  const auto p = multiply_program<F, float>(spec, s, of_x, of_y, form_of(s, variant));
-  return {parts.images, parts.rows, p.panels.panel, p.rows};
+  if (direction == ConvolutionDirection::weight_gradient) {
+    const Parts<F> parts(s, variant);
+    return {parts.images, parts.rows, 0};
+  }
+  const auto p = tiled_program<F, float>(spec, s, form_of(s, variant));
+  return {p.panels.panel, p.rows, p.shares};
 }
 
 std::string WinogradConvolution::refuse(CoreGroup& group, const ConvolutionShape& s,
@@ -298,7 +295,7 @@ std::string WinogradConvolution::refuse(CoreGroup& group, const ConvolutionShape
     return with_structure(s, [&](auto f) { return decisions<decltype(f)>(spec, s, direction, variant); });
   };
   const Decisions own = decided(variant_);
-  if (direction != ConvolutionDirection::weight_gradient && own.panel == 0)
+  if (direction != ConvolutionDirection::weight_gradient && own[0] == 0)
     return "a row of tiles, with all its products, does not fit the scratchpad";
   if (&variant_ != winograd_variants && own == decided(winograd_variants[0]))
     return "does what " + WinogradConvolution(outputs_, winograd_variants[0]).name() + " does";
@@ -322,10 +319,8 @@ i64 WinogradConvolution::workspace(CoreGroup& group, const ConvolutionShape& sha
   return with_structure(shape, [&](auto f) {
     using F = decltype(f);
     const ConvolutionShape s = as_forward(shape, direction);
-    const Parts<F> parts(s, variant_);
-    if (direction == ConvolutionDirection::weight_gradient) return Pieces<F>(s, parts).floats;
-    return panels_of<F>(group.spec(), s, form_of(s, variant_)).floats() +
-           F::products * winograd::distance(parts.tiles(), s.group_ic());
+    if (direction == ConvolutionDirection::weight_gradient) return Pieces<F>(s, Parts<F>(s, variant_)).floats;
+    return panels_of<F>(group.spec(), s, form_of(s, variant_)).floats();
   });
 }
 
@@ -351,7 +346,6 @@ void WinogradConvolution::run_as(CoreGroup& group, const ConvolutionShape& shape
                                  const ConvolutionArguments& arg, float* workspace) const {
   const bool turned = direction == ConvolutionDirection::input_gradient;
   const ConvolutionShape s = as_forward(shape, direction);
-  const Parts<F> parts(s, variant_);
   const TileForm& form = form_of(s, variant_);
   const WinogradPanels panels = panels_of<F>(group.spec(), s, form);
   const i64 weights = s.terms() * s.group_oc(), x = s.group_ic() * s.ih * s.iw, y = s.group_oc() * s.oh * s.ow;
@@ -360,15 +354,14 @@ void WinogradConvolution::run_as(CoreGroup& group, const ConvolutionShape& shape
     const T* const in = turned ? arg.dy_as<T>() : arg.x_as<T>();
     for (i64 g = 0; g < s.g; ++g) {
       if (direction == ConvolutionDirection::weight_gradient) {
-        run_weight_gradient<F>(group, s, parts, in + g * x, arg.dy_as<T>() + g * y, arg.out_as<float>() + g * weights,
-                               workspace);
+        run_weight_gradient<F>(group, s, Parts<F>(s, variant_), in + g * x, arg.dy_as<T>() + g * y,
+                               arg.out_as<float>() + g * weights, workspace);
         continue;
       }
       float* const points = arg.kept != nullptr ? arg.kept + g * panels.floats() : workspace;
       if (!arg.are_kept) transform_weights<F>(group, s, turned, panels, arg.w + g * weights, points);
       float* const sums = arg.sums == nullptr ? nullptr : arg.sums + g * s.group_oc();
-      run_forward<F>(group, s, parts, form, points, in + g * x, arg.out_as<T>() + g * y, sums,
-                     workspace + panels.floats());
+      run_forward<F>(group, s, form, points, in + g * x, arg.out_as<T>() + g * y, sums);
     }
   });
 }

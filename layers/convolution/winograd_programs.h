@@ -234,72 +234,85 @@ struct WinogradTiles {
   }
 };
 
-/// x (images x channels x height x width) to matrices of points: Bt x B of inputs, tile (i, j) beginning at
-/// (outputs i - pad_h, outputs j - pad_w), or A dy At of gradients. The pixels of a line come with their channels next
-/// to each other.
+/// What is transformed to points, rows of tiles of images x channels x height x width: Bt x B of inputs, tile (i, j)
+/// beginning at (outputs i - pad_h, outputs j - pad_w), or A dy At of gradients.
 template <class F, bool gradients, class T>
-struct WinogradTransform {
-  static constexpr const char* label = gradients ? "winograd_gradients" : "winograd_inputs";
+struct WinogradPixels {
   static constexpr i64 side = gradients ? F::outputs : F::points;  ///< of what a tile reads
   const T* x;
-  float* v;
   i64 height, width, pad_h, pad_w;
   Layout layout;
   WinogradTiles tiles;
-  Buf x_buf, v_buf;
+  Buf buf;
 
   CORTADO_FN i64 columns() const { return (tiles.cols - 1) * F::outputs + side; }
+  CORTADO_FN i64 bytes() const { return 4 * side * columns() * winograd::lanes; }
 
+  /// The pixels of a line, their channels next to each other.
   template <class C>
-  CORTADO_FN void operator()(C& c) const {
-    const WinogradTransform p = *this;
-    c.lines(
-        p.tiles.lines(), Depth::one,
-        [&](i64 i) {
-          const auto at = p.tiles.line(i);
-          const i64 plane = p.height * p.width;
-          Box<T> box =
-              channel_lanes(p.x + at.channel * plane, p.layout, p.height, p.width, p.tiles.channels - at.channel);
-          box.extent[0] = p.tiles.images, box.pitch[0] = p.tiles.image_channels * plane;
-          const i64 origin[4] = {at.image, (p.tiles.first + at.row) * F::outputs - p.pad_h, -p.pad_w, 0},
-                    size[4] = {1, side, p.columns(), winograd::lanes};
-          box.place(origin, size);
-          return c.stage(p.x_buf, box);
-        },
-        [&](i64 i, auto& x) {
-          const auto at = p.tiles.line(i);
-          const i64 columns = p.columns();
-          for (i64 col = 0; col < p.tiles.cols; ++col) {
-            auto v = c.out2d(p.v_buf, p.v + p.tiles.place(at, col), F::products, winograd::lanes, p.tiles.matrix());
-            c.each(winograd::lanes, [&](i64 lane) { transform(x, col * F::outputs, columns, lane, v); });
-            c.put(v);
-          }
-        });
+  CORTADO_FN auto stage(C& c, const WinogradTiles::Line& at) const {
+    const i64 plane = height * width;
+    Box<T> box = channel_lanes(x + at.channel * plane, layout, height, width, tiles.channels - at.channel);
+    box.extent[0] = tiles.images, box.pitch[0] = tiles.image_channels * plane;
+    const i64 origin[4] = {at.image, (tiles.first + at.row) * F::outputs - pad_h, -pad_w, 0},
+              size[4] = {1, side, columns(), winograd::lanes};
+    box.place(origin, size);
+    return c.stage(buf, box);
   }
 
- private:
-  template <class X, class V>
-  CORTADO_FN static void transform(const X& x, i64 col, i64 columns, i64 lane, V& v) {
-    auto first = x(col, lane);
+  /// Calls set(product, point) for a lane of tile `col` of a line.
+  template <class X, class Set>
+  CORTADO_FN void to_points(const X& pixels, i64 col, i64 lane, Set set) const {
+    const i64 pitch = columns(), left = col * F::outputs;
+    auto first = pixels(left, lane);
     decltype(first) t[F::products];
     CORTADO_UNROLL
     for (int r = 0; r < side; ++r) {
       CORTADO_UNROLL
-      for (int j = 0; j < side; ++j) t[r * F::points + j] = x(r * columns + col + j, lane);
+      for (int j = 0; j < side; ++j) t[r * F::points + j] = pixels(r * pitch + left + j, lane);
     }
     CORTADO_UNROLL
     for (int j = 0; j < side; ++j) one_way(t + j, F::points);
     CORTADO_UNROLL
     for (int r = 0; r < F::points; ++r) one_way(t + r * F::points, 1);
     CORTADO_UNROLL
-    for (int k = 0; k < F::products; ++k) v.set(k, lane, t[k]);
+    for (int k = 0; k < F::products; ++k) set(k, t[k]);
   }
+
+ private:
   template <class V>
   CORTADO_FN static void one_way(V* v, int step) {
     if constexpr (gradients)
       F::from_gradients(v, step);
     else
       F::from_inputs(v, step);
+  }
+};
+
+/// Pixels to matrices of points in memory.
+template <class F, bool gradients, class T>
+struct WinogradTransform {
+  static constexpr const char* label = gradients ? "winograd_gradients" : "winograd_inputs";
+  WinogradPixels<F, gradients, T> pixels;
+  float* v;
+  Buf v_buf;
+
+  template <class C>
+  CORTADO_FN void operator()(C& c) const {
+    const WinogradTransform p = *this;
+    const WinogradTiles& tiles = p.pixels.tiles;
+    c.lines(
+        tiles.lines(), Depth::one, [&](i64 i) { return p.pixels.stage(c, tiles.line(i)); },
+        [&](i64 i, auto& x) {
+          const auto at = tiles.line(i);
+          for (i64 col = 0; col < tiles.cols; ++col) {
+            auto v = c.out2d(p.v_buf, p.v + tiles.place(at, col), F::products, winograd::lanes, tiles.matrix());
+            c.each(winograd::lanes, [&](i64 lane) {
+              p.pixels.to_points(x, col, lane, [&](i64 product, auto point) { v.set(product, lane, point); });
+            });
+            c.put(v);
+          }
+        });
   }
 };
 
@@ -315,75 +328,105 @@ struct WinogradPanels {
   CORTADO_FN i64 floats() const { return count() * products * matrix(); }
 };
 
-/// Points of inputs (WinogradTransform) by those of weights to y (images x channels x height x width): At (v u) A. A
-/// tile is some rows of Winograd's tiles by a panel of outputs: the sums of all its products stay in the scratchpad,
-/// from where they are transformed.
+/// Inputs to y (images x channels x height x width), At ((Bt x B) u) A, with weights as points. A tile is some rows of
+/// Winograd's tiles by a share of the panels of outputs: the points of its inputs and, panel by panel, the sums of all
+/// products are its own, and memory sees neither.
 template <class F, class T>
-struct WinogradMultiply {
-  static constexpr const char* label = "winograd_multiply";
-  const float *v, *u;
+struct WinogradConvolve {
+  static constexpr const char* label = "winograd";
+  WinogradPixels<F, false, T> in;
+  const float* u;
   T* y;
   i64 height, width;
   Layout layout;
-  WinogradTiles of_x, of_y;
+  WinogradTiles out;
   WinogradPanels panels;
-  i64 rows;  ///< of Winograd's tiles, in a tile
+  i64 rows;    ///< of Winograd's tiles, in a tile
+  i64 shares;  ///< of panels; every one makes the points of its inputs anew
   /// Of a y in blocks: for each row of Winograd's tiles of an image the sums over each channel's values and over their
   /// squares, [image][row of tiles][2][image channels]; null: none.
   float* sums;
   Buf v_buf, u_buf, acc_buf, y_buf, sums_buf;
 
-  CORTADO_FN i64 all_rows() const { return of_y.images * of_y.rows; }
+  CORTADO_FN i64 all_rows() const { return out.images * out.rows; }
   CORTADO_FN i64 blocks() const { return ceil_div(all_rows(), rows); }
-  CORTADO_FN i64 tiles() const { return blocks() * panels.count(); }
-  CORTADO_FN i64 block_of(i64 tile) const { return tile / panels.count(); }
-  CORTADO_FN i64 panel_of(i64 tile) const { return tile % panels.count(); }
-  /// Winograd's tiles in a tile.
-  CORTADO_FN i64 winograd_tiles() const { return rows * of_x.cols; }
+  CORTADO_FN i64 tiles() const { return blocks() * shares; }
+  CORTADO_FN i64 most_points() const { return F::products * winograd::distance(rows * out.cols, panels.terms); }
+  CORTADO_FN i64 most_sums() const { return F::products * rows * out.cols * panels.panel; }
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
-    const WinogradMultiply p = *this;
-    c.tiles(
-        p.tiles(), F::products, Depth::one, [&](i64) { return c.template acc<float>(p.acc_buf, p.shape()); },
-        [&](i64 tile, i64 product) {
-          return both(p.inputs(c, p.block_of(tile), product), p.weights(c, p.panel_of(tile), product));
-        },
-        [&](i64 product, auto& in, auto& acc) {
-          auto sums = c.rows(acc, product * p.winograd_tiles(), p.winograd_tiles());
-          c.fma(sums, c.row_share(in.first, 0), c.col_share(in.second, 0), Taps{});
-        },
-        [&](i64 tile, auto& acc) {
-          const i64 first = p.block_of(tile) * p.rows, last = math::min(first + p.rows, p.all_rows()),
-                    output = p.panel_of(tile) * p.panels.panel,
-                    lanes = math::min(p.panels.panel, p.of_y.channels - output);
-          for (i64 row = first; row < last; ++row)
-            for (i64 lane = 0; lane < lanes; lane += winograd::lanes) {
-              const WinogradTiles::Line at{row / p.of_y.rows, row % p.of_y.rows, output + lane};
-              const i64 sums = (row - first) * p.of_x.cols;
-              if (p.layout == Layout::nchw16c)
-                p.to_pixels<true>(c, at, acc, sums, lane);
-              else
-                p.to_pixels<false>(c, at, acc, sums, lane);
-            }
-        });
+    const WinogradConvolve p = *this;
+    c.tiles(p.tiles(), [&](i64 tile) {
+      const i64 first = tile / p.shares * p.rows, share = tile % p.shares, count = p.panels.count();
+      const Rows rows{first, math::min(p.rows, p.all_rows() - first), p.out.cols, p.panels.terms};
+      const auto v = p.points(c, rows);
+      for (i64 panel = count * share / p.shares; panel < count * (share + 1) / p.shares; ++panel)
+        p.multiply(c, rows, v, panel);
+    });
   }
 
  private:
-  CORTADO_FN TileShape shape() const {
-    TileShape s;
-    s.m = F::products * winograd_tiles();
-    s.n0 = panels.panel;
-    s.k = panels.terms;
-    return s;
-  }
+  /// A tile's rows of Winograd's tiles and the matrices of their points.
+  struct Rows {
+    i64 first, count, cols, terms;
+    CORTADO_FN i64 tiles() const { return count * cols; }
+    CORTADO_FN i64 matrix() const { return winograd::distance(tiles(), terms); }
+  };
+
+  /// Lanes of points as the rows of a block, in the order of WinogradTransform.
   template <class C>
-  CORTADO_FN auto inputs(C& c, i64 block, i64 product) const {
-    return c.stage_a(v_buf,
-                     Box<float>::matrix(v + product * of_x.matrix(), of_x.count(), panels.terms, of_x.width(),
-                                        block * winograd_tiles(), 0, winograd_tiles(), panels.terms),
-                     LeftView{panels.terms, 1});
+  CORTADO_FN auto points(C& c, const Rows& rows) const {
+    const WinogradConvolve p = *this;
+    const i64 groups = p.in.tiles.groups(), matrix = rows.matrix() / winograd::lanes;
+    auto v = c.template block<float>(p.v_buf, F::products * matrix, winograd::lanes);
+    const auto line = [&](i64 i) {
+      const i64 row = rows.first + i / groups;
+      return WinogradTiles::Line{row / p.in.tiles.rows, row % p.in.tiles.rows, i % groups * winograd::lanes};
+    };
+    c.pipeline(
+        rows.count * groups, Depth::one, [&](i64 i) { return p.in.stage(c, line(i)); },
+        [&](i64 i, auto& x) {
+          for (i64 col = 0; col < rows.cols; ++col) {
+            const i64 place = (i / groups * rows.cols + col) * groups + i % groups;
+            c.each(winograd::lanes, [&](i64 lane) {
+              p.in.to_points(x, col, lane,
+                             [&](i64 product, auto point) { v.set(product * matrix + place, lane, point); });
+            });
+          }
+        });
+    return v;
   }
+
+  template <class C, class V>
+  CORTADO_FN void multiply(C& c, const Rows& rows, const V& v, i64 panel) const {
+    const WinogradConvolve p = *this;
+    TileShape shape;
+    shape.m = F::products * rows.tiles();
+    shape.n0 = p.panels.panel;
+    shape.k = p.panels.terms;
+    auto acc = c.template acc<float>(p.acc_buf, shape);
+    auto points = c.left(v, LeftView{p.in.tiles.width(), 1});
+    c.pipeline(
+        F::products, Depth::one, [&](i64 product) { return p.weights(c, panel, product); },
+        [&](i64 product, auto& weights) {
+          auto sums = c.rows(acc, product * rows.tiles(), rows.tiles());
+          Taps taps;
+          taps.a = product * rows.matrix();
+          c.fma(sums, c.row_share(points, 0), c.col_share(weights, 0), taps);
+        });
+    const i64 output = panel * p.panels.panel, lanes = math::min(p.panels.panel, p.out.channels - output);
+    for (i64 row = 0; row < rows.count; ++row)
+      for (i64 lane = 0; lane < lanes; lane += winograd::lanes) {
+        const i64 of_all = rows.first + row;
+        const WinogradTiles::Line at{of_all / p.out.rows, of_all % p.out.rows, output + lane};
+        if (p.layout == Layout::nchw16c)
+          p.to_pixels<true>(c, at, acc, rows.tiles(), row * rows.cols, lane);
+        else
+          p.to_pixels<false>(c, at, acc, rows.tiles(), row * rows.cols, lane);
+      }
+  }
+
   template <class C>
   CORTADO_FN auto weights(C& c, i64 panel, i64 product) const {
     RightView view;
@@ -394,17 +437,19 @@ struct WinogradMultiply {
                      view);
   }
 
-  /// A row of Winograd's tiles of sixteen channels, whose sums begin at row `first` and at `column`.
+  /// A row of Winograd's tiles of sixteen channels, whose sums of each product, `tiles` rows, begin at row `first` and
+  /// at `column`.
   template <bool blocks, class C, class Sums>
-  CORTADO_FN void to_pixels(C& c, const WinogradTiles::Line& at, const Sums& acc, i64 first, i64 column) const {
-    const WinogradMultiply p = *this;
-    const i64 top = (p.of_y.first + at.row) * F::outputs, plane = p.height * p.width, width = p.width,
-              rows = math::min(F::outputs, p.height - top), tiles = p.winograd_tiles();
+  CORTADO_FN void to_pixels(C& c, const WinogradTiles::Line& at, const Sums& acc, i64 tiles, i64 first,
+                            i64 column) const {
+    const WinogradConvolve p = *this;
+    const i64 top = (p.out.first + at.row) * F::outputs, plane = p.height * p.width, width = p.width,
+              rows = math::min(F::outputs, p.height - top);
     auto y = out_lanes<blocks>(
         c, p.y_buf,
-        p.y + (at.image * p.of_y.image_channels + at.channel) * plane + top * width * channel_block(p.layout),
-        rows * width, plane, math::min(winograd::lanes, p.of_y.channels - at.channel));
-    for (i64 col = 0; col < p.of_x.cols; ++col) {
+        p.y + (at.image * p.out.image_channels + at.channel) * plane + top * width * channel_block(p.layout),
+        rows * width, plane, math::min(winograd::lanes, p.out.channels - at.channel));
+    for (i64 col = 0; col < p.out.cols; ++col) {
       const i64 pixel = col * F::outputs, cols = math::min(F::outputs, width - pixel);
       const auto sum = [&](i64 product, i64 lane) { return acc(product * tiles + first + col, column + lane); };
       if (rows == F::outputs && cols == F::outputs)
@@ -419,8 +464,8 @@ struct WinogradMultiply {
 
   template <class C, class Y>
   CORTADO_FN void leave_sums(C& c, const WinogradTiles::Line& at, i64 pixels, const Y& y) const {
-    const i64 part = at.image * ceil_div(height, F::outputs) + of_y.first + at.row;
-    auto left = part_sums(c, sums_buf, sums, of_y.image_channels, part, at.channel);
+    const i64 part = at.image * ceil_div(height, F::outputs) + out.first + at.row;
+    auto left = part_sums(c, sums_buf, sums, out.image_channels, part, at.channel);
     clear_sums(c, left);
     add_distances(
         c, [&](i64 pixel, i64 lane) { return y.at(pixel, lane); }, pixels, LaneValues{}, left);

@@ -45,6 +45,8 @@ const std::vector<Case>& cases() {
       {"winograd_tiles", {3, 5, 8, 12}, "num_output: 7 kernel_size: 3 pad: 1"},
       {"winograd_edges", {2, 18, 15, 69}, "num_output: 3 kernel_size: 3 pad_h: 0 pad_w: 2"},
       {"winograd_groups", {2, 38, 9, 10}, "num_output: 36 kernel_size: 3 pad: 1 group: 2"},
+      {"winograd_shared_panels", {1, 20, 4, 4}, "num_output: 130 kernel_size: 3 pad: 1"},
+      {"winograd_rows_left_over", {5, 3, 12, 12}, "num_output: 17 kernel_size: 3 pad: 1"},
       {"winograd_one_output", {1, 1, 3, 3}, "num_output: 1 kernel_size: 3"},
       {"winograd_of_five", {2, 18, 15, 21}, "num_output: 5 kernel_size: 5 pad_h: 0 pad_w: 4"},
       {"winograd_of_five_groups", {2, 38, 8, 9}, "num_output: 36 kernel_size: 5 pad: 2 group: 2"},

@@ -1,34 +1,12 @@
 // The sixth program of the machine's gate: a codec with error feedback.
 #include <algorithm>
 
-#include "backends/reference/processor.h"
-#include "programs/reference_gate_programs.h"
+#include "tests/machine/gate_processor.h"
 #include "tests/machine/programs.h"
 #include "tests/support/layer_rig.h"
-#if defined(CORTADO_WITH_KOKKOS)
-#include "backends/kokkos/processor.h"
-#include "programs/kokkos_gate_programs.h"
-#elif defined(CORTADO_WITH_SUNWAY)
-#include "backends/sunway/sim/processor.h"
-#include "programs/sunway_gate_programs.h"
-#endif
 
 namespace cortado::test {
 namespace {
-
-std::unique_ptr<Processor> codec_processor(const std::string& backend) {
-  reference::Options options;
-  options.lanes = backend == "lanes" ? 5 : 1;
-  if (backend == "reference" || backend == "lanes")
-    return reference::make_processor(options, reference::gate_programs());
-#if defined(CORTADO_WITH_KOKKOS)
-  return kokkos::make_processor({}, kokkos::gate_programs());
-#elif defined(CORTADO_WITH_SUNWAY)
-  return sunway::sim::make_processor({}, sunway::gate_programs());
-#else
-  return nullptr;
-#endif
-}
 
 /// One sender's residual and the receiver's sum, by plain loops.
 struct CodecOracle {
@@ -58,7 +36,7 @@ struct CodecOracle {
 class CodecTest : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(CodecTest, OneBitWithErrorFeedbackMatchesPlainLoopsOverRounds) {
-  const auto processor = codec_processor(GetParam());
+  const auto processor = gate_processor(GetParam());
   CoreGroup& group = processor->group(0);
   for (const i64 n : {1, 31, 64, 300, 1000})
     for (const i64 block : {32, 64, 256}) {

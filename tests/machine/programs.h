@@ -81,4 +81,37 @@ struct OneBitDecode {
   }
 };
 
+/// y = (2 a) b, dense, of m x k and k x n on each CPE: a's part of every CPE is a block of its own.
+struct BlockProduct {
+  static constexpr const char* label = "block_product";
+  const float *a, *b;
+  float* y;
+  i64 m, n, k;
+  Buf a_buf, block_buf, b_buf, acc_buf;
+
+  template <class C>
+  CORTADO_FN void operator()(C& c) const {
+    const BlockProduct p = *this;
+    const i64 rows = C::mesh_rows * p.m, terms = C::mesh_cols * p.k, cols = C::mesh_cols * p.n;
+    c.tiles(1, [&](i64) {
+      const auto x =
+          c.stage(p.a_buf, Box<float>::matrix(p.a, rows, terms, terms, c.row() * p.m, c.col() * p.k, p.m, p.k));
+      auto block = c.template block<float>(p.block_buf, p.m, p.k);
+      c.each2d(p.m, p.k, [&](i64 r, i64 q) { block.set(r, q, 2.0f * x(r, q)); });
+      TileShape shape;
+      shape.m = p.m, shape.n0 = p.n, shape.k = p.k;
+      auto acc = c.template acc<float>(p.acc_buf, shape);
+      auto left = c.left(block, LeftView{p.k, 1});
+      auto right = c.stage_b(
+          p.b_buf, Box<float>::matrix(p.b, terms, cols, cols, c.row() * p.k, c.col() * p.n, p.k, p.n), RightView{p.n});
+      for (int t = 0; t < C::mesh_cols; ++t) c.fma(acc, c.row_share(left, t), c.col_share(right, t), Taps{});
+      OutBox<float> to;
+      to.base = p.y + c.row() * p.m * cols + c.col() * p.n;
+      to.rows = p.m, to.limit0 = p.n, to.pitch_m = cols;
+      to.reads_old = false;
+      c.store(acc, to, [](auto value, auto, i64) { return value; });
+    });
+  }
+};
+
 }  // namespace cortado::test

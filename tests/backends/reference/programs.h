@@ -175,6 +175,7 @@ struct Misuse {
       shape.n0 = 2;
       shape.k = 2;
       auto acc = c.template acc<float>(sum, shape);
+      if (fault >= Fault::block_out_of_range && fault <= Fault::view_beyond_block) return block(c, acc);
       const i64 columns = fault == Fault::box_outside_memory ? n * lines : n;
       auto a = c.stage_a(tile_in, Box<float>::matrix(x, 2, columns, columns, 0, columns - 2, 2, 2), LeftView{2, 1});
       auto b = c.stage_b(tile_in2, Box<float>::matrix(x, 2, 2, n, 0, 0, 2, 2), RightView{2, 0, 0, 1});
@@ -193,6 +194,20 @@ struct Misuse {
       to.pitch_m = fault == Fault::store_outside_memory ? n * lines : 2;
       c.store(acc, to, [](float value, float, i64) { return value; });
     });
+  }
+
+  template <class C, class Sums>
+  void block(C& c, Sums& acc) const {
+    auto block = c.template block<float>(tile_in, 2, 2);
+    c.each(2, [&](i64 j) {
+      if (fault == Fault::block_out_of_range) block.set(2, j, 1.0f);
+      block.set(0, fault == Fault::block_other_column ? 1 - j : j, 1.0f);
+      if (fault != Fault::block_partly_set) block.set(1, j, 1.0f);
+    });
+    auto b = c.stage_b(tile_in2, Box<float>::matrix(x, 2, 2, n, 0, 0, 2, 2), RightView{2, 0, 0, 1});
+    Taps taps;
+    if (fault == Fault::view_beyond_block) taps.count0 = 2, taps.a0 = 1;
+    c.fma(acc, c.row_share(c.left(block, LeftView{2, 1}), 0), c.col_share(b, 0), taps);
   }
 };
 
