@@ -4,7 +4,6 @@
 #include "core/machine/parts.h"
 #include "layers/convolution/candidates.h"
 #include "layers/convolution/winograd_programs.h"
-#include "layers/gemm/gemm.h"
 
 namespace cortado {
 namespace {
@@ -24,15 +23,16 @@ struct WinogradVariant {
   const TileForm* form;  ///< of the other directions; null: the likely one
 };
 
-constexpr WinogradVariant winograd_variants[] = {{"", i64{2} << 20, nullptr},
-                                                 {":small_parts", i64{1} << 19, nullptr},
-                                                 {":large_parts", i64{8} << 20, nullptr},
-                                                 {":wide_tiles", i64{2} << 20, &wide},
-                                                 {":tall_tiles", i64{2} << 20, &tall}};
+constexpr WinogradVariant winograd_variants[] = {{"", i64{4} << 20, nullptr},
+                                                 {":small_parts", i64{1} << 20, nullptr},
+                                                 {":large_parts", i64{16} << 20, nullptr},
+                                                 {":wide_tiles", i64{4} << 20, &wide},
+                                                 {":tall_tiles", i64{4} << 20, &tall}};
 
 /// Winograd's F. Forward one program makes points of inputs, their products and, from those, outputs; the input
 /// gradient is the forward convolution with turned weights. The weight gradient is the exact transpose of the forward
-/// algorithm: points of a part of the batch at a time, then their products. Errors: docs/cpu.md.
+/// algorithm: points of a part of the batch at a time, then, in one program, their products and the weights' gradients.
+/// Errors: docs/cpu.md.
 class WinogradConvolution : public ConvolutionCandidate {
  public:
   /// Tiles of `outputs` by `outputs`, 4 or 2; `variant` is one of winograd_variants.
@@ -75,8 +75,8 @@ ConvolutionShape as_forward(ConvolutionShape s, ConvolutionDirection direction) 
   return s;
 }
 
-/// What a weight gradient works on at a time: whole images, or some rows of tiles of one, so that the matrices stay in
-/// a cache; not so few that the weights' points, to which every part adds, cost more.
+/// What a weight gradient works on at a time: whole images, or some rows of tiles of one, so that their points stay in
+/// a cache.
 template <class F>
 struct Parts {
   i64 images, rows, cols;  ///< of tiles; rows of one image
@@ -84,25 +84,14 @@ struct Parts {
 
   Parts(const ConvolutionShape& s, const WinogradVariant& variant) {
     all_rows = ceil_div(s.oh, F::outputs), cols = ceil_div(s.ow, F::outputs);
-    const i64 of_tile = F::products * (s.group_ic() + s.group_oc()),
-              weights = F::products * s.group_ic() * s.group_oc();
-    const i64 most = std::max<i64>(1, std::max(variant.cached, 4 * weights) / of_tile);
+    const i64 of_tile = F::products * (winograd::padded(s.group_ic()) + winograd::padded(s.group_oc())),
+              most = std::max<i64>(1, variant.cached / of_tile);
     images = even_part(s.mb, most / (all_rows * cols));
     rows = images > 1 ? all_rows : even_part(all_rows, most / cols);
   }
   i64 tiles() const { return images * rows * cols; }
-};
-
-/// Where the pieces of a weight gradient's workspace begin: points of weights' gradients, of inputs, of gradients.
-template <class F>
-struct Pieces {
-  i64 x, dy, floats;
-
-  Pieces(const ConvolutionShape& s, const Parts<F>& parts) {
-    x = F::products * winograd::distance(s.group_ic(), s.group_oc());
-    dy = x + F::products * winograd::distance(parts.tiles(), s.group_ic());
-    floats = dy + F::products * winograd::distance(parts.tiles(), s.group_oc());
-  }
+  /// Of the points of inputs or of gradients.
+  i64 floats(i64 channels) const { return F::products * winograd::distance(tiles(), channels); }
 };
 
 /// Terms of a line of weights: enough to be worth a launch's line, few enough to spread.
@@ -200,21 +189,33 @@ void run_forward(CoreGroup& group, const ConvolutionShape& s, const TileForm& fo
   group.launch(p, plan);
 }
 
-/// Gradients of weights' points: those of inputs, turned, by those of outputs' gradients, tiles x padded channels;
-/// added to what is there but `first`.
+/// The program with slices of 64 inputs by 32 outputs, or fewer where that leaves equal work for every CPE.
 template <class F>
-void multiply_points(CoreGroup& group, const float* x, const float* dy, float* dw, bool first,
-                     const WinogradTiles& of_x, const WinogradTiles& of_y) {
-  MatrixProduct product;
-  product.gemm.m = of_x.channels, product.gemm.n = of_y.width(), product.gemm.k = of_x.count();
-  product.gemm.transpose_a = true;
-  product.gemm.a = x, product.gemm.b = dy, product.gemm.y = dw, product.gemm.beta = first ? 0.0f : 1.0f;
-  product.gemm.lda = of_x.width();
-  product.gemm.ldb = product.gemm.ldy = of_y.width();
-  product.count = F::products;
-  product.stride_a = of_x.matrix(), product.stride_b = of_y.matrix(),
-  product.stride_y = winograd::distance(of_x.channels, of_y.channels);
-  multiply(group, Multiplier::tile_program, product);
+WinogradGradient<F> gradient_program(const MachineSpec& spec, const WinogradTiles& of_x, const WinogradTiles& of_y) {
+  WinogradGradient<F> p{};
+  p.of_x = of_x, p.of_y = of_y;
+  p.in_groups = even_part(of_x.groups(), 4), p.out_groups = even_part(of_y.groups(), 2);
+  p.line_terms = line_terms;
+  const auto is_spread = [&] { return p.tiles() % spec.cpes == 0 || p.tiles() >= 8 * spec.cpes; };
+  while (p.in_groups > 1 && !is_spread()) p.in_groups = even_part(of_x.groups(), p.in_groups - 1);
+  if (!is_spread()) p.out_groups = 1;
+  return p;
+}
+
+/// dw += what the points of a part of the batch make.
+template <class F>
+void multiply_to_weights(CoreGroup& group, const float* x, const float* dy, float* dw, const WinogradTiles& of_x,
+                         const WinogradTiles& of_y) {
+  auto p = gradient_program<F>(group.spec(), of_x, of_y);
+  p.x = x, p.dy = dy, p.dw = dw;
+  const i64 block = 4 * winograd::lanes * winograd::lanes, weights = 4 * line_terms * p.taps * winograd::lanes;
+  PlanBuilder book(group.spec());
+  p.x_buf = book.spill("points of inputs", 4 * p.in_groups * of_x.count() * winograd::lanes);
+  p.dy_buf = book.spill("points of gradients", 4 * p.out_groups * of_y.count() * winograd::lanes);
+  p.acc_buf = book.spill("sums", F::products * p.in_groups * p.out_groups * block);
+  p.old_buf = book.tile("old weights", weights, 1);
+  p.dw_buf = book.tile("weights", weights, 1);
+  group.launch(p, book.plan(p.tiles()));
 }
 
 /// Calls work(first image, tiles of x, tiles of y) for each part.
@@ -247,22 +248,12 @@ void transform_weights(CoreGroup& group, const ConvolutionShape& s, bool turned,
 template <class F, class T>
 void run_weight_gradient(CoreGroup& group, const ConvolutionShape& s, const Parts<F>& parts, const T* in, const T* dy,
                          float* dw, float* workspace) {
-  const Pieces<F> at(s, parts);
-  bool first = true;
+  float *const of_in = workspace, *const of_dy = workspace + parts.floats(s.group_ic());
   for_parts(s, parts, [&](i64 image, const WinogradTiles& of_x, const WinogradTiles& of_y) {
-    float *const x = workspace + at.x, *const y = workspace + at.dy;
-    transform<F, false, T>(group, {in + image * s.src_image(), s.ih, s.iw, s.ph, s.pw, s.src, of_x, {}}, x);
-    transform<F, true, T>(group, {dy + image * s.dst_image(), s.oh, s.ow, 0, 0, s.dst, of_y, {}}, y);
-    multiply_points<F>(group, x, y, workspace, first, of_x, of_y);
-    first = false;
+    transform<F, false, T>(group, {in + image * s.src_image(), s.ih, s.iw, s.ph, s.pw, s.src, of_x, {}}, of_in);
+    transform<F, true, T>(group, {dy + image * s.dst_image(), s.oh, s.ow, 0, 0, s.dst, of_y, {}}, of_dy);
+    multiply_to_weights<F>(group, of_in, of_dy, dw, of_x, of_y);
   });
-  constexpr i64 taps = WinogradWeightGradient<F>::taps;
-  WinogradWeightGradient<F> p{workspace, dw, s.group_oc(), s.group_ic(), line_terms, {}, {}, {}};
-  PlanBuilder book(group.spec());
-  p.old_buf = book.tile("old weights", 4 * line_terms * taps * winograd::lanes, 1);
-  p.du_buf = book.line("points", 4 * F::products * winograd::lanes, 1);
-  p.dw_buf = book.tile("weights", 4 * line_terms * taps * winograd::lanes, 1);
-  group.launch(p, book.plan(p.lines()));
 }
 
 /// What a variant decides: of a weight gradient the images and rows of a part, else the outputs of a panel, 0 if there
@@ -319,7 +310,9 @@ i64 WinogradConvolution::workspace(CoreGroup& group, const ConvolutionShape& sha
   return with_structure(shape, [&](auto f) {
     using F = decltype(f);
     const ConvolutionShape s = as_forward(shape, direction);
-    if (direction == ConvolutionDirection::weight_gradient) return Pieces<F>(s, Parts<F>(s, variant_)).floats;
+    const Parts<F> parts(s, variant_);
+    if (direction == ConvolutionDirection::weight_gradient)
+      return parts.floats(s.group_ic()) + parts.floats(s.group_oc());
     return panels_of<F>(group.spec(), s, form_of(s, variant_)).floats();
   });
 }

@@ -212,7 +212,8 @@ struct F4x5 {
 }  // namespace winograd
 
 /// The tiles of a launch: rows [first, first + rows) of tiles of `images` images, of `channels` of an image's
-/// `image_channels` channels. A matrix of points is tiles x padded channels; there are F::products of them.
+/// `image_channels` channels. A matrix of points in memory is [group of channels][tile][lane]; there are F::products of
+/// them.
 struct WinogradTiles {
   i64 images, channels, image_channels, first, rows, cols;
   CORTADO_FN i64 count() const { return images * rows * cols; }
@@ -230,7 +231,7 @@ struct WinogradTiles {
   }
   /// Where the points of tile `col` of a line begin.
   CORTADO_FN i64 place(const Line& at, i64 col) const {
-    return ((at.image * rows + at.row) * cols + col) * width() + at.channel;
+    return at.channel * count() + ((at.image * rows + at.row) * cols + col) * winograd::lanes;
   }
 };
 
@@ -374,7 +375,7 @@ struct WinogradConvolve {
     CORTADO_FN i64 matrix() const { return winograd::distance(tiles(), terms); }
   };
 
-  /// Lanes of points as the rows of a block, in the order of WinogradTransform.
+  /// Lanes of points as the rows of a block, [product][tile][group of channels].
   template <class C>
   CORTADO_FN auto points(C& c, const Rows& rows) const {
     const WinogradConvolve p = *this;
@@ -560,52 +561,94 @@ struct WinogradWeights {
   }
 };
 
-/// dw (oc x ic x kernel x kernel) += Gt du G of matrices du, ic x padded oc. Lines as those of WinogradWeights.
+/// dw (oc x ic x kernel x kernel) += Gt (x' dy) G of matrices of points of inputs and of outputs' gradients. A tile is
+/// a slice of inputs by a slice of outputs: the sums of all its products are its own.
 template <class F>
-struct WinogradWeightGradient {
+struct WinogradGradient {
   static constexpr const char* label = "winograd_weight_gradient";
   static constexpr i64 taps = F::kernel * F::kernel;
-  const float* du;
+  const float *x, *dy;
   float* dw;
-  i64 oc, ic, line_terms;
-  Buf old_buf, du_buf, dw_buf;
+  WinogradTiles of_x, of_y;
+  i64 in_groups, out_groups;  ///< of channels, in a slice
+  i64 line_terms;             ///< inputs whose weights are written together
+  Buf x_buf, dy_buf, acc_buf, old_buf, dw_buf;
 
-  CORTADO_FN i64 lines() const { return winograd::padded(oc) / winograd::lanes * ((ic + line_terms - 1) / line_terms); }
+  CORTADO_FN i64 out_slices() const { return ceil_div(of_y.groups(), out_groups); }
+  CORTADO_FN i64 tiles() const { return ceil_div(of_x.groups(), in_groups) * out_slices(); }
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
-    const WinogradWeightGradient p = *this;
-    const i64 width = winograd::padded(p.oc), groups = width / winograd::lanes;
-    c.lines(
-        p.lines(), Depth::one,
-        [&](i64 i) {
-          Box<float> old;
-          old.base = p.dw;
-          const i64 extent[4] = {1, 1, p.ic * taps, p.oc}, pitch[4] = {0, 0, 1, p.ic * taps};
-          const i64 origin[4] = {0, 0, i / groups * p.line_terms * taps, i % groups * winograd::lanes},
-                    size[4] = {1, 1, p.line_terms * taps, winograd::lanes};
-          old.set(extent, pitch, origin, size);
-          return c.stage(p.old_buf, old);
-        },
-        [&](i64 i, auto& old) {
-          const i64 first = i / groups * p.line_terms, terms = math::min(p.line_terms, p.ic - first),
-                    output = i % groups * winograd::lanes;
-          auto q = c.out_turned(p.dw_buf, p.dw + (output * p.ic + first) * taps, terms * taps, winograd::lanes,
-                                p.ic * taps, math::min(winograd::lanes, p.oc - output));
-          c.pipeline(
-              terms, Depth::one,
-              [&](i64 k) {
-                return c.get2d(p.du_buf, p.du + (first + k) * width + output, F::products, winograd::lanes,
-                               winograd::distance(p.ic, width));
-              },
-              [&](i64 k, auto& du) {
-                c.each(winograd::lanes, [&](i64 lane) { transform(du, old, lane, k * taps, q); });
-              });
-          c.put(q);
-        });
+    const WinogradGradient p = *this;
+    c.tiles(p.tiles(), [&](i64 tile) {
+      const i64 in = tile / p.out_slices() * p.in_groups, out = tile % p.out_slices() * p.out_groups,
+                ins = math::min(p.in_groups, p.of_x.groups() - in),
+                outs = math::min(p.out_groups, p.of_y.groups() - out);
+      TileShape shape;
+      shape.m = F::products * ins * winograd::lanes;
+      shape.n1 = outs, shape.n0 = winograd::lanes;
+      shape.k = p.of_x.count();
+      auto acc = c.template acc<float>(p.acc_buf, shape);
+      p.multiply(c, in, ins, out, outs, acc);
+      for (i64 group = 0; group < outs; ++group)
+        for (i64 first = 0; first < ins * winograd::lanes; first += p.line_terms)
+          p.to_weights(c, acc, ins, first, group, in * winograd::lanes, (out + group) * winograd::lanes);
+    });
   }
 
  private:
+  /// Sums in rows [product][input], as an input's sixteen neighbours lie together.
+  template <class C, class Sums>
+  CORTADO_FN void multiply(C& c, i64 in, i64 ins, i64 out, i64 outs, Sums& acc) const {
+    const WinogradGradient p = *this;
+    const i64 terms = p.of_x.count();
+    RightView view;
+    view.k_stride = winograd::lanes, view.n1_stride = terms * winograd::lanes;
+    c.pipeline(
+        F::products, Depth::one,
+        [&](i64 product) {
+          return both(c.stage_a(p.x_buf, panels(p.x + product * p.of_x.matrix(), p.of_x, in, ins),
+                                LeftView{1, winograd::lanes}),
+                      c.stage_b(p.dy_buf, panels(p.dy + product * p.of_y.matrix(), p.of_y, out, outs), view));
+        },
+        [&](i64 product, auto& points) {
+          for (i64 group = 0; group < ins; ++group) {
+            auto sums = c.rows(acc, (product * ins + group) * winograd::lanes, winograd::lanes);
+            Taps taps;
+            taps.a = group * terms * winograd::lanes;
+            c.fma(sums, c.row_share(points.first, 0), c.col_share(points.second, 0), taps);
+          }
+        });
+  }
+  CORTADO_FN static Box<float> panels(const float* matrix, const WinogradTiles& tiles, i64 group, i64 groups) {
+    const i64 count = tiles.count();
+    return Box<float>::matrix(matrix, tiles.groups() * count, winograd::lanes, winograd::lanes, group * count, 0,
+                              groups * count, winograd::lanes);
+  }
+
+  /// Of inputs from `first` of a slice on, which begins at `input`, and of a group of outputs.
+  template <class C, class Sums>
+  CORTADO_FN void to_weights(C& c, const Sums& acc, i64 ins, i64 first, i64 group, i64 input, i64 output) const {
+    const WinogradGradient p = *this;
+    const i64 ic = p.of_x.channels, oc = p.of_y.channels, terms = math::min(p.line_terms, ic - input - first);
+    if (terms <= 0) return;
+    Box<float> box;
+    box.base = p.dw;
+    const i64 extent[4] = {1, 1, ic * taps, oc}, pitch[4] = {0, 0, 1, ic * taps};
+    const i64 origin[4] = {0, 0, (input + first) * taps, output}, size[4] = {1, 1, terms * taps, winograd::lanes};
+    box.set(extent, pitch, origin, size);
+    const auto old = c.stage(p.old_buf, box);
+    auto q = c.out_turned(p.dw_buf, p.dw + (output * ic + input + first) * taps, terms * taps, winograd::lanes,
+                          ic * taps, math::min(winograd::lanes, oc - output));
+    for (i64 k = 0; k < terms; ++k) {
+      const auto du = [&](i64 product, i64 lane) {
+        return acc(product * ins * winograd::lanes + first + k, group * winograd::lanes + lane);
+      };
+      c.each(winograd::lanes, [&](i64 lane) { transform(du, old, lane, k * taps, q); });
+    }
+    c.put(q);
+  }
+
   template <class In, class Old, class Out>
   CORTADO_FN static void transform(const In& du, const Old& old, i64 lane, i64 row, Out& q) {
     auto first = du(0, lane);
