@@ -196,9 +196,17 @@ class Context {
     return {block.p, view};
   }
   template <class T>
+  CORTADO_FN RightOperand<T> right(const OutBlock<T>& block, RightView view) {
+    return {block.p, view};
+  }
+  template <class T>
   CORTADO_FN Acc<T> rows(const Acc<T>& acc, i64 first, i64 count) {
+    return rows(acc, first, count, acc.shape.k);
+  }
+  template <class T>
+  CORTADO_FN Acc<T> rows(const Acc<T>& acc, i64 first, i64 count, i64 terms) {
     TileShape shape = acc.shape;
-    shape.m = count;
+    shape.m = count, shape.k = terms;
     return {acc.p + first * shape.n(), shape};
   }
   template <class T>

@@ -245,18 +245,26 @@ class Context {
   }
   template <class T>
   LeftOperand<T> left(const OutBlock<T>& block, LeftView view) {
-    cpe_.meet({"left", block.rows, block.cols, block.slot});
-    block.check_live();
+    check_operand("left", block);
     return LeftOperand<T>(*block.slot, view);
   }
   template <class T>
+  RightOperand<T> right(const OutBlock<T>& block, RightView view) {
+    check_operand("right", block);
+    return RightOperand<T>(*block.slot, view);
+  }
+  template <class T>
   Acc<T> rows(const Acc<T>& acc, i64 first, i64 count) {
+    return rows(acc, first, count, acc.shape.k);
+  }
+  template <class T>
+  Acc<T> rows(const Acc<T>& acc, i64 first, i64 count, i64 terms) {
     cpe_.meet({"rows", first, count, acc.slot});
     if (first < 0 || count < 1 || first + count > acc.shape.m)
       cpe_.violation("rows " + std::to_string(first) + " to " + std::to_string(first + count) +
                      " of an accumulator of " + std::to_string(acc.shape.m));
     Acc<T> part = acc;
-    part.shape.m = count;
+    part.shape.m = count, part.shape.k = terms;
     part.first += first * acc.shape.n();
     return part;
   }
@@ -334,6 +342,12 @@ class Context {
   void check_share(const char* name, int t, int steps) {
     cpe_.meet({name, t});
     if (t < 0 || t >= steps) cpe_.violation(std::string(name) + " of step " + std::to_string(t));
+  }
+
+  template <class T>
+  void check_operand(const char* name, const OutBlock<T>& block) {
+    cpe_.meet({name, block.rows, block.cols, block.slot});
+    block.check_live();
   }
 
   Item* begin(const char* kind, i64 index, int parity) {

@@ -53,18 +53,26 @@ inline void check_reach(const Cpe& cpe, const Slot& slot, const Reach& reach) {
                           " of what it multiplies, which has " + std::to_string(slot.count));
 }
 
-/// Throws unless lanes have set all that an operand of a block reads.
+/// Throws unless lanes have set what an operand of a block reads there.
+inline void check_set(const Cpe& cpe, const Slot& slot, i64 at) {
+  if (!slot.set.empty() && slot.set[static_cast<std::size_t>(at)] == 0)
+    cpe.violation(slot, "fma reads element " + std::to_string(at) + ", which was not set");
+}
 template <class T>
-void check_set(const Cpe& cpe, const LeftOperand<T>& a, const TileShape& s, const Taps& taps) {
-  if (a.slot->set.empty()) return;
-  for (i64 t1 = 0; t1 < taps.count1; ++t1)
-    for (i64 t0 = 0; t0 < taps.count0; ++t0)
+void check_blocks(const Cpe& cpe, const LeftOperand<T>& a, const RightOperand<T>& b, const TileShape& s,
+                  const Taps& taps) {
+  if (a.slot->set.empty() && b.slot->set.empty()) return;
+  for (i64 t = 0; t < taps.count1 * taps.count0; ++t) {
+    const i64 t1 = t / taps.count0, t0 = t % taps.count0;
+    for (i64 k = 0; k < s.k; ++k) {
       for (i64 m = 0; m < s.m; ++m)
-        for (i64 k = 0; k < s.k; ++k) {
-          const i64 at = taps.a + m * a.view.m_stride + k * a.view.k_stride + taps.a1 * t1 + taps.a0 * t0;
-          if (a.slot->set[static_cast<std::size_t>(at)] == 0)
-            cpe.violation(*a.slot, "fma reads element " + std::to_string(at) + ", which was not set");
-        }
+        check_set(cpe, *a.slot, taps.a + m * a.view.m_stride + k * a.view.k_stride + taps.a1 * t1 + taps.a0 * t0);
+      for (i64 n = 0; n < s.n(); ++n)
+        check_set(cpe, *b.slot,
+                  taps.b + k * b.view.k_stride + n / s.n0 / s.n1 * b.view.n2_stride +
+                      n / s.n0 % s.n1 * b.view.n1_stride + n % s.n0 * b.view.n0_stride + taps.b1 * t1 + taps.b0 * t0);
+    }
+  }
 }
 
 template <class T>
@@ -88,7 +96,7 @@ void check_product(const Cpe& cpe, const Acc<T>& acc, const LeftOperand<T>& a, c
   right.add(taps.b0, taps.count0);
   check_reach(cpe, *a.slot, left);
   check_reach(cpe, *b.slot, right);
-  check_set(cpe, a, s, taps);
+  check_blocks(cpe, a, b, s, taps);
 }
 
 /// y[0..n) += a * B row, over the three column dimensions.

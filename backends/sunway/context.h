@@ -203,14 +203,20 @@ class Context {
   }
   template <class T>
   LeftOperand<T> left(const OutBlock<T>& block, LeftView view) {
-    LeftOperand<T> operand;
-    operand.p = block.p, operand.elements = static_cast<int>(block.rows * block.cols), operand.view = view;
-    return operand;
+    return {own(block), view};
+  }
+  template <class T>
+  RightOperand<T> right(const OutBlock<T>& block, RightView view) {
+    return {own(block), view};
   }
   template <class T>
   Acc<T> rows(const Acc<T>& acc, i64 first, i64 count) {
+    return rows(acc, first, count, acc.shape.k);
+  }
+  template <class T>
+  Acc<T> rows(const Acc<T>& acc, i64 first, i64 count, i64 terms) {
     Acc<T> part = acc;
-    part.shape.m = count;
+    part.shape.m = count, part.shape.k = terms;
     part.p += first * acc.shape.n();
     return part;
   }
@@ -335,6 +341,13 @@ class Context {
     if (turned) operand.rows = box.size[2], operand.cols = box.size[3];
     operand.widened = sizeof(T) == 4 && buf.spare > 1;
     if (turned || operand.widened) operand.copy = ldm_ + buf.offset + static_cast<std::uint32_t>(buf.slots) * buf.bytes;
+    return operand;
+  }
+
+  template <class T>
+  static Staged<T> own(const OutBlock<T>& block) {
+    Staged<T> operand;
+    operand.p = block.p, operand.elements = static_cast<int>(block.rows * block.cols);
     return operand;
   }
 

@@ -90,10 +90,12 @@ ProgramKey program_key() {
 //   c.stage_b(buf, Box, RightView)   it as an operand; both are opaque
 //   c.acc<T>(buf, TileShape)         a zeroed M x N accumulator; lanes may read a sum, acc(m, n), as they read lines
 //   c.rows(acc, first, count)        some of its rows, as an accumulator
+//   c.rows(acc, first, count, terms) the same, to which fma adds that many terms
 //   c.block<T>(buf, rows, cols)      a private block that lanes set, (r, c), and is never put; booked as a tile, or
 //   with
 //                                    PlanBuilder::spill
-//   c.left(block, LeftView)          an operand that reads the block; lanes have set all that it reaches
+//   c.left(block, LeftView), c.right(block, RightView)
+//                                    operands that read the block; lanes have set all that they reach
 //   c.row_share(a, t), c.col_share(b, t)   operand of CPE (row, t) / (t, col), as tokens for the next fma
 //   c.fma(acc, a, b, Taps)           the multiply; belongs to the backend
 //   c.store(acc, OutBox, f)          y = f(value, old y, m) for every element inside the box's bounds; the sums are

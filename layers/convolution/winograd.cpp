@@ -13,8 +13,10 @@ struct TileForm {
   i64 tiles;    ///< of Winograd's
   i64 vectors;  ///< of outputs
 };
-constexpr TileForm wide = {14, 8},  // inputs stay in a cache while weights stream past them
-    tall = {56, 2};                 // weights, which outgrow caches, are used more often when they come
+constexpr TileForm wide = {14, 8},  // inputs' points stay in a cache while those of weights stream past them
+    tall = {56, 2};                 // those of weights, which outgrow caches, are used more often when they come
+/// A tall tile makes the points of weights itself, so many terms at a time, if few tiles have other inputs.
+constexpr i64 own_terms = 64, own_blocks = 4;
 
 /// What a variant does differently from `winograd` itself: for the tuner, who measures them.
 struct WinogradVariant {
@@ -64,6 +66,9 @@ class WinogradConvolution : public ConvolutionCandidate {
   const WinogradVariant& variant_;
 };
 
+/// Terms of a line of weights: enough to be worth a launch's line, few enough to spread.
+constexpr i64 line_terms = 16;
+
 /// The shape whose tiles a direction works on: an input gradient at stride 1 is a forward convolution.
 ConvolutionShape as_forward(ConvolutionShape s, ConvolutionDirection direction) {
   if (direction != ConvolutionDirection::input_gradient) return s;
@@ -94,9 +99,6 @@ struct Parts {
   i64 floats(i64 channels) const { return F::products * winograd::distance(tiles(), channels); }
 };
 
-/// Terms of a line of weights: enough to be worth a launch's line, few enough to spread.
-constexpr i64 line_terms = 16;
-
 template <class F, bool gradients, class T>
 void transform(CoreGroup& group, const WinogradPixels<F, gradients, T>& pixels, float* v) {
   WinogradTransform<F, gradients, T> p{pixels, v, {}};
@@ -115,6 +117,7 @@ WinogradConvolve<F, T> program_of(const ConvolutionShape& s) {
   p.in.height = s.ih, p.in.width = s.iw, p.in.pad_h = s.ph, p.in.pad_w = s.pw, p.in.layout = s.src;
   p.in.tiles = p.out;
   p.in.tiles.channels = s.group_ic(), p.in.tiles.image_channels = s.ic;
+  p.filters.line_terms = line_terms;
   p.rows = p.shares = 1;
   return p;
 }
@@ -123,7 +126,12 @@ template <class F, class T>
 void book(WinogradConvolve<F, T>& p, PlanBuilder& book) {
   p.in.buf = book.tile("pixels of inputs", p.in.bytes(), 1);
   p.v_buf = book.spill("points of inputs", 4 * p.most_points());
-  p.u_buf = book.tile("points of weights", 4 * p.panels.terms * p.panels.panel, 1);
+  if (p.own_terms > 0) {
+    p.filters.buf = book.tile("weights", p.filters.bytes(), 1);
+    p.u_buf = book.spill("points of weights", 4 * F::products * winograd::distance(p.own_terms, p.panels.panel));
+  } else {
+    p.u_buf = book.tile("points of weights", 4 * p.panels.terms * p.panels.panel, 1);
+  }
   p.acc_buf = book.tile("sums", 4 * p.most_sums(), 1);
   const i64 pixels = 4 * F::outputs * p.width * winograd::lanes;
   p.y_buf = p.layout == Layout::nchw16c ? book.line("pixels", pixels, 1) : book.tile("pixels", pixels, 1);
@@ -171,22 +179,54 @@ WinogradConvolve<F, T> tiled_program(const MachineSpec& spec, const ConvolutionS
   for (p.rows = most; p.rows > 1 && !fits(spec, p);) most = p.rows = even_part(all, p.rows - 1);
   for (; !is_spread() && p.rows > 1; p.rows = even_part(all, p.rows - 1))
     if (2 * even_part(all, p.rows - 1) * cols <= enough) break;
-  if (is_spread()) return p;
-  for (p.rows = most; p.shares < p.panels.count() && !is_spread();) ++p.shares;
+  if (!is_spread()) p.rows = most;
+  while (!is_spread() && p.shares < p.panels.count()) ++p.shares;
+  if (form.tiles == tall.tiles && p.blocks() <= own_blocks) p.own_terms = std::min(own_terms, s.group_ic());
   return p;
 }
 
-/// Convolves with weights as points; sums: null or where a group's channels begin, as WinogradConvolve has them.
+/// Weights of a direction; `turned` for the input gradient, in whose shape inputs and outputs have changed places.
+template <class F>
+WinogradFilters<F> filters_of(const ConvolutionShape& s, bool turned, const float* w) {
+  const i64 taps = F::kernel * F::kernel, to_term = turned ? taps * s.group_oc() : taps,
+            to_output = turned ? taps : taps * s.group_ic();
+  return {w, s.group_oc(), s.group_ic(), to_output, to_term, turned, line_terms, {}};
+}
+
+/// Weights to points.
+template <class F>
+void transform_weights(CoreGroup& group, const WinogradFilters<F>& filters, const WinogradPanels& panels,
+                       float* points) {
+  WinogradWeights<F> weights{filters, points, panels, {}};
+  PlanBuilder book(group.spec());
+  weights.filters.buf = book.tile("weights", filters.bytes(), 1);
+  weights.u_buf = book.line("points", 4 * F::products * winograd::lanes, 1);
+  group.launch(weights, book.plan(weights.lines()));
+}
+
+/// Forward, or the input gradient as a forward convolution of `turned` weights. Group by group.
 template <class F, class T>
-void run_forward(CoreGroup& group, const ConvolutionShape& s, const TileForm& form, const float* weights, const T* in,
-                 T* out, float* sums) {
+void run_forward(CoreGroup& group, const ConvolutionShape& s, bool turned, const TileForm& form,
+                 const ConvolutionArguments& arg, float* workspace) {
   auto p = tiled_program<F, T>(group.spec(), s, form);
-  p.in.x = in, p.u = weights, p.y = out, p.sums = sums;
-  PlanBuilder builder(group.spec());
-  book(p, builder);
-  Plan plan = builder.plan(0);
-  plan.streams = group.spec().outgrows_cache(s.mb * s.dst_image() * static_cast<i64>(sizeof(T)));
-  group.launch(p, plan);
+  if (arg.kept != nullptr) p.own_terms = 0;
+  const i64 y = s.group_oc() * s.oh * s.ow;
+  for (i64 g = 0; g < s.g; ++g) {
+    p.in.x = (turned ? arg.dy_as<T>() : arg.x_as<T>()) + g * s.group_ic() * s.ih * s.iw;
+    p.y = arg.out_as<T>() + g * y;
+    p.sums = arg.sums == nullptr ? nullptr : arg.sums + g * s.group_oc();
+    p.filters = filters_of<F>(s, turned, arg.w + g * s.terms() * s.group_oc());
+    if (p.own_terms == 0) {
+      float* const points = arg.kept != nullptr ? arg.kept + g * p.panels.floats() : workspace;
+      if (!arg.are_kept) transform_weights<F>(group, p.filters, p.panels, points);
+      p.u = points;
+    }
+    PlanBuilder builder(group.spec());
+    book(p, builder);
+    Plan plan = builder.plan(0);
+    plan.streams = group.spec().outgrows_cache(s.mb * s.dst_image() * static_cast<i64>(sizeof(T)));
+    group.launch(p, plan);
+  }
 }
 
 /// The program with slices of 64 inputs by 32 outputs, or fewer where that leaves equal work for every CPE.
@@ -231,34 +271,26 @@ void for_parts(const ConvolutionShape& s, const Parts<F>& parts, Work work) {
     }
 }
 
-/// Weights to points.
-template <class F>
-void transform_weights(CoreGroup& group, const ConvolutionShape& s, bool turned, const WinogradPanels& panels,
-                       const float* w, float* points) {
-  constexpr i64 taps = WinogradWeights<F>::taps;
-  WinogradWeights<F> weights{
-      w,          points, panels, turned ? taps : s.group_ic() * taps, turned ? s.group_oc() * taps : taps, turned,
-      line_terms, {},     {}};
-  PlanBuilder book(group.spec());
-  weights.w_buf = book.tile("weights", 4 * line_terms * taps * winograd::lanes, 1);
-  weights.u_buf = book.line("points", 4 * F::products * winograd::lanes, 1);
-  group.launch(weights, book.plan(weights.lines()));
-}
-
+/// Group by group.
 template <class F, class T>
-void run_weight_gradient(CoreGroup& group, const ConvolutionShape& s, const Parts<F>& parts, const T* in, const T* dy,
-                         float* dw, float* workspace) {
+void run_weight_gradient(CoreGroup& group, const ConvolutionShape& s, const Parts<F>& parts,
+                         const ConvolutionArguments& arg, float* workspace) {
   float *const of_in = workspace, *const of_dy = workspace + parts.floats(s.group_ic());
-  for_parts(s, parts, [&](i64 image, const WinogradTiles& of_x, const WinogradTiles& of_y) {
-    transform<F, false, T>(group, {in + image * s.src_image(), s.ih, s.iw, s.ph, s.pw, s.src, of_x, {}}, of_in);
-    transform<F, true, T>(group, {dy + image * s.dst_image(), s.oh, s.ow, 0, 0, s.dst, of_y, {}}, of_dy);
-    multiply_to_weights<F>(group, of_in, of_dy, dw, of_x, of_y);
-  });
+  for (i64 g = 0; g < s.g; ++g) {
+    const T* const in = arg.x_as<T>() + g * s.group_ic() * s.ih * s.iw;
+    const T* const dy = arg.dy_as<T>() + g * s.group_oc() * s.oh * s.ow;
+    float* const dw = arg.out_as<float>() + g * s.terms() * s.group_oc();
+    for_parts(s, parts, [&](i64 image, const WinogradTiles& of_x, const WinogradTiles& of_y) {
+      transform<F, false, T>(group, {in + image * s.src_image(), s.ih, s.iw, s.ph, s.pw, s.src, of_x, {}}, of_in);
+      transform<F, true, T>(group, {dy + image * s.dst_image(), s.oh, s.ow, 0, 0, s.dst, of_y, {}}, of_dy);
+      multiply_to_weights<F>(group, of_in, of_dy, dw, of_x, of_y);
+    });
+  }
 }
 
 /// What a variant decides: of a weight gradient the images and rows of a part, else the outputs of a panel, 0 if there
-/// are none, and the rows and shares of a tile.
-using Decisions = std::array<i64, 3>;
+/// are none, and the rows, shares and own terms of a tile.
+using Decisions = std::array<i64, 4>;
 
 template <class F>
 Decisions decisions(const MachineSpec& spec, const ConvolutionShape& shape, ConvolutionDirection direction,
@@ -266,10 +298,10 @@ Decisions decisions(const MachineSpec& spec, const ConvolutionShape& shape, Conv
   const ConvolutionShape s = as_forward(shape, direction);
   if (direction == ConvolutionDirection::weight_gradient) {
     const Parts<F> parts(s, variant);
-    return {parts.images, parts.rows, 0};
+    return {parts.images, parts.rows, 0, 0};
   }
   const auto p = tiled_program<F, float>(spec, s, form_of(s, variant));
-  return {p.panels.panel, p.rows, p.shares};
+  return {p.panels.panel, p.rows, p.shares, p.own_terms};
 }
 
 std::string WinogradConvolution::refuse(CoreGroup& group, const ConvolutionShape& s,
@@ -294,15 +326,18 @@ std::string WinogradConvolution::refuse(CoreGroup& group, const ConvolutionShape
 }
 
 /// The transforms take time with the channels, the products with their square; tiles that hang over edges are computed
-/// in full. A kernel of 5 x 5 saves so many products that few channels and small images make up for them.
-bool WinogradConvolution::pays(const MachineSpec& spec, const ConvolutionShape& s, ConvolutionDirection) const {
-  const i64 fewer = std::min(s.group_ic(), s.group_oc()), more = std::max(s.group_ic(), s.group_oc()),
-            pixels = std::min(s.oh, s.ow);
+/// in full. A kernel of 5 x 5 saves so many products that few channels make up for them. Cores of a weight gradient
+/// take no less than sixteen inputs by sixteen outputs.
+bool WinogradConvolution::pays(const MachineSpec& spec, const ConvolutionShape& s,
+                               ConvolutionDirection direction) const {
   // The products are of float whatever is stored; other plans multiply bf16 faster, matrix units most of all.
   const int others = s.precision == Precision::bf16 ? spec.bf16_speed : 1;
-  if (others > 2) return false;
-  if (s.kh == 5) return others == 1 ? fewer >= 16 && pixels >= 7 : fewer >= 32 && pixels >= 20;
-  return others == 1 ? fewer >= 48 && pixels >= 12 : fewer >= 64 && more >= 128 && pixels >= 20;
+  if (others > 2 || std::min(s.oh, s.ow) < 7) return false;
+  const i64 groups =
+      winograd::padded(s.group_ic()) * winograd::padded(s.group_oc()) / (winograd::lanes * winograd::lanes);
+  if (direction == ConvolutionDirection::weight_gradient && groups < spec.cpes) return false;
+  const i64 fewer = std::min(s.group_ic(), s.group_oc());
+  return fewer >= (s.kh == 5 ? 16 * others : 32 + 16 * others);
 }
 
 i64 WinogradConvolution::workspace(CoreGroup& group, const ConvolutionShape& shape,
@@ -313,7 +348,8 @@ i64 WinogradConvolution::workspace(CoreGroup& group, const ConvolutionShape& sha
     const Parts<F> parts(s, variant_);
     if (direction == ConvolutionDirection::weight_gradient)
       return parts.floats(s.group_ic()) + parts.floats(s.group_oc());
-    return panels_of<F>(group.spec(), s, form_of(s, variant_)).floats();
+    const auto p = tiled_program<F, float>(group.spec(), s, form_of(s, variant_));
+    return p.own_terms > 0 ? 0 : p.panels.floats();
   });
 }
 
@@ -333,29 +369,17 @@ void WinogradConvolution::run(CoreGroup& group, const ConvolutionShape& shape, C
   with_structure(shape, [&](auto f) { run_as<decltype(f)>(group, shape, direction, arguments, workspace); });
 }
 
-/// Group by group.
 template <class F>
 void WinogradConvolution::run_as(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction,
-                                 const ConvolutionArguments& arg, float* workspace) const {
-  const bool turned = direction == ConvolutionDirection::input_gradient;
+                                 const ConvolutionArguments& arguments, float* workspace) const {
   const ConvolutionShape s = as_forward(shape, direction);
-  const TileForm& form = form_of(s, variant_);
-  const WinogradPanels panels = panels_of<F>(group.spec(), s, form);
-  const i64 weights = s.terms() * s.group_oc(), x = s.group_ic() * s.ih * s.iw, y = s.group_oc() * s.oh * s.ow;
   with_element(s.precision, [&](auto element) {
     using T = decltype(element);
-    const T* const in = turned ? arg.dy_as<T>() : arg.x_as<T>();
-    for (i64 g = 0; g < s.g; ++g) {
-      if (direction == ConvolutionDirection::weight_gradient) {
-        run_weight_gradient<F>(group, s, Parts<F>(s, variant_), in + g * x, arg.dy_as<T>() + g * y,
-                               arg.out_as<float>() + g * weights, workspace);
-        continue;
-      }
-      float* const points = arg.kept != nullptr ? arg.kept + g * panels.floats() : workspace;
-      if (!arg.are_kept) transform_weights<F>(group, s, turned, panels, arg.w + g * weights, points);
-      float* const sums = arg.sums == nullptr ? nullptr : arg.sums + g * s.group_oc();
-      run_forward<F>(group, s, form, points, in + g * x, arg.out_as<T>() + g * y, sums);
-    }
+    if (direction == ConvolutionDirection::weight_gradient)
+      run_weight_gradient<F, T>(group, s, Parts<F>(s, variant_), arguments, workspace);
+    else
+      run_forward<F, T>(group, s, direction == ConvolutionDirection::input_gradient, form_of(s, variant_), arguments,
+                        workspace);
   });
 }
 

@@ -329,14 +329,102 @@ struct WinogradPanels {
   CORTADO_FN i64 floats() const { return count() * products * matrix(); }
 };
 
-/// Inputs to y (images x channels x height x width), At ((Bt x B) u) A, with weights as points. A tile is some rows of
-/// Winograd's tiles by a share of the panels of outputs: the points of its inputs and, panel by panel, the sums of all
-/// products are its own, and memory sees neither.
+/// Weights (oc x ic x kernel x kernel) that are transformed to points: G w Gt. For the input gradient turned by 180
+/// degrees, with inputs for outputs.
+template <class F>
+struct WinogradFilters {
+  static constexpr i64 taps = F::kernel * F::kernel;
+  const float* w;
+  i64 outputs, terms, output_pitch, term_pitch;
+  bool turned;
+  i64 line_terms;  ///< that are staged together
+  Buf buf;
+
+  CORTADO_FN i64 bytes() const { return 4 * line_terms * taps * winograd::lanes; }
+
+  /// Those of some terms and sixteen outputs, outputs next to each other; zero beyond the last one.
+  template <class C>
+  CORTADO_FN auto stage(C& c, i64 term, i64 output) const {
+    Box<float> box;
+    box.base = w;
+    const i64 extent[4] = {1, terms, taps, outputs}, pitch[4] = {0, term_pitch, 1, output_pitch};
+    const i64 origin[4] = {0, term, 0, output}, size[4] = {1, line_terms, taps, winograd::lanes};
+    box.set(extent, pitch, origin, size);
+    return c.stage(buf, box);
+  }
+
+  /// Calls set(product, lane, point) for the outputs of term k of what was staged.
+  template <class C, class W, class Set>
+  CORTADO_FN void to_points(C& c, const W& staged, i64 k, Set set) const {
+    if (turned)
+      c.each(winograd::lanes, [&](i64 lane) { transform<true>(staged, k * taps, lane, set); });
+    else
+      c.each(winograd::lanes, [&](i64 lane) { transform<false>(staged, k * taps, lane, set); });
+  }
+
+ private:
+  template <bool turn, class W, class Set>
+  CORTADO_FN static void transform(const W& w, i64 row, i64 lane, const Set& set) {
+    auto first = w(row, lane);
+    decltype(first) t[F::products];
+    CORTADO_UNROLL
+    for (int r = 0; r < F::kernel; ++r) {
+      CORTADO_UNROLL
+      for (int j = 0; j < F::kernel; ++j)
+        t[r * F::points + j] = w(row + (turn ? taps - 1 - r * F::kernel - j : r * F::kernel + j), lane);
+    }
+    CORTADO_UNROLL
+    for (int j = 0; j < F::kernel; ++j) F::from_weights(t + j, F::points);
+    CORTADO_UNROLL
+    for (int r = 0; r < F::points; ++r) F::from_weights(t + r * F::points, 1);
+    CORTADO_UNROLL
+    for (int k = 0; k < F::products; ++k) set(k, lane, t[k]);
+  }
+};
+
+/// Weights as points in memory, WinogradPanels. A line is a group of outputs of some terms.
+template <class F>
+struct WinogradWeights {
+  static constexpr const char* label = "winograd_weights";
+  WinogradFilters<F> filters;
+  float* u;
+  WinogradPanels panels;
+  Buf u_buf;
+
+  /// Of outputs.
+  CORTADO_FN i64 groups() const { return panels.count() * panels.panel / winograd::lanes; }
+  CORTADO_FN i64 lines() const { return groups() * ceil_div(panels.terms, filters.line_terms); }
+
+  template <class C>
+  CORTADO_FN void operator()(C& c) const {
+    const WinogradWeights p = *this;
+    const i64 groups = p.groups(), panel = p.panels.panel, matrix = p.panels.matrix(), step = p.filters.line_terms;
+    c.lines(
+        p.lines(), Depth::one,
+        [&](i64 i) { return p.filters.stage(c, i / groups * step, i % groups * winograd::lanes); },
+        [&](i64 i, auto& w) {
+          const i64 first = i / groups * step, terms = math::min(step, p.panels.terms - first),
+                    output = i % groups * winograd::lanes;
+          float* const to = p.u + output / panel * F::products * matrix + output % panel;
+          for (i64 k = 0; k < terms; ++k) {
+            auto u = c.out2d(p.u_buf, to + (first + k) * panel, F::products, winograd::lanes, matrix);
+            p.filters.to_points(c, w, k, [&](i64 product, i64 lane, auto point) { u.set(product, lane, point); });
+            c.put(u);
+          }
+        });
+  }
+};
+
+/// Inputs to y (images x channels x height x width), At ((Bt x B) u) A. A tile is some rows of Winograd's tiles by a
+/// share of the panels of outputs: the points of its inputs and, panel by panel, the sums of all products are its own,
+/// and memory sees neither. Weights' points come from memory or are the tile's own, too, some terms at a time.
 template <class F, class T>
 struct WinogradConvolve {
   static constexpr const char* label = "winograd";
   WinogradPixels<F, false, T> in;
-  const float* u;
+  const float* u;              ///< WinogradPanels; null: made of the filters
+  WinogradFilters<F> filters;  ///< where u is null
+  i64 own_terms;               ///< of the filters, that are made at a time
   T* y;
   i64 height, width;
   Layout layout;
@@ -407,15 +495,10 @@ struct WinogradConvolve {
     shape.n0 = p.panels.panel;
     shape.k = p.panels.terms;
     auto acc = c.template acc<float>(p.acc_buf, shape);
-    auto points = c.left(v, LeftView{p.in.tiles.width(), 1});
-    c.pipeline(
-        F::products, Depth::one, [&](i64 product) { return p.weights(c, panel, product); },
-        [&](i64 product, auto& weights) {
-          auto sums = c.rows(acc, product * rows.tiles(), rows.tiles());
-          Taps taps;
-          taps.a = product * rows.matrix();
-          c.fma(sums, c.row_share(points, 0), c.col_share(weights, 0), taps);
-        });
+    if (p.u != nullptr)
+      p.multiply_by_memory(c, rows, v, panel, acc);
+    else
+      for (i64 term = 0; term < p.panels.terms; term += p.own_terms) p.multiply_by_own(c, rows, v, panel, term, acc);
     const i64 output = panel * p.panels.panel, lanes = math::min(p.panels.panel, p.out.channels - output);
     for (i64 row = 0; row < rows.count; ++row)
       for (i64 lane = 0; lane < lanes; lane += winograd::lanes) {
@@ -426,6 +509,51 @@ struct WinogradConvolve {
         else
           p.to_pixels<false>(c, at, acc, rows.tiles(), row * rows.cols, lane);
       }
+  }
+
+  template <class C, class V, class Sums>
+  CORTADO_FN void multiply_by_memory(C& c, const Rows& rows, const V& v, i64 panel, Sums& acc) const {
+    const WinogradConvolve p = *this;
+    auto points = c.left(v, LeftView{p.in.tiles.width(), 1});
+    c.pipeline(
+        F::products, Depth::one, [&](i64 product) { return p.weights(c, panel, product); },
+        [&](i64 product, auto& weights) {
+          auto sums = c.rows(acc, product * rows.tiles(), rows.tiles());
+          Taps taps;
+          taps.a = product * rows.matrix();
+          c.fma(sums, c.row_share(points, 0), c.col_share(weights, 0), taps);
+        });
+  }
+
+  /// Makes the points of the weights of some terms, [product][term][output], and multiplies by them.
+  template <class C, class V, class Sums>
+  CORTADO_FN void multiply_by_own(C& c, const Rows& rows, const V& v, i64 panel, i64 first, Sums& acc) const {
+    const WinogradConvolve p = *this;
+    const i64 terms = math::min(p.own_terms, p.panels.terms - first), step = p.filters.line_terms,
+              groups = p.panels.panel / winograd::lanes,
+              matrix = winograd::distance(terms, p.panels.panel) / winograd::lanes;
+    auto u = c.template block<float>(p.u_buf, F::products * matrix, winograd::lanes);
+    c.pipeline(
+        ceil_div(terms, step) * groups, Depth::one,
+        [&](i64 i) {
+          return p.filters.stage(c, first + i / groups * step, panel * p.panels.panel + i % groups * winograd::lanes);
+        },
+        [&](i64 i, auto& w) {
+          const i64 from = i / groups * step;
+          for (i64 k = from; k < math::min(from + step, terms); ++k)
+            p.filters.to_points(c, w, k - from, [&](i64 product, i64 lane, auto point) {
+              u.set(product * matrix + k * groups + i % groups, lane, point);
+            });
+        });
+    auto points = c.left(v, LeftView{p.in.tiles.width(), 1});
+    auto weights = c.right(u, RightView{p.panels.panel});
+    for (i64 product = 0; product < F::products; ++product) {
+      auto sums = c.rows(acc, product * rows.tiles(), rows.tiles(), terms);
+      Taps taps;
+      taps.a = product * rows.matrix() + first;
+      taps.b = product * matrix * winograd::lanes;
+      c.fma(sums, c.row_share(points, 0), c.col_share(weights, 0), taps);
+    }
   }
 
   template <class C>
@@ -489,75 +617,6 @@ struct WinogradConvolve {
       for (int j = 0; j < F::outputs; ++j)
         if (r < rows && j < cols) y.set(r * width + pixel + j, lane, t[r * F::points + j]);
     }
-  }
-};
-
-/// Weights (oc x ic x kernel x kernel) to WinogradPanels: G w Gt. For the input gradient turned by 180 degrees, with
-/// inputs for outputs. A line is a group of outputs of some terms.
-template <class F>
-struct WinogradWeights {
-  static constexpr const char* label = "winograd_weights";
-  static constexpr i64 taps = F::kernel * F::kernel;
-  const float* w;
-  float* u;
-  WinogradPanels panels;
-  i64 output_pitch, term_pitch;
-  bool turned;
-  i64 line_terms;
-  Buf w_buf, u_buf;
-
-  /// Of outputs.
-  CORTADO_FN i64 groups() const { return panels.count() * panels.panel / winograd::lanes; }
-  CORTADO_FN i64 lines() const { return groups() * ceil_div(panels.terms, line_terms); }
-
-  template <class C>
-  CORTADO_FN void operator()(C& c) const {
-    const WinogradWeights p = *this;
-    const i64 groups = p.groups(), panel = p.panels.panel, matrix = p.panels.matrix();
-    c.lines(
-        p.lines(), Depth::one,
-        [&](i64 i) {
-          Box<float> box;
-          box.base = p.w;
-          const i64 extent[4] = {1, p.panels.terms, taps, p.panels.outputs},
-                    pitch[4] = {0, p.term_pitch, 1, p.output_pitch};
-          const i64 origin[4] = {0, i / groups * p.line_terms, 0, i % groups * winograd::lanes},
-                    size[4] = {1, p.line_terms, taps, winograd::lanes};
-          box.set(extent, pitch, origin, size);
-          return c.stage(p.w_buf, box);
-        },
-        [&](i64 i, auto& w) {
-          const i64 first = i / groups * p.line_terms, terms = math::min(p.line_terms, p.panels.terms - first),
-                    output = i % groups * winograd::lanes;
-          float* const to = p.u + output / panel * F::products * matrix + output % panel;
-          for (i64 k = 0; k < terms; ++k) {
-            auto u = c.out2d(p.u_buf, to + (first + k) * panel, F::products, winograd::lanes, matrix);
-            if (p.turned)
-              c.each(winograd::lanes, [&](i64 lane) { transform<true>(w, k * taps, lane, u); });
-            else
-              c.each(winograd::lanes, [&](i64 lane) { transform<false>(w, k * taps, lane, u); });
-            c.put(u);
-          }
-        });
-  }
-
- private:
-  template <bool turn, class W, class Out>
-  CORTADO_FN static void transform(const W& w, i64 row, i64 lane, Out& u) {
-    auto first = w(row, lane);
-    decltype(first) t[F::products];
-    CORTADO_UNROLL
-    for (int r = 0; r < F::kernel; ++r) {
-      CORTADO_UNROLL
-      for (int j = 0; j < F::kernel; ++j)
-        t[r * F::points + j] = w(row + (turn ? taps - 1 - r * F::kernel - j : r * F::kernel + j), lane);
-    }
-    CORTADO_UNROLL
-    for (int j = 0; j < F::kernel; ++j) F::from_weights(t + j, F::points);
-    CORTADO_UNROLL
-    for (int r = 0; r < F::points; ++r) F::from_weights(t + r * F::points, 1);
-    CORTADO_UNROLL
-    for (int k = 0; k < F::products; ++k) u.set(k, lane, t[k]);
   }
 };
 

@@ -81,13 +81,14 @@ struct OneBitDecode {
   }
 };
 
-/// y = (2 a) b, dense, of m x k and k x n on each CPE: a's part of every CPE is a block of its own.
+/// y = (2 a) (3 b), dense, of m x k and k x n on each CPE, whose parts of 2 a and 3 b are blocks of its own; the first
+/// half of the terms before the others.
 struct BlockProduct {
   static constexpr const char* label = "block_product";
   const float *a, *b;
   float* y;
   i64 m, n, k;
-  Buf a_buf, block_buf, b_buf, acc_buf;
+  Buf a_buf, b_buf, left_buf, right_buf, acc_buf;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
@@ -96,15 +97,25 @@ struct BlockProduct {
     c.tiles(1, [&](i64) {
       const auto x =
           c.stage(p.a_buf, Box<float>::matrix(p.a, rows, terms, terms, c.row() * p.m, c.col() * p.k, p.m, p.k));
-      auto block = c.template block<float>(p.block_buf, p.m, p.k);
-      c.each2d(p.m, p.k, [&](i64 r, i64 q) { block.set(r, q, 2.0f * x(r, q)); });
+      const auto w =
+          c.stage(p.b_buf, Box<float>::matrix(p.b, terms, cols, cols, c.row() * p.k, c.col() * p.n, p.k, p.n));
+      auto twice = c.template block<float>(p.left_buf, p.m, p.k),
+           thrice = c.template block<float>(p.right_buf, p.k, p.n);
+      c.each2d(p.m, p.k, [&](i64 r, i64 q) { twice.set(r, q, 2.0f * x(r, q)); });
+      c.each2d(p.k, p.n, [&](i64 r, i64 q) { thrice.set(r, q, 3.0f * w(r, q)); });
       TileShape shape;
       shape.m = p.m, shape.n0 = p.n, shape.k = p.k;
       auto acc = c.template acc<float>(p.acc_buf, shape);
-      auto left = c.left(block, LeftView{p.k, 1});
-      auto right = c.stage_b(
-          p.b_buf, Box<float>::matrix(p.b, terms, cols, cols, c.row() * p.k, c.col() * p.n, p.k, p.n), RightView{p.n});
-      for (int t = 0; t < C::mesh_cols; ++t) c.fma(acc, c.row_share(left, t), c.col_share(right, t), Taps{});
+      auto left = c.left(twice, LeftView{p.k, 1});
+      auto right = c.right(thrice, RightView{p.n});
+      for (int t = 0; t < C::mesh_cols; ++t)
+        for (const Range half : {Range{0, p.k / 2}, Range{p.k / 2, p.k}}) {
+          if (half.count() == 0) continue;
+          auto sums = c.rows(acc, 0, p.m, half.count());
+          Taps taps;
+          taps.a = half.first, taps.b = half.first * p.n;
+          c.fma(sums, c.row_share(left, t), c.col_share(right, t), taps);
+        }
       OutBox<float> to;
       to.base = p.y + c.row() * p.m * cols + c.col() * p.n;
       to.rows = p.m, to.limit0 = p.n, to.pitch_m = cols;
