@@ -126,9 +126,6 @@ bool fits(const MachineSpec& spec, const DirectWeightGradient<T>& program) {
   return fits<DirectWeightGradient<T>>(spec, program) && fits<UnpackWeights>(spec, unpack);
 }
 
-/// Whether there is work for every CPE, in shares that differ little.
-bool is_spread(const MachineSpec& spec, i64 blocks) { return blocks % spec.cpes == 0 || blocks >= 8 * spec.cpes; }
-
 template <class T>
 DirectForward<T> forward_program(const MachineSpec& spec, const ConvolutionShape& s, i64 kernel,
                                  const DirectVariant& variant) {
@@ -148,10 +145,10 @@ DirectForward<T> forward_program(const MachineSpec& spec, const ConvolutionShape
     return ceil_div(s.mb, t.images) * s.g * ceil_div(s.oh, t.rows) * ceil_div(s.ow, t.cols) *
            ceil_div(p.packed.panels(), t.panels);
   };
-  while (t.images > 1 && (!fits(spec, p) || !is_spread(spec, blocks()))) t.images = even_part(s.mb, t.images - 1);
+  while (t.images > 1 && (!fits(spec, p) || !spec.is_spread(blocks()))) t.images = even_part(s.mb, t.images - 1);
   while (t.panels > 1 && !fits(spec, p)) t.panels = even_part(p.packed.panels(), t.panels - 1);
-  while (t.rows > 1 && (!fits(spec, p) || !is_spread(spec, blocks()))) t.rows = even_part(s.oh, t.rows - 1);
-  while (t.panels > 1 && !is_spread(spec, blocks())) t.panels = even_part(p.packed.panels(), t.panels - 1);
+  while (t.rows > 1 && (!fits(spec, p) || !spec.is_spread(blocks()))) t.rows = even_part(s.oh, t.rows - 1);
+  while (t.panels > 1 && !spec.is_spread(blocks())) t.panels = even_part(p.packed.panels(), t.panels - 1);
   while (t.cols > 1 && !fits(spec, p)) t.cols = even_part(s.ow, t.cols - 1);
   return p;
 }
@@ -200,12 +197,12 @@ DirectWeightGradient<T> weight_gradient_program(const MachineSpec& spec, const C
     return variant.split == Split::images ||
            (variant.split == Split::likely && 4 * (p.parts + 1) * p.packed.floats() <= s.mb * s.src_image());
   };
-  while (p.parts < operands && !is_spread(spec, blocks()) && takes_parts()) ++p.parts;
-  while (t.panels > 1 && !is_spread(spec, blocks())) t.panels = even_part(p.packed.panels(), t.panels - 1);
+  while (p.parts < operands && !spec.is_spread(blocks()) && takes_parts()) ++p.parts;
+  while (t.panels > 1 && !spec.is_spread(blocks())) t.panels = even_part(p.packed.panels(), t.panels - 1);
   const auto smaller_slice = [&] { return unit * even_part(s.group_ic() / unit, p.packed.slice / unit - 1); };
-  while (p.packed.slice > std::max<i64>(8, unit) && (!fits(spec, p) || !is_spread(spec, blocks())))
+  while (p.packed.slice > std::max<i64>(8, unit) && (!fits(spec, p) || !spec.is_spread(blocks())))
     p.packed.slice = smaller_slice();
-  while (p.parts < operands && !is_spread(spec, blocks())) ++p.parts;
+  while (p.parts < operands && !spec.is_spread(blocks())) ++p.parts;
   while (t.cols > 1 && !fits(spec, p)) t.cols = even_part(s.ow, t.cols - 1);
   while (p.packed.slice > unit && !fits(spec, p)) p.packed.slice = smaller_slice();
   return p;

@@ -174,7 +174,7 @@ WinogradConvolve<F, T> tiled_program(const MachineSpec& spec, const ConvolutionS
   p.panels = panels_of<F>(spec, s, form);
   if (p.panels.panel == 0) return p;
   const i64 all = p.all_rows(), cols = p.out.cols, enough = std::min(form.tiles, all * cols);
-  const auto is_spread = [&] { return p.tiles() % spec.cpes == 0 || p.tiles() >= 8 * spec.cpes; };
+  const auto is_spread = [&] { return spec.is_spread(p.tiles()); };
   i64 most = even_part(all, std::max<i64>(1, form.tiles / cols));
   for (p.rows = most; p.rows > 1 && !fits(spec, p);) most = p.rows = even_part(all, p.rows - 1);
   for (; !is_spread() && p.rows > 1; p.rows = even_part(all, p.rows - 1))
@@ -210,10 +210,9 @@ void run_forward(CoreGroup& group, const ConvolutionShape& s, bool turned, const
                  const ConvolutionArguments& arg, float* workspace) {
   auto p = tiled_program<F, T>(group.spec(), s, form);
   if (arg.kept != nullptr) p.own_terms = 0;
-  const i64 y = s.group_oc() * s.oh * s.ow;
   for (i64 g = 0; g < s.g; ++g) {
     p.in.x = (turned ? arg.dy_as<T>() : arg.x_as<T>()) + g * s.group_ic() * s.ih * s.iw;
-    p.y = arg.out_as<T>() + g * y;
+    p.y = arg.out_as<T>() + g * s.group_oc() * s.oh * s.ow;
     p.sums = arg.sums == nullptr ? nullptr : arg.sums + g * s.group_oc();
     p.filters = filters_of<F>(s, turned, arg.w + g * s.terms() * s.group_oc());
     if (p.own_terms == 0) {
@@ -236,7 +235,7 @@ WinogradGradient<F> gradient_program(const MachineSpec& spec, const WinogradTile
   p.of_x = of_x, p.of_y = of_y;
   p.in_groups = even_part(of_x.groups(), 4), p.out_groups = even_part(of_y.groups(), 2);
   p.line_terms = line_terms;
-  const auto is_spread = [&] { return p.tiles() % spec.cpes == 0 || p.tiles() >= 8 * spec.cpes; };
+  const auto is_spread = [&] { return spec.is_spread(p.tiles()); };
   while (p.in_groups > 1 && !is_spread()) p.in_groups = even_part(of_x.groups(), p.in_groups - 1);
   if (!is_spread()) p.out_groups = 1;
   return p;
