@@ -54,8 +54,8 @@ class PlanBuilder {
   Buf tile(const char* name, i64 bytes, int slots);
   Buf tile(const char* name, i64 bytes, Depth depth) { return tile(name, bytes, static_cast<int>(depth)); }
 
-  /// Books a private block that may be larger than a scratchpad: cores that work from caches have it in memory, where
-  /// it does not count. Elsewhere it is a tile like others.
+  /// Books a tile that may be larger than a scratchpad: cores that work from caches have it in memory, where it does
+  /// not count. Elsewhere it is a tile like others.
   Buf spill(const char* name, i64 bytes);
 
   /// Books slots for an operand of a tile program: `elements` of `element_bytes`, and room for the copy that the

@@ -10,13 +10,14 @@ namespace {
 
 /// Tiles of WinogradConvolve, at most.
 struct TileForm {
-  i64 tiles;    ///< of Winograd's
-  i64 vectors;  ///< of outputs
+  i64 tiles;       ///< of Winograd's
+  i64 vectors;     ///< of outputs
+  i64 own_blocks;  ///< blocks of inputs of a batch up to which tiles make the points of weights themselves
 };
-constexpr TileForm wide = {14, 8},  // inputs' points stay in a cache while those of weights stream past them
-    tall = {56, 2};                 // those of weights, which outgrow caches, are used more often when they come
-/// A tall tile makes the points of weights itself, so many terms at a time, if few tiles have other inputs.
-constexpr i64 own_terms = 64, own_blocks = 4;
+constexpr TileForm wide = {14, 8, 0},  // inputs' points stay in a cache while those of weights stream past them
+    tall = {56, 2, 4};                 // those of weights, which outgrow caches, are used more often when they come
+/// Terms of weights whose points a tile makes at a time: they stay in a second-level cache beside the sums.
+constexpr i64 own_terms = 64;
 
 /// What a variant does differently from `winograd` itself: for the tuner, who measures them.
 struct WinogradVariant {
@@ -181,7 +182,7 @@ WinogradConvolve<F, T> tiled_program(const MachineSpec& spec, const ConvolutionS
     if (2 * even_part(all, p.rows - 1) * cols <= enough) break;
   if (!is_spread()) p.rows = most;
   while (!is_spread() && p.shares < p.panels.count()) ++p.shares;
-  if (form.tiles == tall.tiles && p.blocks() <= own_blocks) p.own_terms = std::min(own_terms, s.group_ic());
+  if (p.blocks() <= form.own_blocks) p.own_terms = std::min(own_terms, s.group_ic());
   return p;
 }
 
@@ -332,11 +333,11 @@ bool WinogradConvolution::pays(const MachineSpec& spec, const ConvolutionShape& 
   // The products are of float whatever is stored; other plans multiply bf16 faster, matrix units most of all.
   const int others = s.precision == Precision::bf16 ? spec.bf16_speed : 1;
   if (others > 2 || std::min(s.oh, s.ow) < 7) return false;
+  const i64 least = s.kh == 5 ? (others == 1 ? 16 : 32) : (others == 1 ? 48 : 64);
   const i64 groups =
       winograd::padded(s.group_ic()) * winograd::padded(s.group_oc()) / (winograd::lanes * winograd::lanes);
   if (direction == ConvolutionDirection::weight_gradient && groups < spec.cpes) return false;
-  const i64 fewer = std::min(s.group_ic(), s.group_oc());
-  return fewer >= (s.kh == 5 ? 16 * others : 32 + 16 * others);
+  return std::min(s.group_ic(), s.group_oc()) >= least;
 }
 
 i64 WinogradConvolution::workspace(CoreGroup& group, const ConvolutionShape& shape,
@@ -344,9 +345,10 @@ i64 WinogradConvolution::workspace(CoreGroup& group, const ConvolutionShape& sha
   return with_structure(shape, [&](auto f) {
     using F = decltype(f);
     const ConvolutionShape s = as_forward(shape, direction);
-    const Parts<F> parts(s, variant_);
-    if (direction == ConvolutionDirection::weight_gradient)
+    if (direction == ConvolutionDirection::weight_gradient) {
+      const Parts<F> parts(s, variant_);
       return parts.floats(s.group_ic()) + parts.floats(s.group_oc());
+    }
     const auto p = tiled_program<F, float>(group.spec(), s, form_of(s, variant_));
     return p.own_terms > 0 ? 0 : p.panels.floats();
   });

@@ -416,8 +416,8 @@ struct WinogradWeights {
 };
 
 /// Inputs to y (images x channels x height x width), At ((Bt x B) u) A. A tile is some rows of Winograd's tiles by a
-/// share of the panels of outputs: the points of its inputs and, panel by panel, the sums of all products are its own,
-/// and memory sees neither. Weights' points come from memory or are the tile's own, too, some terms at a time.
+/// share of the panels of outputs: the points of its inputs and, panel by panel, the sums of all products are its own.
+/// Weights' points come from memory or are the tile's own, too, some terms at a time.
 template <class F, class T>
 struct WinogradConvolve {
   static constexpr const char* label = "winograd";
@@ -469,12 +469,8 @@ struct WinogradConvolve {
     const WinogradConvolve p = *this;
     const i64 groups = p.in.tiles.groups(), matrix = rows.matrix() / winograd::lanes;
     auto v = c.template block<float>(p.v_buf, F::products * matrix, winograd::lanes);
-    const auto line = [&](i64 i) {
-      const i64 row = rows.first + i / groups;
-      return WinogradTiles::Line{row / p.in.tiles.rows, row % p.in.tiles.rows, i % groups * winograd::lanes};
-    };
     c.pipeline(
-        rows.count * groups, Depth::one, [&](i64 i) { return p.in.stage(c, line(i)); },
+        rows.count * groups, Depth::one, [&](i64 i) { return p.in.stage(c, p.in.tiles.line(rows.first * groups + i)); },
         [&](i64 i, auto& x) {
           for (i64 col = 0; col < rows.cols; ++col) {
             const i64 place = (i / groups * rows.cols + col) * groups + i % groups;
@@ -502,8 +498,7 @@ struct WinogradConvolve {
     const i64 output = panel * p.panels.panel, lanes = math::min(p.panels.panel, p.out.channels - output);
     for (i64 row = 0; row < rows.count; ++row)
       for (i64 lane = 0; lane < lanes; lane += winograd::lanes) {
-        const i64 of_all = rows.first + row;
-        const WinogradTiles::Line at{of_all / p.out.rows, of_all % p.out.rows, output + lane};
+        const auto at = p.out.line((rows.first + row) * p.out.groups() + (output + lane) / winograd::lanes);
         if (p.layout == Layout::nchw16c)
           p.to_pixels<true>(c, at, acc, rows.tiles(), row * rows.cols, lane);
         else
@@ -656,7 +651,7 @@ struct WinogradGradient {
   }
 
  private:
-  /// Sums in rows [product][input], as an input's sixteen neighbours lie together.
+  /// Sums of all products, in rows [product][input]; sixteen inputs at a time, whose points lie next to each other.
   template <class C, class Sums>
   CORTADO_FN void multiply(C& c, i64 in, i64 ins, i64 out, i64 outs, Sums& acc) const {
     const WinogradGradient p = *this;

@@ -1,4 +1,7 @@
 #pragma once
+#include <memory>
+#include <string>
+
 #include "backends/reference/processor.h"
 #include "programs/reference_gate_programs.h"
 #if defined(CORTADO_WITH_KOKKOS)
