@@ -37,19 +37,23 @@ inline void accumulate(Vector& sum, bf16x2 a, Vector b) {
 #endif
 }
 
-// Without the pragmas the compiler keeps the sums in memory. Three rows of A share a pointer: more would need more
-// registers for their strides, fewer for themselves.
+// The compiler keeps the sums in memory without the pragmas, where sums might leave as they came (hence the return), or
+// where their addresses are taken. Three rows of A share a pointer: more would need more registers for their strides,
+// fewer for themselves.
+/// Columns have whole vectors.
 template <class T, int rows, int vectors>
 void multiply_block(const Job<T>& job, i64 row, const Columns* columns) {
+  if (job.taps.count1 <= 0 || job.taps.count0 <= 0 || job.k <= 0) return;
   Vector sum[rows][vectors];
-  float* const acc = job.acc + row * job.acc_pitch;
   const i64 m_stride = job.a_view.m_stride, k_stride = job.a_view.k_stride, b_stride = job.b_k_stride;
   const T* const a = job.a + job.taps.a + row * m_stride;
   const T* const b = job.b + job.taps.b;
+  float* acc[vectors];
+  for (int v = 0; v < vectors; ++v) acc[v] = job.acc + row * job.acc_pitch + columns[v].column;
 #pragma GCC unroll 16
   for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 4
-    for (int v = 0; v < vectors; ++v) sum[r][v] = load_vector(acc + r * job.acc_pitch + columns[v].column);
+    for (int v = 0; v < vectors; ++v) sum[r][v] = load_vector(acc[v] + r * job.acc_pitch);
 
   constexpr int triples = (rows + 2) / 3;
   for (i64 t1 = 0; t1 < job.taps.count1; ++t1)
@@ -76,13 +80,7 @@ void multiply_block(const Job<T>& job, i64 row, const Columns* columns) {
 #pragma GCC unroll 16
   for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 4
-    for (int v = 0; v < vectors; ++v) {
-      float* const to = acc + r * job.acc_pitch + columns[v].column;
-      if (columns[v].count == lanes)
-        store_vector(to, sum[r][v]);
-      else
-        std::memcpy(to, &sum[r][v], sizeof(float) * static_cast<std::size_t>(columns[v].count));
-    }
+    for (int v = 0; v < vectors; ++v) store_vector(acc[v] + r * job.acc_pitch, sum[r][v]);
 }
 
 template <class T>
@@ -104,10 +102,36 @@ template <class T>
 constexpr auto functions = block_functions<T>(std::make_integer_sequence<int, max_rows * max_vectors>());
 
 template <class T>
+void multiply_whole(const Job<T>& job, i64 row, i64 rows, const Columns* columns, i64 vectors) {
+  functions<T>[static_cast<std::size_t>((rows - 1) * max_vectors + vectors - 1)](job, row, columns);
+}
+
+/// A block some of whose vectors have fewer lanes: its sums go where there is room for whole ones, and back.
+template <class T>
+void multiply_ragged(const Job<T>& there, i64 row, i64 rows, const Columns* columns, i64 vectors) {
+  float sums[registers * lanes] = {};
+  Columns at[max_vectors] = {};
+  Job<T> job = there;
+  const auto each_run = [&](auto copy) {
+    for (i64 r = 0; r < rows; ++r)
+      for (i64 v = 0; v < vectors; ++v)
+        copy(sums + (r * vectors + v) * lanes, there.acc + (row + r) * there.acc_pitch + columns[v].column,
+             sizeof(float) * static_cast<std::size_t>(columns[v].count));
+  };
+  for (i64 v = 0; v < vectors; ++v) at[v] = {columns[v].b, v * lanes, lanes};
+  job.acc = sums, job.acc_pitch = vectors * lanes;
+  job.a += row * job.a_view.m_stride;
+  each_run([](float* sum, const float* acc, std::size_t bytes) { std::memcpy(sum, acc, bytes); });
+  multiply_whole(job, 0, rows, at, vectors);
+  each_run([](const float* sum, float* acc, std::size_t bytes) { std::memcpy(acc, sum, bytes); });
+}
+
+template <class T>
 void multiply_rows(const Job<T>& job, i64 m, const Columns* columns, i64 vectors) {
-  in_parts(m, rows_beside(static_cast<int>(vectors)), [&](i64 row, i64 rows) {
-    functions<T>[static_cast<std::size_t>((rows - 1) * max_vectors + vectors - 1)](job, row, columns);
-  });
+  const bool whole = std::all_of(columns, columns + vectors, [](const Columns& c) { return c.count == lanes; });
+  const auto multiply = whole ? &multiply_whole<T> : &multiply_ragged<T>;
+  in_parts(m, rows_beside(static_cast<int>(vectors)),
+           [&](i64 row, i64 rows) { multiply(job, row, rows, columns, vectors); });
 }
 
 /// Vectors of a block: two leave room for the most rows, which hides latency and loads; short accumulators take more.
