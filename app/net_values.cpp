@@ -54,7 +54,7 @@ void record_backward(Net& net, std::vector<NetValue>& to) {
   for (std::size_t i = net.layers().size(); i-- > 0;) {
     net.backward(i, i + 1);
     const Net::Entry& entry = net.layers()[i];
-    if (entry.is_absorbed || !entry.need_backward) continue;
+    if (entry.is_absorbed || entry.is_added_up || !entry.need_backward) continue;
     for (std::size_t b = 0; b < entry.bottom.size(); ++b)
       if (entry.propagate_down[b])
         to.push_back({entry.layer->name() + ": gradient of bottom " + entry.bottom_names[b], entry.bottom[b]->shape(),

@@ -23,18 +23,21 @@ std::map<Blob*, Use> uses_of(const std::vector<Net::Entry>& layers) {
   std::map<Blob*, Use> uses;
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const Net::Entry& entry = layers[i];
+    if (entry.is_added_up) continue;
     for (std::size_t k = 0; k < entry.bottom.size(); ++k) {
       Use& use = uses[entry.bottom[k]];
       use.consumed = true;
       use.life.last = i;
       use.always_written = use.always_written && entry.need_backward && entry.propagate_down[k];
     }
-    for (std::size_t k = 0; k < entry.top.size(); ++k) {
-      Use& use = uses[entry.top[k]];
+    for (Blob* top : entry.gradient_tops) {
+      Use& use = uses[top];
       if (!use.produced) use.life.first = i;
       use.produced = true;
-      use.always_written = use.always_written && entry.need_backward && entry.loss_weights[k] == 0;
+      use.always_written = use.always_written && entry.need_backward;
     }
+    for (std::size_t k = 0; k < entry.top.size(); ++k)
+      if (entry.loss_weights[k] != 0) uses[entry.top[k]].always_written = false;
   }
   return uses;
 }

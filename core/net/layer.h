@@ -124,6 +124,11 @@ class Layer {
   /// if from now on this layer does both layers' work. The other one's forward and backward are then not called.
   /// `asked_back`: that backward passes, if there are any, will ask this layer for its bottoms' gradients.
   virtual bool absorb(Layer& /*next*/, bool /*asked_back*/) { return false; }
+  /// Asked by the net where the only top, which is no loss, goes to several layers: true if from now on `backward`
+  /// gets, in place of that top, `count` blobs that share its values and whose gradients add up to its own.
+  virtual bool takes_gradients(std::size_t /*count*/) { return false; }
+  /// Whether the tops share the bottom's values, and its gradient is the sum of theirs.
+  virtual bool is_split() const { return false; }
 
   /// Loss layers weigh their first top with 1 unless told otherwise.
   virtual bool is_loss() const { return false; }

@@ -50,7 +50,8 @@ void Net::backward(std::size_t from, std::size_t to, const std::function<void(st
   for (std::size_t i = to; i-- > from;) {
     const Entry& entry = layers_[i];
     if (entry.is_absorbed) continue;
-    if (entry.need_backward) entry.layer->backward(entry.top, entry.propagate_down, entry.bottom);
+    if (entry.need_backward && !entry.is_added_up)
+      entry.layer->backward(entry.gradient_tops, entry.propagate_down, entry.bottom);
     if (!finished) continue;
     for (auto other = entry.absorbed.rbegin(); other != entry.absorbed.rend(); ++other) finished(*other);
     finished(i);

@@ -87,6 +87,8 @@ class Net {
     bool need_backward = false;
     bool is_absorbed = false;           ///< an earlier layer does this one's work (Layer::absorb)
     std::vector<std::size_t> absorbed;  ///< layers whose work this one does too
+    Layer::Blobs gradient_tops;         ///< what backward gets as tops: those of a split that follows, or the tops
+    bool is_added_up = false;           ///< a split whose tops' gradients an earlier layer takes (takes_gradients)
   };
   const std::vector<Entry>& layers() const { return layers_; }
   Layer* layer(const std::string& name) const;  ///< null if there is none

@@ -364,14 +364,16 @@ std::size_t Net::Builder::next_user(std::size_t layer) const {
   return i;
 }
 
-/// Layers take over what follows them in place, as far as they can. Nothing is seen of it but time: a blob that is
-/// overwritten in place never showed what stood there before.
+/// Layers take over what follows them in place, as far as they can, then a split's sum of gradients. Nothing is seen of
+/// it but time: a blob that is overwritten in place never showed what stood there before.
 void Net::Builder::fuse_layers() {
   auto& layers = net_.layers_;
   for (std::size_t i = 0; i < layers.size(); ++i) {
     Entry& entry = layers[i];
+    entry.gradient_tops = entry.top;
     if (entry.is_absorbed || entry.top.size() != 1) continue;
-    for (std::size_t j = next_user(i); j < layers.size(); j = next_user(j)) {
+    std::size_t j = next_user(i);
+    for (; j < layers.size(); j = next_user(j)) {
       Entry& next = layers[j];
       const bool in_place = next.bottom.size() == 1 && next.top.size() == 1 && next.bottom[0] == next.top[0];
       const bool asked_back = !next.need_backward || std::find(entry.propagate_down.begin(), entry.propagate_down.end(),
@@ -380,7 +382,17 @@ void Net::Builder::fuse_layers() {
       next.is_absorbed = true;
       entry.absorbed.push_back(j);
     }
+    if (j < layers.size()) take_gradients(entry, layers[j]);
   }
+}
+
+void Net::Builder::take_gradients(Entry& entry, Entry& split) {
+  const bool is_loss =
+      std::any_of(split.loss_weights.begin(), split.loss_weights.end(), [](double w) { return w != 0; });
+  if (!split.layer->is_split() || !split.need_backward || is_loss || !entry.layer->takes_gradients(split.top.size()))
+    return;
+  entry.gradient_tops = split.top;
+  split.is_added_up = true;
 }
 
 void Net::Builder::collect_outputs() {

@@ -18,6 +18,17 @@ void launch(CoreGroup& group, PairStep<T> p, i64 n) {
   group.launch(p, book.plan((n + p.block - 1) / p.block));
 }
 
+template <class T, int gradients>
+void launch(CoreGroup& group, SumGradient<T, gradients> p, i64 n) {
+  p.n = n;
+  p.block = line_elements(group.spec(), n, 2 * gradients + 4);
+  PlanBuilder book(group.spec());
+  for (Buf& buf : p.dy_buf) buf = book.line("gradients", p.block * 4, Depth::two);
+  p.y_buf = book.line("sums", p.block * 4, Depth::two);
+  for (Buf& buf : p.dx_buf) buf = book.line("results", p.block * 4, 1);
+  group.launch(p, book.plan((n + p.block - 1) / p.block));
+}
+
 template <class T>
 PairStep<T> step(PairOperation operation, const T* a, const T* b, T* y) {
   PairStep<T> p{};
@@ -70,6 +81,12 @@ bool EltwiseLayer::absorb(Layer& next, bool asked_back) {
   return rectifies_ = true;
 }
 
+bool EltwiseLayer::takes_gradients(std::size_t count) {
+  if (count != 2 || parameter().eltwise_param().operation() != caffe::EltwiseParameter::SUM) return false;
+  gradients_ = count;
+  return true;
+}
+
 void EltwiseLayer::forward(const Blobs& bottom, const Blobs& top) {
   with_element(top[0]->precision(), [&](auto element) { run_forward<decltype(element)>(bottom, top); });
 }
@@ -102,18 +119,16 @@ void EltwiseLayer::backward(const Blobs& top, const std::vector<bool>& propagate
 
 template <class T>
 void EltwiseLayer::run_backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
+  if (parameter().eltwise_param().operation() == caffe::EltwiseParameter::SUM)
+    return gradients_ == 1 ? run_sum_backward<T, 1>(top, propagate_down, bottom)
+                           : run_sum_backward<T, 2>(top, propagate_down, bottom);
   const T* const dy = top[0]->diff<T>();
   const i64 n = top[0]->count();
   for (std::size_t i = 0; i < bottom.size(); ++i) {
     if (!propagate_down[i]) continue;
     T* const dx = bottom[i]->mutable_diff<T>();
     switch (parameter().eltwise_param().operation()) {
-      case caffe::EltwiseParameter::SUM: {
-        PairStep<T> p = weighted<T>(dy, coefficient(i), rectifies_ ? top[0]->data<T>() : dy, 0, dx);
-        if (rectifies_) p.operation = PairOperation::where_positive, p.slope = slope_;
-        launch(group(), p, n);
-        break;
-      }
+      case caffe::EltwiseParameter::SUM: break;
       case caffe::EltwiseParameter::MAX: {
         PairStep<T> p = step<T>(PairOperation::where_index, dy, index_->data<T>(), dx);
         p.which = static_cast<float>(i);
@@ -132,9 +147,28 @@ void EltwiseLayer::run_backward(const Blobs& top, const std::vector<bool>& propa
   }
 }
 
+/// Two bottoms at a time.
+template <class T, int gradients>
+void EltwiseLayer::run_sum_backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
+  std::vector<std::size_t> asked;
+  for (std::size_t i = 0; i < bottom.size(); ++i)
+    if (propagate_down[i]) asked.push_back(i);
+  SumGradient<T, gradients> p{};
+  for (int k = 0; k < gradients; ++k) p.dy[k] = top[static_cast<std::size_t>(k)]->diff<T>();
+  p.y = rectifies_ ? top[0]->data<T>() : p.dy[0];
+  p.slope = slope_;
+  for (std::size_t i = 0; i < asked.size(); i += 2) {
+    p.outputs = i + 1 < asked.size() ? 2 : 1;
+    for (std::size_t k = 0; k < static_cast<std::size_t>(p.outputs); ++k)
+      p.dx[k] = bottom[asked[i + k]]->mutable_diff<T>(), p.w[k] = coefficient(asked[i + k]);
+    launch(group(), p, top[0]->count());
+  }
+}
+
 Layer::Cost EltwiseLayer::cost(const Blobs& bottom, const Blobs& top) const {
   const auto n = static_cast<double>(top[0]->count()), k = static_cast<double>(bottom.size());
-  return {n * k, n * k, 4 * n * (k + 1), 8 * n * k};
+  const double added = static_cast<double>(gradients_) + (rectifies_ ? 1 : 0);
+  return {n * k, n * k, 4 * n * (k + 1), 4 * n * (k + added)};
 }
 
 }  // namespace cortado

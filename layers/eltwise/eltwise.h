@@ -5,7 +5,7 @@ namespace cortado {
 
 /// Caffe's Eltwise: product, sum with coefficients, or maximum of two or more bottoms of one shape. The product's
 /// gradient multiplies the other bottoms (Caffe's stable way) whatever stable_prod_grad says: dividing by the input
-/// fails at 0. A sum takes over a ReLU that follows in place.
+/// fails at 0. A sum takes over a ReLU that follows in place, and adds the gradients of its top's users itself.
 class EltwiseLayer : public Layer {
  public:
   using Layer::Layer;
@@ -17,6 +17,7 @@ class EltwiseLayer : public Layer {
   void forward(const Blobs& bottom, const Blobs& top) override;
   void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) override;
   bool absorb(Layer& next, bool asked_back) override;
+  bool takes_gradients(std::size_t count) override;
   Cost cost(const Blobs& bottom, const Blobs& top) const override;
 
  private:
@@ -24,10 +25,13 @@ class EltwiseLayer : public Layer {
   void run_forward(const Blobs& bottom, const Blobs& top);
   template <class T>
   void run_backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom);
+  template <class T, int gradients>
+  void run_sum_backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom);
   float coefficient(std::size_t i) const;
   std::unique_ptr<Blob> index_;  // of the bottom that was largest
   bool rectifies_ = false;       // the sum, as an absorbed ReLU does
   float slope_ = 1;
+  std::size_t gradients_ = 1;  // of the top that backward adds
 };
 
 }  // namespace cortado

@@ -87,10 +87,10 @@ std::string net_text(const Chain& chain, const std::string& shape, bool in_place
 
 struct Results {
   std::vector<std::vector<float>> values;
-  std::size_t absorbed = 0;
+  std::size_t absorbed = 0, added_up = 0;
 };
 
-Results run(const std::string& backend, const std::string& text, Precision precision) {
+Results run(const std::string& backend, const std::string& text, Precision precision, bool share_gradients = false) {
   static const LayerTable layers = all_layers();
   caffe::NetParameter parameter;
   parse_text(text, "net", parameter);
@@ -99,6 +99,7 @@ Results run(const std::string& backend, const std::string& text, Precision preci
   options.group = &group_of(backend);
   options.layers = &layers;
   options.precision = precision;
+  options.share_gradients = share_gradients;
   Net net(parameter, options);
   for (const auto& p : net.learnable())
     if (p.statistic) p.blob->write_data(std::vector<float>(static_cast<std::size_t>(p.blob->count()), 1.5F).data());
@@ -120,7 +121,10 @@ Results run(const std::string& backend, const std::string& text, Precision preci
     for (const auto& p : net.learnable())
       results.values.push_back(p.statistic ? p.blob->data_vector() : p.blob->diff_vector());
   }
-  for (const auto& entry : net.layers()) results.absorbed += entry.absorbed.size();
+  for (const auto& entry : net.layers()) {
+    results.absorbed += entry.absorbed.size();
+    results.added_up += entry.is_added_up ? 1 : 0;
+  }
   return results;
 }
 
@@ -183,6 +187,53 @@ TEST_P(FusionTest, TheFirstLayerIsNotAskedForGradients) {
     for (std::size_t i = 0; i < apart.values.size(); ++i)
       expect_near(together.values[i], apart.values[i], 2e-5F, 1e-5F);
   }
+}
+
+/// A sum that `users` layers use, the first of them twice; `apart`: behind a layer that changes nothing.
+std::string used_sum(const std::string& sum, const std::string& behind, int users, bool apart) {
+  std::string text = "force_backward: true ";
+  for (const std::string name : {"data", "other", "third"})
+    text += "layer { name: '" + name + "' type: 'Input' top: '" + name +
+            "' input_param { shape { dim: 3 dim: 5 dim: 7 dim: 9 } } }";
+  text += "layer { name: 'sum' bottom: 'data' bottom: 'other' top: 'sum' type: 'Eltwise' " + sum + " }" + behind;
+  if (apart) text += "layer { name: 'same' bottom: 'sum' top: 'same' type: 'Power' }";
+  std::string product = apart ? "same" : "sum";
+  for (int user = 0; user < users; ++user) {
+    const std::string top = user + 1 < users ? "product" + std::to_string(user) : "last";
+    text += "layer { name: '" + top + "' bottom: '" + product + "' bottom: '" + (apart ? "same" : "sum") + "' top: '" +
+            top + "' type: 'Eltwise' eltwise_param { operation: " + (user % 2 ? "PROD" : "SUM coeff: 2 coeff: -0.5") +
+            " }" + (user + 1 < users ? "" : " loss_weight: 0.75") + " }";
+    product = top;
+  }
+  return text;
+}
+
+TEST_P(FusionTest, SumsAddTheGradientsOfTheirTopsUsers) {
+  const std::string relu_behind = "layer { name: 'relu' bottom: 'sum' top: 'sum' type: 'ReLU' }",
+                    leaky_behind =
+                        "layer { name: 'relu' bottom: 'sum' top: 'sum' type: 'ReLU' "
+                        "relu_param { negative_slope: 0.25 } }",
+                    weights = "eltwise_param { coeff: 0.5 coeff: -2 }";
+  struct Case {
+    const char* name;
+    std::string sum, behind;
+    int users;
+    std::size_t added_up;
+  };
+  for (const Case& c :
+       {Case{"sum", "", "", 1, 1}, Case{"relu", "", relu_behind, 1, 1}, Case{"weights", weights, leaky_behind, 1, 1},
+        Case{"three bottoms", "bottom: 'third'", relu_behind, 1, 1}, Case{"three users", "", relu_behind, 2, 0},
+        Case{"loss", "loss_weight: 0.5", "", 1, 0}, Case{"product", "eltwise_param { operation: PROD }", "", 1, 0}})
+    for (const bool shared : {false, true}) {
+      SCOPED_TRACE(c.name);
+      const Results apart = run(GetParam(), used_sum(c.sum, c.behind, c.users, true), Precision::fp32, shared),
+                    together = run(GetParam(), used_sum(c.sum, c.behind, c.users, false), Precision::fp32, shared);
+      EXPECT_EQ(apart.added_up, 0U);
+      EXPECT_EQ(together.added_up, c.added_up);
+      ASSERT_EQ(together.values.size(), apart.values.size());
+      for (std::size_t i = 0; i < apart.values.size(); ++i)
+        expect_near(together.values[i], apart.values[i], 2e-5F, 1e-5F);
+    }
 }
 
 class Bf16FusionTest : public ::testing::TestWithParam<std::string> {};
