@@ -1,5 +1,6 @@
 #include "backends/kokkos/openmp_group.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,6 +23,18 @@ namespace cortado::kokkos {
 namespace {
 
 constexpr std::size_t alignment = 128;
+
+constexpr std::size_t huge_page = std::size_t{2} << 20;
+
+/// Lets what fills huge pages lie in them, where the system leaves that to programs: fewer addresses to translate. The
+/// rest of the last one stays as it is, so nothing grows.
+void use_huge_pages(void* memory, std::size_t bytes) {
+#if defined(MADV_HUGEPAGE)
+  madvise(memory, bytes / huge_page * huge_page, MADV_HUGEPAGE);
+#else
+  static_cast<void>(memory), static_cast<void>(bytes);
+#endif
+}
 
 /// Half of a core's second-level cache: the other half is for what lines borrow and for the system.
 i64 scratch_of_cache() {
@@ -105,12 +118,13 @@ OpenMPGroup::OpenMPGroup(int index, const MachineSpec& spec, const Space& space,
 OpenMPGroup::~OpenMPGroup() { release(scratch_); }
 
 void* OpenMPGroup::allocate(std::size_t bytes) {
-  // Vectors may be read past the end of what is staged, which may be the end of this.
-  const std::size_t whole = (bytes + HostTeam::slack + alignment - 1) / alignment * alignment;
-  void* const memory = std::aligned_alloc(alignment, whole);
-  if (memory == nullptr)
+  const std::size_t whole = bytes + HostTeam::slack;  // vectors may be read past the end of what is staged
+  const bool is_large = whole >= 2 * huge_page;
+  void* memory = nullptr;
+  if (posix_memalign(&memory, is_large ? huge_page : alignment, whole) != 0)
     throw Error("core group " + std::to_string(index_), "cannot allocate " + std::to_string(bytes) + " bytes",
                 "use a smaller batch");
+  if (is_large) use_huge_pages(memory, whole);
   return memory;
 }
 
