@@ -172,6 +172,7 @@ class SimulatedProcessor : public Processor {
     if (options_.profile.empty()) return;
     std::vector<const Profile*> profiles;
     for (const auto& group : groups_) profiles.push_back(&group->profile());
+    std::fflush(stdout);  // where both go to one file, tables part no line
     try {
       for (const Profile* profile : profiles)
         if (!profile->launches().empty()) std::fprintf(stderr, "%s", profile->table(costs_, spec_.peak_flops).c_str());
