@@ -37,10 +37,10 @@ inline void accumulate(Vector& sum, bf16x2 a, Vector b) {
 #endif
 }
 
+/// A block whose columns have whole vectors.
 // The compiler keeps the sums in memory without the pragmas, where sums might leave as they came (hence the return), or
 // where their addresses are taken. Three rows of A share a pointer: more would need more registers for their strides,
 // fewer for themselves.
-/// Columns have whole vectors.
 template <class T, int rows, int vectors>
 void multiply_block(const Job<T>& job, i64 row, const Columns* columns) {
   if (job.taps.count1 <= 0 || job.taps.count0 <= 0 || job.k <= 0) return;

@@ -27,7 +27,7 @@ constexpr std::size_t alignment = 128;
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 
 /// Lets what fills huge pages lie in them, where the system leaves that to programs: fewer addresses to translate. The
-/// rest of the last one stays as it is, so nothing grows.
+/// rest of the last one stays as it is, so an array grows only where it is never touched.
 void use_huge_pages(void* memory, std::size_t bytes) {
 #if defined(MADV_HUGEPAGE)
   madvise(memory, bytes / huge_page * huge_page, MADV_HUGEPAGE);

@@ -128,7 +128,7 @@ void EltwiseLayer::run_backward(const Blobs& top, const std::vector<bool>& propa
     if (!propagate_down[i]) continue;
     T* const dx = bottom[i]->mutable_diff<T>();
     switch (parameter().eltwise_param().operation()) {
-      case caffe::EltwiseParameter::SUM: break;
+      case caffe::EltwiseParameter::SUM: break;  // see above
       case caffe::EltwiseParameter::MAX: {
         PairStep<T> p = step<T>(PairOperation::where_index, dy, index_->data<T>(), dx);
         p.which = static_cast<float>(i);
