@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <exception>
 #include <thread>
 #include <vector>
@@ -36,6 +37,22 @@ int count_own_cpus(MPI_Comm node, int ranks) {
   int sharers = 0;
   for (const cpu_set_t& set : all) sharers += CPU_EQUAL(&set, &mine) ? 1 : 0;
   return std::max(1, CPU_COUNT(&mine) / std::max(1, sharers));
+}
+
+/// Launchers say in the environment how many they start. Another MPI library's ranks would not find each other, and
+/// each would do the whole work.
+void check_launcher(int ranks) {
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
+    const char* started = std::getenv(name);
+    if (ranks != 1 || started == nullptr || std::atoi(started) <= 1) continue;
+    char library[MPI_MAX_LIBRARY_VERSION_STRING] = {};
+    int length = 0;
+    MPI_Get_library_version(library, &length);
+    const std::string version(library, std::find(library, library + length, '\n'));
+    throw ConfigError("MPI job",
+                      std::string("the launcher started ") + started + " processes, but each is a job of one rank",
+                      "start it with the mpirun of the library it was built with (" + version + ")");
+  }
 }
 }  // namespace
 
@@ -88,6 +105,7 @@ std::vector<std::string> MpiJob::gather(const std::string& text) const {
 
 int MpiJob::run(const std::function<int()>& work, double grace_seconds) {
   try {
+    check_launcher(size());
     return work();
   } catch (const PeerError& error) {
     return fail(error.what(), true, grace_seconds);

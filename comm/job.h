@@ -32,7 +32,8 @@ class MpiJob {
   /// Runs `work` on this rank and returns the exit code of the process: what `work` returns, or 1 when it throws. A
   /// mistake that every rank finds within `grace_seconds` is printed once, by the lowest rank that has more to say than
   /// PeerError. A failure of some ranks only is printed as "rank k: ..." and ends the whole job with exit code 1: ranks
-  /// that wait for the failed one would wait for ever. Does not return then.
+  /// that wait for the failed one would wait for ever. Does not return then. Processes that another MPI library's
+  /// launcher started, each of them a job of one rank, fail before any work.
   int run(const std::function<int()>& work, double grace_seconds = 2);
 
  private:
