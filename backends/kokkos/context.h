@@ -1,4 +1,5 @@
 #pragma once
+#include "backends/kokkos/share.h"
 #include "backends/kokkos/tiles.h"
 #include "core/base/bf16.h"
 #include "core/machine/program.h"
@@ -69,18 +70,18 @@ class Context {
 
   template <class Fetch, class Work>
   CORTADO_FN void lines(i64 n, Depth depth, Fetch fetch, Work work) {
-    in_order(first_of(worker(), n), first_of(worker() + 1, n), depth, fetch, work);
+    in_order(team_.share(n), depth, fetch, work);
   }
 
   template <class Fetch, class Work>
   CORTADO_FN void pipeline(i64 n, Depth depth, Fetch fetch, Work work) {
-    in_order(0, n, depth, fetch, work);
+    in_order(Interval(0, n), depth, fetch, work);
   }
 
   template <class Work>
   CORTADO_FN void tiles(i64 n, Work work) {
-    const i64 end = first_of(worker() + 1, n);
-    for (i64 i = first_of(worker(), n); i < end; ++i) work(i);
+    auto items = team_.share(n);
+    for (i64 i = 0; items.next(i);) work(i);
   }
   template <class Begin, class Fetch, class Work, class End>
   CORTADO_FN void tiles(i64 n, i64 steps, Depth depth, Begin begin, Fetch fetch, Work work, End end) {
@@ -228,28 +229,27 @@ class Context {
   }
 
  private:
-  /// fetch and work for [first, end). Where the team can make use of it, Depth::two fetches the next before the work on
+  /// fetch and work for each item. Where the team can make use of it, Depth::two fetches the next before the work on
   /// this one: what it borrows is then on its way to a cache.
-  template <class Fetch, class Work>
-  CORTADO_FN void in_order(i64 first, i64 end, Depth depth, Fetch& fetch, Work& work) {
-    if (!Team::looks_ahead || depth == Depth::one || first >= end) {
-      for (i64 i = first; i < end; ++i) {
+  template <class Items, class Fetch, class Work>
+  CORTADO_FN void in_order(Items items, Depth depth, Fetch& fetch, Work& work) {
+    i64 i = 0;
+    if (!Team::looks_ahead || depth == Depth::one) {
+      while (items.next(i)) {
         auto in = fetch(i);
         work(i, in);
       }
       return;
     }
-    auto next = fetch(first);
-    for (i64 i = first; i < end; ++i) {
-      auto in = next;
-      if (i + 1 < end) next = fetch(i + 1);
+    if (!items.next(i)) return;
+    auto in = fetch(i);
+    for (i64 next = 0; items.next(next); i = next) {
+      auto following = fetch(next);
       work(i, in);
+      in = following;
     }
+    work(i, in);
   }
-
-  /// First of the items 0..n-1 that worker `w` takes: contiguous shares, so that neighbours in memory meet in one
-  /// cache.
-  CORTADO_FN i64 first_of(i64 w, i64 n) const { return n * w / workers(); }
 
   template <class To, class T>
   CORTADO_FN const To* place(Buf buf, const Box<T>& box) {

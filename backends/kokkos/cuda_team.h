@@ -27,6 +27,10 @@ class CudaTeam {
   CORTADO_FN void announce(const void*, i64) const {}
   CORTADO_FN i64 worker() const { return member_.league_rank(); }
   CORTADO_FN i64 workers() const { return member_.league_size(); }
+  /// What this worker does of the items 0..n-1.
+  CORTADO_FN Interval share(i64 n) const {
+    return {first_of(worker(), workers(), n), first_of(worker() + 1, workers(), n)};
+  }
   CORTADO_FN char* scratch() const { return exchange_ + exchange_bytes; }
 
   template <class F>

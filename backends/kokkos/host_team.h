@@ -31,6 +31,12 @@ class HostTeam {
 
   i64 worker() const { return worker_; }
   i64 workers() const { return grant_.workers; }
+  /// What this worker does of the items 0..n-1 of the launch's next list.
+  Share share(i64 n) {
+    Taken* const taken = workers() > 1 && lists_ < shared_lists ? grant_.taken + lists_ * workers() : nullptr;
+    ++lists_;
+    return {taken, worker_, workers(), n};
+  }
   char* scratch() const { return scratch_; }
 
   template <class F>
@@ -352,6 +358,7 @@ class HostTeam {
   const Grant& grant_;
   i64 worker_;
   char* scratch_;
+  i64 lists_ = 0;  ///< begun
 };
 
 }  // namespace cortado::kokkos

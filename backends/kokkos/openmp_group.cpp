@@ -113,7 +113,12 @@ std::vector<std::unique_ptr<CoreGroup>> make_groups(int core_groups, int threads
 }
 
 OpenMPGroup::OpenMPGroup(int index, const MachineSpec& spec, const Space& space, const Programs& programs)
-    : index_(index), spec_(spec), space_(space), programs_(programs), library_(make_blas(space, spec.cpes)) {}
+    : index_(index),
+      spec_(spec),
+      space_(space),
+      programs_(programs),
+      library_(make_blas(space, spec.cpes)),
+      taken_(static_cast<std::size_t>(spec.cpes * shared_lists)) {}
 
 OpenMPGroup::~OpenMPGroup() { release(scratch_); }
 
@@ -172,6 +177,8 @@ void OpenMPGroup::run_program(ProgramKey key, const char* label, const void* pro
   launch.grant.scratch = scratch(launch.grant.scratch_bytes * launch.grant.workers);
   launch.grant.failure = &failure_;
   launch.grant.streams = plan.streams;
+  for (Taken& taken : taken_) taken.counts.store(0, std::memory_order_relaxed);
+  launch.grant.taken = taken_.data();
   entry_of(programs_, key, label)(launch, program);
 }
 

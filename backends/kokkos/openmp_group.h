@@ -39,6 +39,7 @@ class OpenMPGroup : public CoreGroup {
   const Programs& programs_;
   std::unique_ptr<MatrixLibrary> library_;
   Failure failure_;
+  std::vector<Taken> taken_;  ///< Grant::taken
   int streams_ = 0;
   char* scratch_ = nullptr;
   i64 scratch_bytes_ = 0;

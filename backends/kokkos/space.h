@@ -1,6 +1,7 @@
 #pragma once
 #include <Kokkos_Core.hpp>
 
+#include "backends/kokkos/share.h"
 #include "core/base/types.h"
 
 namespace cortado::kokkos {
@@ -34,7 +35,8 @@ struct Grant {
   char* scratch =
       nullptr;  ///< OpenMP: the workers' scratchpads, one after the other; CUDA: null, it comes with the team
   Failure* failure = nullptr;
-  bool streams = false;  ///< Plan::streams
+  bool streams = false;    ///< Plan::streams
+  Taken* taken = nullptr;  ///< OpenMP: zeros, a word for each worker and each of the first `shared_lists` lists
 };
 
 }  // namespace cortado::kokkos
