@@ -59,7 +59,7 @@ class Stopwatch {
 
 NetOptions options_of(const Session& session) {
   NetOptions options = session.net_options();
-  options.share_gradients = true;
+  options.only_trains = true;
   return options;
 }
 

@@ -124,6 +124,11 @@ class Layer {
   /// if from now on this layer does both layers' work. The other one's forward and backward are then not called.
   /// `asked_back`: that backward passes, if there are any, will ask this layer for its bottoms' gradients.
   virtual bool absorb(Layer& /*next*/, bool /*asked_back*/) { return false; }
+  /// Asked by the net for a layer that works in place, and whose top, which nobody looks at (NetOptions::only_trains),
+  /// goes to a sum, `next`, with a blob that was made before: true if from now on this layer does both layers' work. It
+  /// then gets that blob as a second bottom, whose gradient is asked for too, the sum's top in place of its own, and
+  /// finds its first bottom as it was made.
+  virtual bool absorb_sum(Layer& /*next*/) { return false; }
   /// Asked by the net where the only top, which is no loss, goes to several layers: true if from now on `backward`
   /// gets, in place of that top, `count` blobs that share its values and whose gradients add up to its own.
   virtual bool takes_gradients(std::size_t /*count*/) { return false; }

@@ -46,7 +46,7 @@ void Net::forward(std::size_t from, std::size_t to) {
 
 void Net::backward(std::size_t from, std::size_t to, const std::function<void(std::size_t)>& finished) {
   gradient_arena();
-  if (share_gradients_ && !gradients_placed_) place_shared_gradients();
+  if (only_trains_ && !gradients_placed_) place_shared_gradients();
   for (std::size_t i = to; i-- > from;) {
     const Entry& entry = layers_[i];
     if (entry.is_absorbed) continue;
@@ -164,7 +164,7 @@ Net::Memory Net::memory() const {
   for (const auto& entry : layers_)
     if (entry.need_backward) with_gradient.insert(entry.top.begin(), entry.top.end());
   const bool learns = !with_gradient.empty();
-  if (share_gradients_) {
+  if (only_trains_) {
     const auto places = place_gradients(layers_);
     memory.activation_gradients = floats_of(places) * static_cast<i64>(sizeof(float));
     for (const auto& place : places) with_gradient.erase(place.blob);

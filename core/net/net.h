@@ -28,9 +28,10 @@ struct NetOptions {
   PlanBook plans;  ///< candidates to use; empty: each layer's own order decides
   /// Layouts that tuning found best, for layers that `plans` says nothing about.
   std::map<std::string, Layout> layouts;
-  /// Gradients of blobs between layers share memory where they are not needed at the same time: after a backward pass
-  /// only those of parameters, and of losses, can be read.
-  bool share_gradients = false;
+  /// Nobody looks at what lies between layers. Gradients of such blobs share memory where they are not needed at the
+  /// same time: after a backward pass only those of parameters, and of losses, can be read. And a blob that one layer
+  /// makes for another may never be made (Layer::absorb_sum).
+  bool only_trains = false;
   /// bf16: mixed precision (insert_casts). Throws ConfigError where the group's memory cannot hold it.
   Precision precision = Precision::fp32;
   /// All gradients come out this many times as large (loss scaling); losses do not.
@@ -85,7 +86,7 @@ class Net {
     std::vector<bool> propagate_down;
     std::vector<double> loss_weights;  ///< per top, 0: not a loss
     bool need_backward = false;
-    bool is_absorbed = false;           ///< an earlier layer does this one's work (Layer::absorb)
+    bool is_absorbed = false;           ///< an earlier layer does this one's work (Layer::absorb, absorb_sum)
     std::vector<std::size_t> absorbed;  ///< layers whose work this one does too
     Layer::Blobs gradient_tops;         ///< what backward gets as tops: those of a split that follows, or the tops
     bool is_added_up = false;           ///< a split whose tops' gradients an earlier layer takes (takes_gradients)
@@ -191,7 +192,7 @@ class Net {
   PartExchange* parts_;
   std::map<std::string, Layout> layouts_;  // of NetOptions; layers look into it
   std::shared_ptr<Storage> parameter_arena_, gradient_arena_;
-  bool share_gradients_ = false, gradients_placed_ = false;
+  bool only_trains_ = false, gradients_placed_ = false;
   float loss_scale_ = 1;
 };
 

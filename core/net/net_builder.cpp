@@ -59,7 +59,7 @@ Net::Net(const caffe::NetParameter& parameter, const NetOptions& options)
       group_(options.group),
       parts_(options.parts),
       layouts_(options.layouts),
-      share_gradients_(options.share_gradients),
+      only_trains_(options.only_trains),
       loss_scale_(options.loss_scale) {
   run_.phase = parameter.state().phase() == caffe::TRAIN ? Phase::train : Phase::test;
   run_.seed = options.seed;
@@ -375,6 +375,7 @@ void Net::Builder::fuse_layers() {
     std::size_t j = next_user(i);
     for (; j < layers.size(); j = next_user(j)) {
       Entry& next = layers[j];
+      if (absorb_sum(entry, i, j)) continue;
       const bool in_place = next.bottom.size() == 1 && next.top.size() == 1 && next.bottom[0] == next.top[0];
       const bool asked_back = !next.need_backward || std::find(entry.propagate_down.begin(), entry.propagate_down.end(),
                                                                false) == entry.propagate_down.end();
@@ -384,6 +385,30 @@ void Net::Builder::fuse_layers() {
     }
     if (j < layers.size()) take_gradients(entry, layers[j]);
   }
+}
+
+/// Whether layer i, `entry`, now does the work of layer j too, which adds another blob to its top.
+bool Net::Builder::absorb_sum(Entry& entry, std::size_t i, std::size_t j) {
+  Entry& next = net_.layers_[j];
+  if (!net_.only_trains_ || entry.bottom != entry.top || next.bottom.size() != 2 || next.top.size() != 1 ||
+      next.loss_weights[0] != 0)
+    return false;
+  for (const auto* asked : {&entry.propagate_down, &next.propagate_down})
+    if (std::find(asked->begin(), asked->end(), false) != asked->end()) return false;
+  const std::size_t other = next.bottom[0] == entry.top[0] ? 1 : 0;
+  for (std::size_t k = i + 1; k < j; ++k) {
+    const Layer::Blobs& made = net_.layers_[k].top;
+    if (std::find(made.begin(), made.end(), next.bottom[other]) != made.end()) return false;
+  }
+  if (!entry.layer->absorb_sum(*next.layer)) return false;
+  entry.bottom.push_back(next.bottom[other]);
+  entry.bottom_names.push_back(next.bottom_names[other]);
+  entry.propagate_down.push_back(true);
+  entry.top = entry.gradient_tops = next.top;
+  entry.top_names = next.top_names;
+  next.is_absorbed = true;
+  entry.absorbed.push_back(j);
+  return true;
 }
 
 void Net::Builder::take_gradients(Entry& entry, Entry& split) {

@@ -45,6 +45,7 @@ struct Net::Builder {
   void check_backward() const;
   void force_backward();
   void fuse_layers();
+  bool absorb_sum(Entry& entry, std::size_t i, std::size_t j);
   static void take_gradients(Entry& entry, Entry& split);
   std::size_t next_user(std::size_t layer) const;
   void collect_outputs();

@@ -179,7 +179,7 @@ std::unique_ptr<Net> Solver::State::make_net(const caffe::NetParameter& net_para
   net_options.replicas = net_replicas;
   net_options.parts = options.parts;
   net_options.seed = parameter.random_seed() >= 0 ? static_cast<std::uint64_t>(parameter.random_seed()) : 1;
-  net_options.share_gradients = true;
+  net_options.only_trains = true;
   net_options.loss_scale = parameter.loss_scale();
   net_options.precision = parameter.precision() == caffe::BF16 ? Precision::bf16 : Precision::fp32;
   auto made = std::make_unique<Net>(net_parameter, net_options);

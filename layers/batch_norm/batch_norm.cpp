@@ -4,6 +4,7 @@
 
 #include "core/formats/caffe.pb.h"
 #include "layers/batch_norm/programs.h"
+#include "layers/eltwise/eltwise.h"
 #include "layers/relu/relu.h"
 
 namespace cortado {
@@ -54,6 +55,15 @@ bool BatchNormLayer::absorb(Layer& next, bool asked_back) {
   return true;
 }
 
+/// Of the batch's own statistics only: backward then works through the gradient twice, and can be given the sum's.
+bool BatchNormLayer::absorb_sum(Layer& next) {
+  const auto* const sum = dynamic_cast<const EltwiseLayer*>(&next);
+  if (sum == nullptr || !sum->is_plain_sum_of_two() || adds_ || rectifies_ || global()) return false;
+  return adds_ = true;
+}
+
+bool BatchNormLayer::takes_gradients(std::size_t count) { return adds_ && count == 2; }
+
 const float* BatchNormLayer::scale() const { return scale_ ? scale_->blobs()[0]->data() : identity_->data(); }
 
 const float* BatchNormLayer::bias() const {
@@ -82,26 +92,27 @@ double BatchNormLayer::share_statistics() {
 }
 
 template <class T>
-void BatchNormLayer::run_forward(const T* x, T* y, bool measures, bool applies, double values) {
+void BatchNormLayer::run_forward(const T* x, const T* added, T* y, bool measures, bool applies, double values) {
   if (shape_.layout == Layout::nchw16c) {
     NormaliseBlocksForward<T> p{};
     p.s = shape_.blocks(group().spec());
     p.parts = parts_->mutable_data();
     p.sums = sums_of_maker_, p.sum_parts = sum_parts_;
-    return launch_forward(p, p.s.piece * block_channels, block_channels, x, y, measures, applies, values);
+    return launch_forward(p, p.s.piece * block_channels, block_channels, x, added, y, measures, applies, values);
   }
   NormaliseForward<T> p{};
   p.s = shape_.rows(group().spec());
-  launch_forward(p, p.s.block, 1, x, y, measures, applies, values);
+  launch_forward(p, p.s.block, 1, x, added, y, measures, applies, values);
 }
 
-/// Fills in the rest: lines have `line` elements of x and y, and `channels` of what is there per channel.
+/// Fills in the rest: lines have `line` elements of x, `added` and y, and `channels` of what is there per channel.
 template <class Program, class T>
-void BatchNormLayer::launch_forward(Program p, i64 line, i64 channels, const T* x, T* y, bool measures, bool applies,
-                                    double values) {
+void BatchNormLayer::launch_forward(Program p, i64 line, i64 channels, const T* x, const T* added, T* y, bool measures,
+                                    bool applies, double values) {
   p.x = x;
   p.scale = scale();
   p.bias = bias();
+  p.added = added;
   p.y = y;
   p.mean = mean_->mutable_data();
   p.variance = variance_->mutable_data();
@@ -115,6 +126,7 @@ void BatchNormLayer::launch_forward(Program p, i64 line, i64 channels, const T* 
   p.moves = !global();
   PlanBuilder book(group().spec());
   p.x_buf = book.line("x", 4 * line, Depth::two);
+  if (added != nullptr) p.added_buf = book.line("added", 4 * line, Depth::two);
   p.y_buf = book.line("y", 4 * line, 1);
   for (const auto& [buf, name] : {std::pair{&p.scale_buf, "scale"},
                                   {&p.bias_buf, "bias"},
@@ -160,7 +172,7 @@ void BatchNormLayer::launch_backward(Program p, i64 line, i64 channels, const T*
   p.scale_diff = scale_ ? scale_->gradient(0) : nullptr;
   p.bias_diff = scale_ ? scale_->gradient(1) : nullptr;
   p.eps = parameter().batch_norm_param().eps();
-  p.slope = slope_;
+  p.slope = adds_ ? 1 : slope_;  // the sum's gradient has passed the rectifier
   p.share = static_cast<float>(share);
   p.measures = measures;
   p.applies = applies;
@@ -221,27 +233,30 @@ void BatchNormLayer::forward(const Blobs& bottom, const Blobs& top) {
   with_element(from.precision(), [&](auto element) {
     using T = decltype(element);
     const T* const x = from.data<T>();
+    const T* const added = adds_ ? bottom[1]->data<T>() : nullptr;
     T* const y = top[0]->mutable_data<T>();
     if (global()) {
       running_statistics();
-      run_forward(x, y, false, true, values());
+      run_forward(x, added, y, false, true, values());
     } else if (synchronised()) {
-      run_forward(x, y, true, false, values());
-      run_forward(x, y, false, true, share_statistics());
+      run_forward(x, added, y, true, false, values());
+      run_forward(x, added, y, false, true, share_statistics());
     } else {
-      run_forward(x, y, true, true, values());
+      run_forward(x, added, y, true, true, values());
     }
   });
   sum_parts_ = 0;
 }
 
-/// With given statistics they are constants, and the gradient has no share in the sums over the batch.
+/// With given statistics they are constants, and the gradient has no share in the sums over the batch. That of a sum is
+/// made where the other summand wants it.
 void BatchNormLayer::backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
   if (!propagate_down[0]) return;
   const Blob& from = keeps(bottom, top) ? *kept_ : *bottom[0];
   with_element(from.precision(), [&](auto element) {
     using T = decltype(element);
-    const T *const x = from.data<T>(), *const dy = top[0]->diff<T>();
+    if (adds_) gradient_of_sum<T>(group(), top, rectifies_, slope_, *bottom[1]);
+    const T *const x = from.data<T>(), *const dy = (adds_ ? bottom[1] : top[0])->diff<T>();
     T* const dx = bottom[0]->mutable_diff<T>();
     if (global()) {
       run_backward(x, dy, dx, scale_ != nullptr, true, 0);
@@ -267,6 +282,7 @@ double BatchNormLayer::share_sums() {
 
 Layer::Cost BatchNormLayer::cost(const Blobs& bottom, const Blobs&) const {
   const auto n = static_cast<double>(bottom[0]->count());
+  if (adds_) return {10 * n, 16 * n, 12 * n, 24 * n};
   return {8 * n, 14 * n, 8 * n, 12 * n};
 }
 

@@ -9,7 +9,7 @@ namespace cortado {
 /// batch's, and the three blobs keep running sums: of means, of variances (times m / (m - 1)), and of the weights that
 /// both are to be divided by. In testing, or with use_global_stats, they are the running ones. Statistics are this
 /// rank's unless batch_norm_param.synchronised asks for those of all ranks. May run in place. Takes over a Scale per
-/// channel and a ReLU that follow in place: one pass instead of three.
+/// channel, a sum with another blob, and a ReLU that follow: one pass instead of four.
 class BatchNormLayer : public Layer {
  public:
   using Layer::Layer;
@@ -22,6 +22,8 @@ class BatchNormLayer : public Layer {
   void forward(const Blobs& bottom, const Blobs& top) override;
   void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) override;
   bool absorb(Layer& next, bool asked_back) override;
+  bool absorb_sum(Layer& next) override;
+  bool takes_gradients(std::size_t count) override;
   /// Whether forward takes the batch's own statistics.
   bool measures() const { return !global(); }
   /// For the next forward, whose bottom must lie in blocks: `parts` pairs of sums, over the bottom's values and over
@@ -39,9 +41,10 @@ class BatchNormLayer : public Layer {
   const float* scale() const;
   const float* bias() const;
   template <class T>
-  void run_forward(const T* x, T* y, bool measures, bool applies, double values);
+  void run_forward(const T* x, const T* added, T* y, bool measures, bool applies, double values);
   template <class Program, class T>
-  void launch_forward(Program p, i64 line, i64 channels, const T* x, T* y, bool measures, bool applies, double values);
+  void launch_forward(Program p, i64 line, i64 channels, const T* x, const T* added, T* y, bool measures, bool applies,
+                      double values);
   template <class Program, class T>
   void launch_backward(Program p, i64 line, i64 channels, const T* x, const T* dy, T* dx, bool measures, bool applies,
                        double share);
@@ -57,6 +60,7 @@ class BatchNormLayer : public Layer {
   ScaleLayer* scale_ = nullptr;             // absorbed, if any
   const float* sums_of_maker_ = nullptr;    // take_sums
   i64 sum_parts_ = 0;
+  bool adds_ = false;       // a second bottom, as an absorbed Eltwise does
   bool rectifies_ = false;  // as an absorbed ReLU does
   float slope_ = 1;
 };

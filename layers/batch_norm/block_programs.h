@@ -12,6 +12,7 @@ struct NormaliseBlocksForward {
   BlockRows s;
   const T* x;
   const float *scale, *bias;
+  const T* added;
   T* y;
   float *mean, *variance, *parts;  ///< parts: room for two values per channel
   const float* sums;  ///< [sum_parts][of values, of their squares][channels]: over parts of x, as its maker left them
@@ -19,7 +20,7 @@ struct NormaliseBlocksForward {
   RunningSums running;
   float eps, slope;
   bool measures, applies, moves;  ///< moves: the running sums too, with `applies`
-  Buf x_buf, scale_buf, bias_buf, y_buf, mean_buf, variance_buf, parts_buf, sums_buf, running_mean_buf,
+  Buf x_buf, scale_buf, bias_buf, added_buf, y_buf, mean_buf, variance_buf, parts_buf, sums_buf, running_mean_buf,
       running_variance_buf, weight_buf;
 
   template <class C>
@@ -132,18 +133,23 @@ struct NormaliseBlocksForward {
     for (i64 lane = 0; lane < block_channels; ++lane)
       factor.v[lane] = 1.0f / math::sqrt(variance[lane] + p.eps) * scale[lane];
     const float slope = p.slope;
+    const auto write = [&](i64 i, auto x, auto plus) {
+      const i64 pixels = p.s.width(i);
+      auto y = c.out2d(p.y_buf, p.y + p.s.offset(group, i), pixels, block_channels, block_channels);
+      c.each2d(pixels, block_channels, [&](i64 r, i64 lane) {
+        const auto v = plus((x(r, lane) - mean[lane]) * factor[lane] + bias[lane], r, lane);
+        y.set(r, lane, math::select(v > 0.0f, v, slope * v));
+      });
+      c.put(y);
+    };
+    if (p.added == nullptr)
+      return c.pipeline(
+          p.s.of_group(), Depth::two, [&](i64 i) { return p.piece(c, group, i); },
+          [&](i64 i, auto& x) { write(i, x, [](auto v, i64, i64) { return v; }); });
     c.pipeline(
-        p.s.of_group(), Depth::two, [&](i64 i) { return p.piece(c, group, i); },
-        [&](i64 i, auto& line) {
-          const auto x = line;
-          const i64 pixels = p.s.width(i);
-          auto y = c.out2d(p.y_buf, p.y + p.s.offset(group, i), pixels, block_channels, block_channels);
-          c.each2d(pixels, block_channels, [&](i64 r, i64 lane) {
-            const auto v = (x(r, lane) - mean[lane]) * factor[lane] + bias[lane];
-            y.set(r, lane, math::select(v > 0.0f, v, slope * v));
-          });
-          c.put(y);
-        });
+        p.s.of_group(), Depth::two,
+        [&](i64 i) { return both(p.piece(c, group, i), p.s.get(c, p.added_buf, p.added, group, i)); },
+        [&](i64 i, auto& in) { write(i, in.first, [&](auto v, i64 r, i64 lane) { return v + in.second(r, lane); }); });
   }
 
   template <class C>

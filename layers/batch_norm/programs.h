@@ -8,9 +8,9 @@
 namespace cortado {
 
 /// Batch normalisation with the Scale and the ReLU that may follow it: x becomes n = (x - mean) / sqrt(variance + eps),
-/// that becomes v = scale n + bias, and that y = v where v > 0, slope v elsewhere; all per channel. A line is a
-/// channel, so sums have one order and later passes over the channel find it in a cache where there is one. `measures`:
-/// takes mean and (biased) variance from x, which else are given. `applies`:
+/// that becomes v = scale n + bias (all per channel), plus what is `added` where that is not null, and that y = v where
+/// v > 0, slope v elsewhere. A line is a channel, so sums have one order and later passes over the channel find it in a
+/// cache where there is one. `measures`: takes mean and (biased) variance from x, which else are given. `applies`:
 /// writes y, which may be x.
 template <class T>
 struct NormaliseForward {
@@ -18,12 +18,14 @@ struct NormaliseForward {
   ChannelRows s;
   const T* x;
   const float *scale, *bias;
+  const T* added;
   T* y;
   float *mean, *variance;
   RunningSums running;
   float eps, slope;
   bool measures, applies, moves;  ///< moves: the running sums too, with `applies`
-  Buf x_buf, scale_buf, bias_buf, y_buf, mean_buf, variance_buf, running_mean_buf, running_variance_buf, weight_buf;
+  Buf x_buf, scale_buf, bias_buf, added_buf, y_buf, mean_buf, variance_buf, running_mean_buf, running_variance_buf,
+      weight_buf;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
@@ -52,9 +54,9 @@ struct NormaliseForward {
 
  private:
   template <class C>
-  CORTADO_FN auto block(C& c, i64 k, i64 i) const {
+  CORTADO_FN auto block(C& c, Buf buf, const T* array, i64 k, i64 i) const {
     const i64 line = s.line_of(k, i);
-    return c.get(x_buf, x + s.offset(line), s.width(line));
+    return c.get(buf, array + s.offset(line), s.width(line));
   }
 
   /// Sums of distances from a pivot and of their squares, in one pass. The pivot is the mean of the first of n blocks:
@@ -66,7 +68,7 @@ struct NormaliseForward {
     float pivot = 0;
     double sum = 0, squares = 0;
     c.pipeline(
-        p.s.outer * p.s.blocks(), Depth::two, [&](i64 i) { return p.block(c, k, i); },
+        p.s.outer * p.s.blocks(), Depth::two, [&](i64 i) { return p.block(c, p.x_buf, p.x, k, i); },
         [&](i64 i, auto& line) {
           const auto x = line;
           if (i == 0) pivot = c.fold(x.n, 0.0f, add, [&](i64 j) { return x[j]; }) / static_cast<float>(x.n);
@@ -83,18 +85,22 @@ struct NormaliseForward {
   CORTADO_FN void apply(C& c, i64 k, float mean, float inverse, float scale, float bias) const {
     const NormaliseForward& p = *this;
     const float slope = p.slope;
+    const auto write = [&](i64 i, auto x, auto plus) {
+      auto y = c.out(p.y_buf, p.y + p.s.offset(p.s.line_of(k, i)), x.n);
+      c.each(x.n, [&](i64 j) {
+        const auto v = plus((x[j] - mean) * inverse * scale + bias, j);
+        y.set(j, math::select(v > 0.0f, v, slope * v));
+      });
+      c.put(y);
+    };
+    if (p.added == nullptr)
+      return c.pipeline(
+          p.s.outer * p.s.blocks(), Depth::two, [&](i64 i) { return p.block(c, p.x_buf, p.x, k, i); },
+          [&](i64 i, auto& x) { write(i, x, [](auto v, i64) { return v; }); });
     c.pipeline(
-        p.s.outer * p.s.blocks(), Depth::two, [&](i64 i) { return p.block(c, k, i); },
-        [&](i64 i, auto& line) {
-          const auto x = line;
-          const i64 at = p.s.offset(p.s.line_of(k, i));
-          auto y = c.out(p.y_buf, p.y + at, x.n);
-          c.each(x.n, [&](i64 j) {
-            const auto v = (x[j] - mean) * inverse * scale + bias;
-            y.set(j, math::select(v > 0.0f, v, slope * v));
-          });
-          c.put(y);
-        });
+        p.s.outer * p.s.blocks(), Depth::two,
+        [&](i64 i) { return both(p.block(c, p.x_buf, p.x, k, i), p.block(c, p.added_buf, p.added, k, i)); },
+        [&](i64 i, auto& in) { write(i, in.first, [&](auto v, i64 j) { return v + in.second[j]; }); });
   }
 
   template <class C>

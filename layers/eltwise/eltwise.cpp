@@ -29,6 +29,24 @@ void launch(CoreGroup& group, SumGradient<T, gradients> p, i64 n) {
   group.launch(p, book.plan((n + p.block - 1) / p.block));
 }
 
+/// Of a sum's tops; what it goes to is to be filled in.
+template <class T, int gradients>
+SumGradient<T, gradients> sum_gradient(const Layer::Blobs& top, bool rectifies, float slope) {
+  SumGradient<T, gradients> p{};
+  for (int k = 0; k < gradients; ++k) p.dy[k] = top[static_cast<std::size_t>(k)]->diff<T>();
+  p.y = rectifies ? top[0]->data<T>() : p.dy[0];
+  p.slope = slope;
+  return p;
+}
+
+template <class T, int gradients>
+void add_gradients(CoreGroup& group, const Layer::Blobs& top, bool rectifies, float slope, Blob& bottom) {
+  SumGradient<T, gradients> p = sum_gradient<T, gradients>(top, rectifies, slope);
+  p.outputs = 1;
+  p.dx[0] = bottom.mutable_diff<T>(), p.w[0] = 1;
+  launch(group, p, bottom.count());
+}
+
 template <class T>
 PairStep<T> step(PairOperation operation, const T* a, const T* b, T* y) {
   PairStep<T> p{};
@@ -69,6 +87,11 @@ void EltwiseLayer::reshape(const Blobs& bottom, const Blobs& top) {
       bad_shape("bottoms of shapes " + to_string(bottom[0]->shape()) + " and " + to_string(b->shape()));
   top[0]->reshape_like(*bottom[0]);
   index_->reshape_like(*bottom[0]);
+}
+
+bool EltwiseLayer::is_plain_sum_of_two() const {
+  return parameter().eltwise_param().operation() == caffe::EltwiseParameter::SUM && parameter().bottom_size() == 2 &&
+         coefficient(0) == 1 && coefficient(1) == 1 && !rectifies_;
 }
 
 /// A ReLU after a sum of at least two; its result has the sum's sign.
@@ -153,10 +176,7 @@ void EltwiseLayer::run_sum_backward(const Blobs& top, const std::vector<bool>& p
   std::vector<std::size_t> asked;
   for (std::size_t i = 0; i < bottom.size(); ++i)
     if (propagate_down[i]) asked.push_back(i);
-  SumGradient<T, gradients> p{};
-  for (int k = 0; k < gradients; ++k) p.dy[k] = top[static_cast<std::size_t>(k)]->diff<T>();
-  p.y = rectifies_ ? top[0]->data<T>() : p.dy[0];
-  p.slope = slope_;
+  SumGradient<T, gradients> p = sum_gradient<T, gradients>(top, rectifies_, slope_);
   for (std::size_t i = 0; i < asked.size(); i += 2) {
     p.outputs = i + 1 < asked.size() ? 2 : 1;
     for (std::size_t k = 0; k < static_cast<std::size_t>(p.outputs); ++k)
@@ -164,6 +184,14 @@ void EltwiseLayer::run_sum_backward(const Blobs& top, const std::vector<bool>& p
     launch(group(), p, top[0]->count());
   }
 }
+
+template <class T>
+void gradient_of_sum(CoreGroup& group, const Layer::Blobs& top, bool rectifies, float slope, Blob& bottom) {
+  return top.size() == 1 ? add_gradients<T, 1>(group, top, rectifies, slope, bottom)
+                         : add_gradients<T, 2>(group, top, rectifies, slope, bottom);
+}
+template void gradient_of_sum<float>(CoreGroup&, const Layer::Blobs&, bool, float, Blob&);
+template void gradient_of_sum<bf16>(CoreGroup&, const Layer::Blobs&, bool, float, Blob&);
 
 Layer::Cost EltwiseLayer::cost(const Blobs& bottom, const Blobs& top) const {
   const auto n = static_cast<double>(top[0]->count()), k = static_cast<double>(bottom.size());

@@ -19,6 +19,8 @@ class EltwiseLayer : public Layer {
   bool absorb(Layer& next, bool asked_back) override;
   bool takes_gradients(std::size_t count) override;
   Cost cost(const Blobs& bottom, const Blobs& top) const override;
+  /// Whether it adds two bottoms as they are, and nothing else.
+  bool is_plain_sum_of_two() const;
 
  private:
   template <class T>
@@ -33,5 +35,10 @@ class EltwiseLayer : public Layer {
   float slope_ = 1;
   std::size_t gradients_ = 1;  // of the top that backward adds
 };
+
+/// bottom's gradient, where the tops, one or two, are a sum that has it as it is: theirs together, where they are not
+/// positive times `slope` if the sum `rectifies`.
+template <class T>
+void gradient_of_sum(CoreGroup& group, const Layer::Blobs& top, bool rectifies, float slope, Blob& bottom);
 
 }  // namespace cortado

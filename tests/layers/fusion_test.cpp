@@ -90,7 +90,7 @@ struct Results {
   std::size_t absorbed = 0, added_up = 0;
 };
 
-Results run(const std::string& backend, const std::string& text, Precision precision, bool share_gradients = false) {
+Results run(const std::string& backend, const std::string& text, Precision precision, bool only_trains = false) {
   static const LayerTable layers = all_layers();
   caffe::NetParameter parameter;
   parse_text(text, "net", parameter);
@@ -99,7 +99,7 @@ Results run(const std::string& backend, const std::string& text, Precision preci
   options.group = &group_of(backend);
   options.layers = &layers;
   options.precision = precision;
-  options.share_gradients = share_gradients;
+  options.only_trains = only_trains;
   Net net(parameter, options);
   for (const auto& p : net.learnable())
     if (p.statistic) p.blob->write_data(std::vector<float>(static_cast<std::size_t>(p.blob->count()), 1.5F).data());
@@ -233,6 +233,67 @@ TEST_P(FusionTest, SumsAddTheGradientsOfTheirTopsUsers) {
       ASSERT_EQ(together.values.size(), apart.values.size());
       for (std::size_t i = 0; i < apart.values.size(); ++i)
         expect_near(together.values[i], apart.values[i], 2e-5F, 1e-5F);
+    }
+}
+
+/// A residual block: what BatchNorm makes of one convolution, and `behind` it in place, plus another convolution's
+/// output, which two layers use.
+struct Residual {
+  const char* name;
+  std::string behind, sum = "bottom: 'main' bottom: 'other'", after_sum;
+  bool other_comes_late = false, is_used_twice = true;
+  std::size_t absorbed;  ///< where nobody looks
+};
+
+std::string residual_net(const Residual& c, const std::string& shape, const std::string& channels) {
+  const std::string convolves = " type: 'Convolution' convolution_param { num_output: " + channels +
+                                " kernel_size: 1 weight_filler { type: 'xavier' } bias_filler { type: 'uniform' } } }";
+  const std::string other = "layer { name: 'other' bottom: 'data' top: 'other'" + convolves;
+  std::string text = "force_backward: true layer { name: 'data' type: 'Input' top: 'data' input_param { shape { " +
+                     shape + " } } }" + (c.other_comes_late ? "" : other) +
+                     "layer { name: 'main' bottom: 'data' top: 'main'" + convolves +
+                     "layer { name: 'norm' bottom: 'main' top: 'main' type: 'BatchNorm' }" + c.behind +
+                     (c.other_comes_late ? other : "") + "layer { name: 'sum' " + c.sum +
+                     " top: 'sum' type: 'Eltwise' }" + c.after_sum;
+  if (c.is_used_twice) text += "layer { name: 'user' bottom: 'sum' top: 'user'" + convolves;
+  return text + "layer { name: 'last' bottom: 'sum' bottom: '" + (c.is_used_twice ? "user" : "data") +
+         "' top: 'last' type: 'Eltwise' loss_weight: 0.75 eltwise_param { operation: PROD } }";
+}
+
+TEST_P(FusionTest, BatchNormsTakeOverSums) {
+  const auto in_place = [](const std::string& name, const std::string& blob, const std::string& type) {
+    return "layer { name: '" + name + "' bottom: '" + blob + "' top: '" + blob + "' " + type + " }";
+  };
+  const std::string scales = in_place("scale", "main", scale), rectifies = in_place("relu", "sum", relu),
+                    leaks = in_place("relu", "sum", leaky_relu), swapped = "bottom: 'other' bottom: 'main'",
+                    plain = "bottom: 'main' bottom: 'other'";
+  const std::vector<Residual> cases = {
+      {"all", scales, plain, rectifies, false, true, 3},
+      {"no scale", "", plain, rectifies, false, true, 2},
+      {"no relu", scales, plain, "", false, true, 2},
+      {"leaky", scales, plain, leaks, false, true, 3},
+      {"other first", scales, swapped, rectifies, false, true, 3},
+      {"used once", scales, plain, rectifies, false, false, 3},
+      {"other made later", scales, plain, rectifies, true, true, 2},
+      {"rectified before", scales + in_place("early", "main", relu), plain, rectifies, false, true, 3},
+      {"weights", scales, plain + " eltwise_param { coeff: 1 coeff: 0.5 }", rectifies, false, true, 2},
+      {"product", scales, plain + " eltwise_param { operation: PROD }", rectifies, false, true, 1}};
+  struct Images {
+    const char *shape, *channels;
+  };
+  for (const auto& [shape, channels] : {Images{"dim: 3 dim: 5 dim: 7 dim: 9", "5"},
+                                        {"dim: 1 dim: 1 dim: 3 dim: 5", "1"},
+                                        {"dim: 3 dim: 48 dim: 13 dim: 15", "48"},
+                                        {"dim: 2 dim: 16 dim: 1 dim: 1", "16"}})
+    for (const Residual& c : cases) {
+      SCOPED_TRACE(std::string(c.name) + ", " + shape);
+      const std::string text = residual_net(c, shape, channels);
+      const Results seen = run(GetParam(), text, Precision::fp32),
+                    unseen = run(GetParam(), text, Precision::fp32, true);
+      EXPECT_LE(seen.absorbed, unseen.absorbed);
+      EXPECT_EQ(unseen.absorbed, c.absorbed);
+      ASSERT_EQ(unseen.values.size(), seen.values.size());
+      for (std::size_t i = 0; i < seen.values.size(); ++i) expect_near(unseen.values[i], seen.values[i], 2e-5F, 1e-5F);
     }
 }
 

@@ -16,14 +16,14 @@ inline caffe::NetParameter net_parameter(const std::string& text, caffe::Phase p
 
 /// A net of small layers on the reference backend.
 inline std::unique_ptr<Net> small_net(const caffe::NetParameter& parameter, const PlanBook& plans = {},
-                                      const Replicas* replicas = nullptr, bool share_gradients = false) {
+                                      const Replicas* replicas = nullptr, bool only_trains = false) {
   static const LayerTable layers = small_layers();
   NetOptions options;
   options.group = &group_of("reference");
   options.layers = &layers;
   options.plans = plans;
   options.replicas = replicas;
-  options.share_gradients = share_gradients;
+  options.only_trains = only_trains;
   return std::make_unique<Net>(parameter, options);
 }
 inline std::unique_ptr<Net> small_net(const std::string& text, caffe::Phase phase = caffe::TRAIN) {
