@@ -104,7 +104,7 @@ class Context {
   }
   template <class T>
   CORTADO_FN Block<Lane<T>> stage(Buf buf, const Box<T>& box) {
-    return {place<Lane<T>>(buf, box), box.size[0] * box.size[1] * box.size[2], box.size[3], box.size[3]};
+    return {team_.stage(place<Lane<T>>(buf), box), box.size[0] * box.size[1] * box.size[2], box.size[3], box.size[3]};
   }
   template <class T>
   CORTADO_FN Span<T> keep(Buf, const T* p, i64 n) {
@@ -176,11 +176,13 @@ class Context {
 
   template <class T>
   CORTADO_FN LeftOperand<Operand<T>> stage_a(Buf buf, const Box<T>& box, LeftView view) {
-    return {place<Operand<T>>(buf, box), view};
+    const auto [p, planes] = team_.stage_planes(place<Operand<T>>(buf), box);
+    return {p, view, planes};
   }
   template <class T>
   CORTADO_FN RightOperand<Operand<T>> stage_b(Buf buf, const Box<T>& box, RightView view) {
-    return {place<Operand<T>>(buf, box), view};
+    const auto [p, planes] = team_.stage_planes(place<Operand<T>>(buf), box);
+    return {p, view, planes};
   }
   template <class T>
   CORTADO_FN Acc<T> acc(Buf buf, TileShape shape) {
@@ -249,11 +251,6 @@ class Context {
       in = following;
     }
     work(i, in);
-  }
-
-  template <class To, class T>
-  CORTADO_FN const To* place(Buf buf, const Box<T>& box) {
-    return team_.stage(place<To>(buf), box);
   }
 
   /// The next slot of a booking.

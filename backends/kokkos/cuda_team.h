@@ -106,6 +106,12 @@ class CudaTeam {
     return to;
   }
 
+  /// The same for operands.
+  template <class T>
+  CORTADO_FN Staged<T> stage_planes(T* to, const Box<T>& box) const {
+    return {stage(to, box), {}};
+  }
+
   template <class T, class F>
   CORTADO_FN void store(const Acc<T>& acc, const OutBox<T>& box, const F& f) const {
     store_by_lanes(*this, acc, box, f);

@@ -101,6 +101,17 @@ class HostTeam {
     }
   }
 
+  /// The same for operands, whose planes may also stay where they are, if they are worth it.
+  template <class To, class T>
+  Staged<To> stage_planes(To* to, const Box<T>& box) {
+    if constexpr (std::is_same_v<To, T>)
+      if (!lies_staged(joined(box)) && planes_lie_staged(box)) {
+        const T* const first = box.base + offset(box, 0, 0) + offset(box, 1, 0) + offset(box, 2, 0) + offset(box, 3, 0);
+        return {first, {box.size[2] * box.size[3], box.size[1], box.pitch[1], box.pitch[0]}};
+      }
+    return {stage(to, box), {}};
+  }
+
   /// y = f(value, old y, m) for what of the accumulator lies in the box.
   template <class T, class U, class F>
   void store(const Acc<T>& acc, const OutBox<U>& box, const F& f) {
@@ -124,12 +135,24 @@ class HostTeam {
   template <class T, class U>
   void multiply(const Acc<T>& acc, const LeftOperand<U>& a, const RightOperand<U>& b, const Taps& taps) {
     if constexpr (std::is_same_v<T, float>)
-      host_multiply(acc, a, b, taps);
+      host_multiply(acc, {a.p, where_it_is(a.view, a.planes)}, {b.p, where_it_is(b.view, b.planes)},
+                    where_it_is(taps, a.planes, b.planes));
     else
       multiply_by_lanes(*this, acc, a, b, taps);
   }
 
  private:
+  static LeftView where_it_is(const LeftView& view, const Planes& planes) {
+    return {planes.at(view.m_stride), planes.at(view.k_stride)};
+  }
+  static RightView where_it_is(const RightView& view, const Planes& planes) {
+    return {planes.at(view.k_stride), planes.at(view.n2_stride), planes.at(view.n1_stride), planes.at(view.n0_stride)};
+  }
+  static Taps where_it_is(const Taps& taps, const Planes& a, const Planes& b) {
+    return {taps.count1,   taps.count0,   a.at(taps.a1), a.at(taps.a0),
+            b.at(taps.b1), b.at(taps.b0), a.at(taps.a),  b.at(taps.b)};
+  }
+
   /// So many that the compiler knows: without `omp simd` GCC unrolls short loops before it looks for vectors.
   template <class F>
   static void each_of_few(i64 n, const F& f) {
@@ -173,6 +196,19 @@ class HostTeam {
     box.extent[2] *= box.extent[1];
     box.origin[1] = 0, box.size[1] = 1, box.extent[1] = 1;
     return box;
+  }
+
+  /// Of planes of some cache lines each, which processors fetch by themselves.
+  template <class T>
+  static bool planes_lie_staged(const Box<T>& box) {
+    constexpr i64 worth = 2048;
+    if (box.size[2] * box.size[3] * static_cast<i64>(sizeof(T)) < worth) return false;
+    Box<T> plane = box;
+    for (int d : {0, 1}) {
+      if (box.origin[d] < 0 || box.origin[d] + box.size[d] > box.extent[d] || box.step[d] != 1) return false;
+      plane.origin[d] = 0, plane.size[d] = 1;
+    }
+    return lies_staged(plane);
   }
 
   template <class T>

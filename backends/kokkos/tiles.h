@@ -3,16 +3,39 @@
 
 namespace cortado::kokkos {
 
+/// Where a box that is not copied lies: its planes (the last two dimensions) as staged, but apart from each other.
+struct Planes {
+  i64 size = 0;  ///< elements of a plane; 0: the whole box lies as staged
+  i64 count = 1, pitch1 = 0, pitch0 = 0;
+
+  /// Where the element at that offset of the staged box is; also how far apart elements are that are so far apart
+  /// there, if that is less than a plane or whole planes.
+  CORTADO_FN i64 at(i64 offset) const {
+    if (offset < size || size == 0) return offset;
+    const i64 plane = offset / size;
+    return plane / count * pitch0 + plane % count * pitch1 + offset % size;
+  }
+};
+
+/// A box, staged or where it is.
+template <class T>
+struct Staged {
+  const T* p;
+  Planes planes;
+};
+
 /// A staged box and how it is read; see LeftView, RightView.
 template <class T>
 struct LeftOperand {
   const T* p;
   LeftView view;
+  Planes planes = {};
 };
 template <class T>
 struct RightOperand {
   const T* p;
   RightView view;
+  Planes planes = {};
 };
 
 /// An accumulator in scratch, dense row-major m x n2 x n1 x n0.
