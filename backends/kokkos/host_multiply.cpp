@@ -61,6 +61,8 @@ void multiply_block(const Job<T>& job, i64 row, const Columns* columns) {
       const T *pa[triples], *pb[vectors];
       for (int j = 0; j < triples; ++j) pa[j] = a + 3 * j * m_stride + job.taps.a1 * t1 + job.taps.a0 * t0;
       for (int v = 0; v < vectors; ++v) pb[v] = b + columns[v].b + job.taps.b1 * t1 + job.taps.b0 * t0;
+      if (job.asks_ahead)
+        for (int r = 0; r < rows; ++r) __builtin_prefetch(pa[0] + (r + 2 * rows) * m_stride, 0, 2);
       for (i64 k = 0; k < job.k; ++k) {
         Vector line[vectors];
 #pragma GCC unroll 4
@@ -172,7 +174,8 @@ void multiply_packed(Job<T> job, i64 m, const Columns* columns, i64 vectors, i64
 template <class T>
 void multiply(const Acc<float>& acc, const LeftOperand<T>& a, const RightOperand<T>& b, const Taps& taps) {
   const ColumnWalk walk(acc.shape, b.view);
-  const Job<T> job{acc.p, acc.shape.n(), a.p, a.view, b.p, b.view.k_stride, acc.shape.k, taps};
+  const bool asks_ahead = a.planes.size != 0 && a.view.m_stride * static_cast<i64>(sizeof(T)) >= 64;
+  const Job<T> job{acc.p, acc.shape.n(), a.p, a.view, b.p, b.view.k_stride, acc.shape.k, taps, asks_ahead};
   in_parts(walk.vectors(), best_width(acc.shape.m, walk.vectors()), [&](i64 first, i64 count) {
     Columns columns[max_vectors];
     for (i64 v = 0; v < count; ++v) columns[v] = walk(first + v);

@@ -135,7 +135,7 @@ class HostTeam {
   template <class T, class U>
   void multiply(const Acc<T>& acc, const LeftOperand<U>& a, const RightOperand<U>& b, const Taps& taps) {
     if constexpr (std::is_same_v<T, float>)
-      host_multiply(acc, {a.p, where_it_is(a.view, a.planes)}, {b.p, where_it_is(b.view, b.planes)},
+      host_multiply(acc, {a.p, where_it_is(a.view, a.planes), a.planes}, {b.p, where_it_is(b.view, b.planes)},
                     where_it_is(taps, a.planes, b.planes));
     else
       multiply_by_lanes(*this, acc, a, b, taps);

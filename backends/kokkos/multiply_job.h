@@ -24,6 +24,7 @@ struct Job {
   i64 b_k_stride;
   i64 k;
   Taps taps;
+  bool asks_ahead = false;  ///< for the rows of A of the next block but one: they come from memory, a cache line each
 };
 
 /// Calls f(first, count) for 0..n-1 in parts of at most `most`, as equal as can be.
