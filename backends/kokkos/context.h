@@ -176,13 +176,13 @@ class Context {
 
   template <class T>
   CORTADO_FN LeftOperand<Operand<T>> stage_a(Buf buf, const Box<T>& box, LeftView view) {
-    const auto [p, planes] = team_.stage_planes(place<Operand<T>>(buf), box);
-    return {p, view, planes};
+    const auto [p, lattice] = team_.stage_operand(place<Operand<T>>(buf), box);
+    return {p, view, lattice};
   }
   template <class T>
   CORTADO_FN RightOperand<Operand<T>> stage_b(Buf buf, const Box<T>& box, RightView view) {
-    const auto [p, planes] = team_.stage_planes(place<Operand<T>>(buf), box);
-    return {p, view, planes};
+    const auto [p, lattice] = team_.stage_operand(place<Operand<T>>(buf), box);
+    return {p, view, lattice};
   }
   template <class T>
   CORTADO_FN Acc<T> acc(Buf buf, TileShape shape) {

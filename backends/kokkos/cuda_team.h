@@ -108,7 +108,7 @@ class CudaTeam {
 
   /// The same for operands.
   template <class T>
-  CORTADO_FN Staged<T> stage_planes(T* to, const Box<T>& box) const {
+  CORTADO_FN Staged<T> stage_operand(T* to, const Box<T>& box) const {
     return {stage(to, box), {}};
   }
 

@@ -101,13 +101,15 @@ class HostTeam {
     }
   }
 
-  /// The same for operands, whose planes may also stay where they are, if they are worth it.
+  /// The same for operands, whose rows may also stay where they are, if they are worth it.
   template <class To, class T>
-  Staged<To> stage_planes(To* to, const Box<T>& box) {
+  Staged<To> stage_operand(To* to, const Box<T>& box) {
     if constexpr (std::is_same_v<To, T>)
-      if (!lies_staged(joined(box)) && planes_lie_staged(box)) {
-        const T* const first = box.base + offset(box, 0, 0) + offset(box, 1, 0) + offset(box, 2, 0) + offset(box, 3, 0);
-        return {first, {box.size[2] * box.size[3], box.size[1], box.pitch[1], box.pitch[0]}};
+      if (!lies_staged(joined(box)) && rows_lie_staged(box)) {
+        Staged<To> there{box.base, {}};
+        for (int d = 0; d < 4; ++d) there.p += offset(box, d, 0), there.lattice.size[d] = box.size[d];
+        for (int d = 0; d < 3; ++d) there.lattice.pitch[d] = box.step[d] * box.pitch[d];
+        return there;
       }
     return {stage(to, box), {}};
   }
@@ -134,21 +136,24 @@ class HostTeam {
 
   template <class T, class U>
   void multiply(const Acc<T>& acc, const LeftOperand<U>& a, const RightOperand<U>& b, const Taps& taps) {
+    const LeftOperand<U> left{a.p, where_it_is(a.view, a.lattice), a.lattice};
+    const RightOperand<U> right{b.p, where_it_is(b.view, b.lattice), b.lattice};
+    const Taps there = where_it_is(taps, a.lattice, b.lattice);
     if constexpr (std::is_same_v<T, float>)
-      host_multiply(acc, {a.p, where_it_is(a.view, a.planes), a.planes}, {b.p, where_it_is(b.view, b.planes)},
-                    where_it_is(taps, a.planes, b.planes));
+      host_multiply(acc, left, right, there);
     else
-      multiply_by_lanes(*this, acc, a, b, taps);
+      multiply_by_lanes(*this, acc, left, right, there);
   }
 
  private:
-  static LeftView where_it_is(const LeftView& view, const Planes& planes) {
-    return {planes.at(view.m_stride), planes.at(view.k_stride)};
+  static LeftView where_it_is(const LeftView& view, const Lattice& lattice) {
+    return {lattice.at(view.m_stride), lattice.at(view.k_stride)};
   }
-  static RightView where_it_is(const RightView& view, const Planes& planes) {
-    return {planes.at(view.k_stride), planes.at(view.n2_stride), planes.at(view.n1_stride), planes.at(view.n0_stride)};
+  static RightView where_it_is(const RightView& view, const Lattice& lattice) {
+    return {lattice.at(view.k_stride), lattice.at(view.n2_stride), lattice.at(view.n1_stride),
+            lattice.at(view.n0_stride)};
   }
-  static Taps where_it_is(const Taps& taps, const Planes& a, const Planes& b) {
+  static Taps where_it_is(const Taps& taps, const Lattice& a, const Lattice& b) {
     return {taps.count1,   taps.count0,   a.at(taps.a1), a.at(taps.a0),
             b.at(taps.b1), b.at(taps.b0), a.at(taps.a),  b.at(taps.b)};
   }
@@ -198,17 +203,14 @@ class HostTeam {
     return box;
   }
 
-  /// Of planes of some cache lines each, which processors fetch by themselves.
+  /// Of planes of some cache lines each, in rows that are longer than one: processors then foresee what comes.
   template <class T>
-  static bool planes_lie_staged(const Box<T>& box) {
-    constexpr i64 worth = 2048;
-    if (box.size[2] * box.size[3] * static_cast<i64>(sizeof(T)) < worth) return false;
-    Box<T> plane = box;
-    for (int d : {0, 1}) {
-      if (box.origin[d] < 0 || box.origin[d] + box.size[d] > box.extent[d] || box.step[d] != 1) return false;
-      plane.origin[d] = 0, plane.size[d] = 1;
-    }
-    return lies_staged(plane);
+  static bool rows_lie_staged(const Box<T>& box) {
+    const i64 row = box.size[3] * static_cast<i64>(sizeof(T));
+    if (row <= cache_line || row * box.size[2] < 32 * cache_line || box.pitch[3] != 1 || box.step[3] != 1) return false;
+    for (int d = 0; d < 4; ++d)
+      if (box.origin[d] < 0 || box.origin[d] + box.step[d] * (box.size[d] - 1) >= box.extent[d]) return false;
+    return true;
   }
 
   template <class T>

@@ -3,17 +3,18 @@
 
 namespace cortado::kokkos {
 
-/// Where a box that is not copied lies: its planes (the last two dimensions) as staged, but apart from each other.
-struct Planes {
-  i64 size = 0;  ///< elements of a plane; 0: the whole box lies as staged
-  i64 count = 1, pitch1 = 0, pitch0 = 0;
+/// How a box lies that is not copied: its rows as staged, but wherever the array has them.
+struct Lattice {
+  i64 size[4] = {};   ///< the box's; size[3] 0: it lies as staged as a whole
+  i64 pitch[3] = {};  ///< from one of its rows, planes or volumes to the next, in the array
 
+  CORTADO_FN bool is_dense() const { return size[3] == 0; }
   /// Where the element at that offset of the staged box is; also how far apart elements are that are so far apart
-  /// there, if that is less than a plane or whole planes.
+  /// there, if that is less than a row, or whole rows, planes or volumes.
   CORTADO_FN i64 at(i64 offset) const {
-    if (offset < size || size == 0) return offset;
-    const i64 plane = offset / size;
-    return plane / count * pitch0 + plane % count * pitch1 + offset % size;
+    if (is_dense() || offset < size[3]) return offset;
+    const i64 row = offset / size[3], plane = row / size[2];
+    return offset % size[3] + row % size[2] * pitch[2] + plane % size[1] * pitch[1] + plane / size[1] * pitch[0];
   }
 };
 
@@ -21,7 +22,7 @@ struct Planes {
 template <class T>
 struct Staged {
   const T* p;
-  Planes planes;
+  Lattice lattice;
 };
 
 /// A staged box and how it is read; see LeftView, RightView.
@@ -29,13 +30,13 @@ template <class T>
 struct LeftOperand {
   const T* p;
   LeftView view;
-  Planes planes = {};
+  Lattice lattice = {};
 };
 template <class T>
 struct RightOperand {
   const T* p;
   RightView view;
-  Planes planes = {};
+  Lattice lattice = {};
 };
 
 /// An accumulator in scratch, dense row-major m x n2 x n1 x n0.

@@ -86,8 +86,9 @@ ProgramKey program_key() {
 //   c.fail(code, index)           remembers a failure; the wait throws. The program goes on.
 //
 // Tiles: acc (M x N) += sum over taps t, over k of A(m, k; t) B(k, n; t). The operands of one CPE are staged boxes.
-//   c.stage_a(buf, Box, LeftView)    stages a box (private, zero outside the array's extent) and says how to read
-//   c.stage_b(buf, Box, RightView)   it as an operand; both are opaque
+//   c.stage_a(buf, Box, LeftView)    stages a box (zero outside the array's extent; may borrow the memory itself) and
+//   c.stage_b(buf, Box, RightView)   says how to read it as an operand: m, k and n0 stay in a row of the box or go by
+//                                    whole rows; both are opaque
 //   c.acc<T>(buf, TileShape)         a zeroed M x N accumulator; lanes may read a sum, acc(m, n), as they read lines
 //   c.rows(acc, first, count)        some of its rows, as an accumulator
 //   c.rows(acc, first, count, terms) the same, to which fma adds that many terms
