@@ -174,7 +174,7 @@ void multiply_packed(Job<T> job, i64 m, const Columns* columns, i64 vectors, i64
 template <class T>
 void multiply(const Acc<float>& acc, const LeftOperand<T>& a, const RightOperand<T>& b, const Taps& taps) {
   const ColumnWalk walk(acc.shape, b.view);
-  const bool asks_ahead = !a.lattice.is_dense() && a.view.m_stride * static_cast<i64>(sizeof(T)) >= 64;
+  const bool asks_ahead = !a.lattice.is_dense() && a.view.m_stride * static_cast<i64>(sizeof(T)) >= cache_line;
   const Job<T> job{acc.p, acc.shape.n(), a.p, a.view, b.p, b.view.k_stride, acc.shape.k, taps, asks_ahead};
   in_parts(walk.vectors(), best_width(acc.shape.m, walk.vectors()), [&](i64 first, i64 count) {
     Columns columns[max_vectors];
