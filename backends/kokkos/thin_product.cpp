@@ -6,6 +6,7 @@
 #include "backends/kokkos/host_multiply.h"
 #include "backends/kokkos/host_vector.h"
 #include "core/machine/parts.h"
+#include "core/machine/program.h"
 
 namespace cortado::kokkos {
 namespace {
@@ -16,11 +17,8 @@ constexpr i64 thin = 64;                        ///< beyond, multiply-adds take 
 constexpr i64 long_matrix = i64{1} << 20;       ///< elements: more than second-level caches hold
 constexpr i64 cache_line = 64 / sizeof(float);  ///< elements
 
-struct Share {
-  i64 first, end;
-};
 /// Whole units, so that no two workers meet in a vector.
-Share share_of(i64 n, i64 unit, int worker, int workers) {
+Range range_of(i64 n, i64 unit, int worker, int workers) {
   const i64 units = ceil_div(n, unit);
   return {std::min(n, units * worker / workers * unit), std::min(n, units * (worker + 1) / workers * unit)};
 }
@@ -113,15 +111,15 @@ class Turned {
 
 /// y (m x n) += a (m x k) times the transpose of b (n x k), b being long. A piece of the terms of a lies in the
 /// second-level cache; some rows of b at a time pass through the first-level one, while the next come.
-void multiply_by_dots(const Gemm& g, const Share& share) {
+void multiply_by_dots(const Gemm& g, const Range& range) {
   Packed<vector_lanes / 2, 1024> a;
   const i64 blocks = ceil_div(g.m, block_a);
   for (i64 k0 = 0; k0 < g.k; k0 += a.width) {
     const i64 terms = std::min(a.width, g.k - k0);
     a.take(g.a + k0, g.m, g.lda, terms);
-    for (i64 j = share.first; j < share.end; j += block_b) {
+    for (i64 j = range.first; j < range.end; j += block_b) {
       const float* const b = g.b + j * g.ldb + k0;
-      const i64 rows = std::min(block_b, share.end - j), ahead = std::min(block_b, share.end - j - rows);
+      const i64 rows = std::min(block_b, range.end - j), ahead = std::min(block_b, range.end - j - rows);
       for (i64 block = 0; block < blocks; ++block) {
         const i64 i = block * block_a;
         const i64 first = terms * block / blocks, end = terms * (block + 1) / blocks;
@@ -134,7 +132,7 @@ void multiply_by_dots(const Gemm& g, const Share& share) {
 
 /// y (m x n) += a (m x k) times the transpose of b (n x k), b being long: the transpose of y is b times that of a,
 /// whose rows are whole vectors. Some terms of some rows of b at a time are copied while the next come.
-void multiply_by_columns(const Gemm& g, const Share& share) {
+void multiply_by_columns(const Gemm& g, const Range& range) {
   constexpr i64 block_rows = vector_registers / 2 - 2, terms = 128;  // as many rows as two vectors' sums leave room for
   Turned a(g.m);
   Packed<block_rows, terms> b;
@@ -142,8 +140,8 @@ void multiply_by_columns(const Gemm& g, const Share& share) {
   for (i64 k0 = 0; k0 < g.k; k0 += Turned::terms) {
     const i64 end = std::min(g.k, k0 + Turned::terms);
     a.take(g.a + k0, g.m, g.lda, end - k0);
-    for (i64 j = share.first; j < share.end; j += block_rows) {
-      const i64 rows = std::min(block_rows, share.end - j);
+    for (i64 j = range.first; j < range.end; j += block_rows) {
+      const i64 rows = std::min(block_rows, range.end - j);
       std::fill_n(sums, rows * a.width, 0.0f);
       for (i64 k = k0; k < end; k += terms) {
         const float* const from = g.b + j * g.ldb + k;
@@ -151,7 +149,7 @@ void multiply_by_columns(const Gemm& g, const Share& share) {
         b.take(from, rows, g.ldb, count);
         const bool goes_on = k + terms < end;  // with the same rows
         const i64 next_k = goes_on ? k + terms : k0, next_j = goes_on ? j : j + rows;
-        fetch_ahead(g.b + next_j * g.ldb + next_k, std::min(block_rows, share.end - next_j),
+        fetch_ahead(g.b + next_j * g.ldb + next_k, std::min(block_rows, range.end - next_j),
                     std::min(terms, end - next_k), g.ldb);
         host_multiply(rows, a.width, count, b.row(0), {b.pitch, 1}, a.row(k - k0), a.width, sums, a.width);
       }
@@ -162,30 +160,30 @@ void multiply_by_columns(const Gemm& g, const Share& share) {
 }
 
 /// y (m x n) += a (m x k) b (k x n), b being long: columns of some rows of b at a time.
-void multiply_by_rows(const Gemm& g, const Share& share) {
+void multiply_by_rows(const Gemm& g, const Range& range) {
   constexpr i64 rows = 64, columns = 2 * vector_lanes, ahead = 2 * columns;
   Packed<thin, rows> a;
   for (i64 k0 = 0; k0 < g.k; k0 += rows) {
     const i64 count = std::min(rows, g.k - k0);
     a.take(g.a + k0, g.m, g.lda, count);
-    for (i64 j = share.first; j < share.end; j += columns) {
+    for (i64 j = range.first; j < range.end; j += columns) {
       const float* const b = g.b + k0 * g.ldb + j;
-      fetch_ahead(b + ahead, count, std::clamp<i64>(share.end - j - ahead, 0, columns), g.ldb);
-      host_multiply(g.m, std::min(columns, share.end - j), count, a.row(0), {a.pitch, 1}, b, g.ldb, g.y + j, g.ldy);
+      fetch_ahead(b + ahead, count, std::clamp<i64>(range.end - j - ahead, 0, columns), g.ldb);
+      host_multiply(g.m, std::min(columns, range.end - j), count, a.row(0), {a.pitch, 1}, b, g.ldb, g.y + j, g.ldy);
     }
   }
 }
 
 /// y (m x n) += the transpose of a (k x m) times b (k x n), y being long: some of its rows at a time, as far as the
 /// columns of b go that lie in the second-level cache.
-void multiply_outer(const Gemm& g, const Share& share) {
+void multiply_outer(const Gemm& g, const Range& range) {
   constexpr i64 rows = 6, columns = 4 * vector_lanes, ahead = 4 * columns;
   Packed<thin, 1024> b;
   for (i64 j0 = 0; j0 < g.n; j0 += b.width) {
     const i64 end = std::min(g.n, j0 + b.width);
     b.take(g.b + j0, g.k, g.ldb, end - j0);
-    for (i64 i = share.first; i < share.end; i += rows) {
-      const i64 count = std::min(rows, share.end - i);
+    for (i64 i = range.first; i < range.end; i += rows) {
+      const i64 count = std::min(rows, range.end - i);
       for (i64 j = j0; j < end; j += columns) {
         float* const y = g.y + i * g.ldy + j;
         fetch_ahead(y + ahead, count, std::clamp<i64>(end - j - ahead, 0, columns), g.ldy);
@@ -206,20 +204,20 @@ bool is_thin(const Gemm& g) {
 
 void multiply_thin(const Gemm& g, int worker, int workers) {
   const bool shares_rows = g.transpose_a;
-  const Share share = share_of(shares_rows ? g.m : g.n, vector_lanes, worker, workers);
+  const Range range = range_of(shares_rows ? g.m : g.n, vector_lanes, worker, workers);
   if (g.beta == 0) {
-    const Share rows = shares_rows ? share : Share{0, g.m}, columns = shares_rows ? Share{0, g.n} : share;
+    const Range rows = shares_rows ? range : Range{0, g.m}, columns = shares_rows ? Range{0, g.n} : range;
     for (i64 i = rows.first; i < rows.end; ++i)
       std::fill(g.y + i * g.ldy + columns.first, g.y + i * g.ldy + columns.end, 0.0f);
   }
   if (g.transpose_a)
-    multiply_outer(g, share);
+    multiply_outer(g, range);
   else if (g.transpose_b && 2 * g.m <= vector_lanes)
-    multiply_by_dots(g, share);
+    multiply_by_dots(g, range);
   else if (g.transpose_b)
-    multiply_by_columns(g, share);
+    multiply_by_columns(g, range);
   else
-    multiply_by_rows(g, share);
+    multiply_by_rows(g, range);
 }
 
 }  // namespace cortado::kokkos
