@@ -30,7 +30,7 @@ struct NetOptions {
   std::map<std::string, Layout> layouts;
   /// Nobody looks at what lies between layers. Gradients of such blobs share memory where they are not needed at the
   /// same time: after a backward pass only those of parameters, and of losses, can be read. And a blob that one layer
-  /// makes for another may never be made (Layer::absorb_sum).
+  /// makes for another may never be made (Layer::absorb_sum), or hold only what is read of it (share_subsampling).
   bool only_trains = false;
   /// bf16: mixed precision (insert_casts). Throws ConfigError where the group's memory cannot hold it.
   Precision precision = Precision::fp32;

@@ -7,6 +7,7 @@
 #include "core/machine/parts.h"
 #include "core/net/precision.h"
 #include "core/net/rules.h"
+#include "core/net/subsampling.h"
 
 namespace cortado {
 namespace {
@@ -88,7 +89,10 @@ Net::Net(const caffe::NetParameter& parameter, const NetOptions& options)
 Net::~Net() = default;
 
 void Net::Builder::build(caffe::NetParameter parameter) {
-  for (auto& layer : *parameter.mutable_layer()) add_layer(layer);
+  for (int i = 0; i < parameter.layer_size(); ++i) {
+    subsample(parameter, i);
+    add_layer(*parameter.mutable_layer(i));
+  }
   prune_backward();
   check_backward();
   if (parameter.force_backward()) force_backward();
@@ -96,6 +100,15 @@ void Net::Builder::build(caffe::NetParameter parameter) {
   collect_outputs();
   place_parameters();
   net_.weigh_losses();
+}
+
+/// Where layer i is a Split for strided convolutions, and nobody looks at it, the pixels that they read come before it.
+void Net::Builder::subsample(caffe::NetParameter& parameter, int i) {
+  if (!net_.only_trains_ || parameter.layer(i).type() != "Split" ||
+      made_.at(parameter.layer(i).bottom(0)).blob->axes() != 4)
+    return;
+  caffe::LayerParameter layer = share_subsampling(parameter, i);
+  if (layer.has_name()) add_layer(layer);
 }
 
 void Net::Builder::add_layer(caffe::LayerParameter& parameter) {

@@ -29,6 +29,7 @@ struct Net::Builder {
     bool has_lr, has_decay;
   };
 
+  void subsample(caffe::NetParameter& parameter, int i);
   void add_layer(caffe::LayerParameter& parameter);
   void reorder_bottoms(const Layer& layer, caffe::LayerParameter& parameter);
   void rename_blob(const std::string& from, const std::string& to);
