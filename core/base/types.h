@@ -17,6 +17,9 @@
 #define CORTADO_UNROLL _Pragma("GCC unroll 64")
 #endif
 
+/// Keeps a function out of its callers: what they seldom call would take registers from what they do all the time.
+#define CORTADO_APART __attribute__((noinline))
+
 namespace cortado {
 using i64 = std::int64_t;
 constexpr int unrolled_turns = 64;  ///< at most, by CORTADO_UNROLL; a longer loop stays one, and its arrays in memory

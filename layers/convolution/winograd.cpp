@@ -109,11 +109,24 @@ void transform(CoreGroup& group, const WinogradPixels<F, gradients, T>& pixels, 
   group.launch(p, book.plan(pixels.tiles.lines()));
 }
 
+/// Outputs of the last tile of so many pixels.
+template <class F>
+i64 last_outputs(i64 pixels) {
+  return std::max(F::least, pixels - (ceil_div(pixels, F::outputs) - 1) * F::outputs);
+}
+
 /// The program but for its division into tiles.
 template <class F, class T>
 WinogradConvolve<F, T> program_of(const ConvolutionShape& s) {
   WinogradConvolve<F, T> p{};
-  p.out = {s.mb, s.group_oc(), s.oc, 0, ceil_div(s.oh, F::outputs), ceil_div(s.ow, F::outputs)};
+  p.out = {s.mb,
+           s.group_oc(),
+           s.oc,
+           0,
+           ceil_div(s.oh, F::outputs),
+           ceil_div(s.ow, F::outputs),
+           last_outputs<F>(s.oh),
+           last_outputs<F>(s.ow)};
   p.height = s.oh, p.width = s.ow, p.layout = s.dst;
   p.in.height = s.ih, p.in.width = s.iw, p.in.pad_h = s.ph, p.in.pad_w = s.pw, p.in.layout = s.src;
   p.in.tiles = p.out;
@@ -263,8 +276,10 @@ template <class F, class Work>
 void for_parts(const ConvolutionShape& s, const Parts<F>& parts, Work work) {
   for (i64 image = 0; image < s.mb; image += parts.images)
     for (i64 row = 0; row < parts.all_rows; row += parts.rows) {
-      WinogradTiles of_x{std::min(parts.images, s.mb - image),       s.group_ic(), s.ic, row,
-                         std::min(parts.rows, parts.all_rows - row), parts.cols};
+      const i64 rows = std::min(parts.rows, parts.all_rows - row);
+      const bool ends = row + rows == parts.all_rows;
+      WinogradTiles of_x{std::min(parts.images, s.mb - image),      s.group_ic(),         s.ic, row, rows, parts.cols,
+                         ends ? last_outputs<F>(s.oh) : F::outputs, last_outputs<F>(s.ow)};
       WinogradTiles of_y = of_x;
       of_y.channels = s.group_oc(), of_y.image_channels = s.oc;
       work(image, of_x, of_y);

@@ -1,4 +1,5 @@
 #pragma once
+#include "core/base/fixed.h"
 #include "core/machine/channel_lanes.h"
 #include "core/machine/math.h"
 #include "core/machine/program.h"
@@ -26,41 +27,75 @@ CORTADO_FN void set_pair(T* v, int step, const T& even, const T& odd) {
   v[step] = even - odd;
 }
 
-/// A tile of 4 x 4 outputs sees 6 x 6 inputs and takes 36 products instead of 144. The points are 0, 1, -1, 2, -2 and
-/// infinity.
+/// A tile of 4 x 4 outputs sees 6 x 6 inputs and takes 36 products instead of 144. The points are 0, infinity, 1, -1, 2
+/// and -2; fewer outputs one way, as at an edge, take the first of them that way, with the same points of weights.
 struct F4x3 {
-  static constexpr i64 outputs = 4, kernel = 3, points = 6, products = 36;
+  static constexpr i64 outputs = 4, least = 1, kernel = 3, points = 6, products = 36;
 
-  /// Bt: six inputs to six points.
-  template <class T>
+  /// Bt: n + 2 inputs to so many points.
+  template <int n, class T>
   CORTADO_FN static void from_inputs(T* v, int step) {
-    const T a = v[0], b = v[step], c = v[2 * step], d = v[3 * step], e = v[4 * step], f = v[5 * step];
-    const T even = e - 4.0f * c, odd = d - 4.0f * b, near = e - c, far = 2.0f * (d - b);
-    v[0] = 4.0f * a - 5.0f * c + e;
-    set_pair(v + step, step, even, odd);
-    set_pair(v + 3 * step, step, near, far);
-    v[5 * step] = 4.0f * b - 5.0f * d + f;
+    const T a = v[0], b = v[step], c = v[2 * step];
+    if constexpr (n == 1) {
+      v[0] = 4.0f * (a - b);
+      v[step] = c - b;
+      v[2 * step] = -6.0f * b;
+    } else if constexpr (n == 2) {
+      const T d = v[3 * step];
+      v[0] = 4.0f * (a - c);
+      v[step] = d - b;
+      v[2 * step] = -3.0f * (b + c);
+      v[3 * step] = 3.0f * (b - c);
+    } else if constexpr (n == 3) {
+      const T d = v[3 * step], e = v[4 * step];
+      const T near = d - b, far = c - a;
+      v[0] = 2.0f * near - 4.0f * far;
+      v[step] = e - c - 2.0f * near;
+      v[2 * step] = 3.0f * (d - c - 2.0f * b);
+      v[3 * step] = 2.0f * b - 3.0f * c + d;
+      v[4 * step] = 4.0f * near;
+    } else {
+      const T d = v[3 * step], e = v[4 * step], f = v[5 * step];
+      const T even = e - 4.0f * c, odd = d - 4.0f * b, near = e - c, far = 2.0f * (d - b);
+      v[0] = 4.0f * a - 5.0f * c + e;
+      v[step] = 4.0f * b - 5.0f * d + f;
+      set_pair(v + 2 * step, step, even, odd);
+      set_pair(v + 4 * step, step, near, far);
+    }
   }
 
-  /// At: six points to four outputs.
-  template <class T>
+  /// At: n + 2 points to n outputs.
+  template <int n, class T>
   CORTADO_FN static void to_outputs(T* v, int step) {
-    const T a = v[0], b = v[step] + v[2 * step], c = v[step] - v[2 * step], d = v[3 * step] + v[4 * step],
-            e = v[3 * step] - v[4 * step], f = v[5 * step];
-    v[0] = a + b + d;
-    v[step] = c + 2.0f * e;
-    v[2 * step] = b + 4.0f * d;
-    v[3 * step] = c + 8.0f * e + f;
+    const T a = v[0], last = v[step];
+    if constexpr (n == 1) {
+      v[0] = a + v[2 * step] + last;
+    } else if constexpr (n == 2) {
+      v[0] = a + v[2 * step] + v[3 * step];
+      v[step] = v[2 * step] - v[3 * step] + last;
+    } else if constexpr (n == 3) {
+      const T b = v[2 * step] + v[3 * step], c = v[2 * step] - v[3 * step], d = v[4 * step];
+      v[0] = a + b + d;
+      v[step] = c + 2.0f * d;
+      v[2 * step] = b + 4.0f * d + last;
+    } else {
+      const T b = v[2 * step] + v[3 * step], c = v[2 * step] - v[3 * step], d = v[4 * step] + v[5 * step],
+              e = v[4 * step] - v[5 * step];
+      v[0] = a + b + d;
+      v[step] = c + 2.0f * e;
+      v[2 * step] = b + 4.0f * d;
+      v[3 * step] = c + 8.0f * e + last;
+    }
   }
 
-  /// A: four gradients of outputs to six of points.
-  template <class T>
+  /// A: n gradients of outputs, zeros behind them, to n + 2 points, and more that nobody needs.
+  template <int n, class T>
   CORTADO_FN static void from_gradients(T* v, int step) {
-    const T a = v[0], b = v[step], c = v[2 * step], d = v[3 * step];
+    const T a = v[0], b = v[step], c = v[2 * step], d = v[3 * step], last = v[(n - 1) * step];
     const T even = a + c, odd = b + d, even2 = a + 4.0f * c, odd2 = 2.0f * b + 8.0f * d;
-    set_pair(v + step, step, even, odd);
-    set_pair(v + 3 * step, step, even2, odd2);
-    v[5 * step] = d;
+    v[step] = last;
+    set_pair(v + 2 * step, step, even, odd);
+    set_pair(v + 4 * step, step, even2, odd2);
   }
 
   /// G: three weights to six points.
@@ -70,29 +105,29 @@ struct F4x3 {
     const T even = (a + c) * (-1.0f / 6), odd = b * (-1.0f / 6), even2 = a * (1.0f / 24) + c * (1.0f / 6),
             odd2 = b * (1.0f / 12);
     v[0] = a * 0.25f;
-    set_pair(v + step, step, even, odd);
-    set_pair(v + 3 * step, step, even2, odd2);
-    v[5 * step] = c;
+    v[step] = c;
+    set_pair(v + 2 * step, step, even, odd);
+    set_pair(v + 4 * step, step, even2, odd2);
   }
 
   /// Gt: six gradients of points to three of weights.
   template <class T>
   CORTADO_FN static void to_weight_gradients(T* v, int step) {
-    const T sum = v[step] + v[2 * step], difference = v[step] - v[2 * step], sum2 = v[3 * step] + v[4 * step],
-            difference2 = v[3 * step] - v[4 * step];
+    const T last = v[step], sum = v[2 * step] + v[3 * step], difference = v[2 * step] - v[3 * step],
+            sum2 = v[4 * step] + v[5 * step], difference2 = v[4 * step] - v[5 * step];
     v[0] = v[0] * 0.25f - sum * (1.0f / 6) + sum2 * (1.0f / 24);
     v[step] = difference * (-1.0f / 6) + difference2 * (1.0f / 12);
-    v[2 * step] = (sum2 - sum) * (1.0f / 6) + v[5 * step];
+    v[2 * step] = (sum2 - sum) * (1.0f / 6) + last;
   }
 };
 
 /// A tile of 2 x 2 outputs sees 4 x 4 inputs and takes 16 products instead of 36. The points are 0, 1, -1 and infinity:
 /// nothing is multiplied by more than 1.
 struct F2x3 {
-  static constexpr i64 outputs = 2, kernel = 3, points = 4, products = 16;
+  static constexpr i64 outputs = 2, least = 2, kernel = 3, points = 4, products = 16;
 
   /// Bt: four inputs to four points.
-  template <class T>
+  template <int /*n*/, class T>
   CORTADO_FN static void from_inputs(T* v, int step) {
     const T a = v[0], b = v[step], c = v[2 * step], d = v[3 * step];
     v[0] = a - c;
@@ -102,7 +137,7 @@ struct F2x3 {
   }
 
   /// At: four points to two outputs.
-  template <class T>
+  template <int /*n*/, class T>
   CORTADO_FN static void to_outputs(T* v, int step) {
     const T a = v[0], b = v[step], c = v[2 * step], d = v[3 * step];
     v[0] = a + b + c;
@@ -110,7 +145,7 @@ struct F2x3 {
   }
 
   /// A: two gradients of outputs to four of points.
-  template <class T>
+  template <int /*n*/, class T>
   CORTADO_FN static void from_gradients(T* v, int step) {
     const T a = v[0], b = v[step];
     v[step] = a + b;
@@ -140,11 +175,11 @@ struct F2x3 {
 /// A tile of 4 x 4 outputs of a 5 x 5 kernel sees 8 x 8 inputs and takes 64 products instead of 400. The points are 0,
 /// 1, -1, 2, -2, 1/2, -1/2 and infinity.
 struct F4x5 {
-  static constexpr i64 outputs = 4, kernel = 5, points = 8, products = 64;
+  static constexpr i64 outputs = 4, least = 4, kernel = 5, points = 8, products = 64;
   static_assert(products <= unrolled_turns, "or the transforms are not vectorised");
 
   /// Bt: eight inputs to eight points.
-  template <class T>
+  template <int /*n*/, class T>
   CORTADO_FN static void from_inputs(T* v, int step) {
     const T a = v[0], b = v[step], c = v[2 * step], d = v[3 * step], e = v[4 * step], f = v[5 * step], g = v[6 * step],
             h = v[7 * step];
@@ -159,7 +194,7 @@ struct F4x5 {
   }
 
   /// At: eight points to four outputs.
-  template <class T>
+  template <int /*n*/, class T>
   CORTADO_FN static void to_outputs(T* v, int step) {
     const T a = v[0], b = v[step] + v[2 * step], c = v[step] - v[2 * step], d = v[3 * step] + v[4 * step],
             e = v[3 * step] - v[4 * step], f = v[5 * step] + v[6 * step], g = v[5 * step] - v[6 * step],
@@ -171,7 +206,7 @@ struct F4x5 {
   }
 
   /// A: four gradients of outputs to eight of points.
-  template <class T>
+  template <int /*n*/, class T>
   CORTADO_FN static void from_gradients(T* v, int step) {
     const T a = v[0], b = v[step], c = v[2 * step], d = v[3 * step];
     const T even = a + c, odd = b + d, even2 = a + 4.0f * c, odd2 = 2.0f * b + 8.0f * d, even_half = a + 0.25f * c,
@@ -211,11 +246,73 @@ struct F4x5 {
 };
 }  // namespace winograd
 
+/// Where tiles lie in matrices of points: those of some rows of tiles, counted over images. Tiles that need the same
+/// products follow each other: of last rows, all others, of last columns, as far as these have fewer outputs.
+template <class F>
+struct WinogradOrder {
+  i64 first, count;          ///< rows of tiles
+  i64 rows, cols;            ///< of an image
+  i64 last_rows, last_cols;  ///< outputs of a tile in the last row and in the last column of an image
+
+  CORTADO_FN i64 tiles() const { return count * cols; }
+
+  struct Row {
+    i64 outputs;      ///< of its tiles, from top to bottom
+    i64 cols, first;  ///< its tiles but for a last one of fewer outputs; where they are
+    i64 last;         ///< where that one is
+    CORTADO_FN i64 place(i64 col) const { return col < cols ? first + col : last; }
+  };
+  CORTADO_FN Row row(i64 i) const {
+    const i64 before = short_rows(i), shorts = short_rows(count),
+              outputs = (first + i) % rows == rows - 1 ? last_rows : F::outputs;
+    const bool is_short = outputs < F::outputs;
+    return {outputs, whole_cols(), (is_short ? before : shorts + i - before) * whole_cols(),
+            count * whole_cols() + (is_short ? count - shorts + before : i - before)};
+  }
+  /// Outputs of the tiles of a column, from left to right.
+  CORTADO_FN i64 outputs_of_col(i64 col) const { return col == cols - 1 ? last_cols : F::outputs; }
+  /// The tiles that need a product.
+  CORTADO_FN Range needing(i64 product) const {
+    const bool by_last_row = product / F::points < last_rows + F::kernel - 1,
+               by_last_col = product % F::points < last_cols + F::kernel - 1;
+    const i64 whole = whole_cols(), left_out = by_last_row ? 0 : short_rows(count);
+    return {left_out * whole, count * whole + (by_last_col ? (count - left_out) * (cols - whole) : 0)};
+  }
+
+ private:
+  /// Rows of fewer outputs, of the first `n`.
+  CORTADO_FN i64 short_rows(i64 n) const { return last_rows < F::outputs ? (first + n) / rows - first / rows : 0; }
+  CORTADO_FN i64 whole_cols() const { return last_cols < F::outputs ? cols - 1 : cols; }
+};
+
+/// Calls work(n) with the outputs of a tile one way, fewer than F::outputs or not, which the compiler knows.
+template <class F, class Work>
+CORTADO_FN void with_outputs(i64 n, const Work& work) {
+  static_assert(F::least == 1 && F::outputs == 4, "a case for each");
+  if (n == 1) return work(Fixed<1>{});
+  if (n == 2) return work(Fixed<2>{});
+  if (n == 3) return work(Fixed<3>{});
+  work(Fixed<4>{});
+}
+/// Calls work(rows, cols) likewise for both ways.
+template <class F, class Work>
+CORTADO_FN CORTADO_APART void with_fewer_outputs(i64 rows, i64 cols, const Work& work) {
+  with_outputs<F>(rows, [&](auto of_rows) { with_outputs<F>(cols, [&](auto of_cols) { work(of_rows, of_cols); }); });
+}
+template <class F, class Work>
+CORTADO_FN void with_outputs(i64 rows, i64 cols, const Work& work) {
+  constexpr Fixed<F::outputs> all;
+  if constexpr (F::least < F::outputs)
+    if (rows < all || cols < all) return with_fewer_outputs<F>(rows, cols, work);
+  work(all, all);
+}
+
 /// The tiles of a launch: rows [first, first + rows) of tiles of `images` images, of `channels` of an image's
 /// `image_channels` channels. A matrix of points in memory is [group of channels][tile][lane]; there are F::products of
 /// them.
 struct WinogradTiles {
   i64 images, channels, image_channels, first, rows, cols;
+  i64 last_rows, last_cols;  ///< outputs of a tile in the last of these rows and in the last column
   CORTADO_FN i64 count() const { return images * rows * cols; }
   CORTADO_FN i64 width() const { return winograd::padded(channels); }
   CORTADO_FN i64 matrix() const { return winograd::distance(count(), channels); }
@@ -229,9 +326,14 @@ struct WinogradTiles {
   CORTADO_FN Line line(i64 i) const {
     return {i / groups() / rows, i / groups() % rows, i % groups() * winograd::lanes};
   }
-  /// Where the points of tile `col` of a line begin.
-  CORTADO_FN i64 place(const Line& at, i64 col) const {
-    return at.channel * count() + ((at.image * rows + at.row) * cols + col) * winograd::lanes;
+  /// Of `n` rows of tiles from row i on, counted over images.
+  template <class F>
+  CORTADO_FN WinogradOrder<F> order(i64 i, i64 n) const {
+    return {i, n, rows, cols, last_rows, last_cols};
+  }
+  template <class F>
+  CORTADO_FN WinogradOrder<F> order() const {
+    return order<F>(0, images * rows);
   }
 };
 
@@ -261,10 +363,22 @@ struct WinogradPixels {
     return c.stage(buf, box);
   }
 
-  /// Calls set(product, point) for a lane of tile `col` of a line.
-  template <class X, class Set>
-  CORTADO_FN void to_points(const X& pixels, i64 col, i64 lane, Set set) const {
+  /// Calls set(product, lane, point) for tile `col` of a line, of rows x cols outputs; points that it does not need are
+  /// 0.
+  template <class C, class X, class Set>
+  CORTADO_FN void to_points(C& c, const X& pixels, i64 rows, i64 cols, i64 col, Set set) const {
     const i64 pitch = columns(), left = col * F::outputs;
+    with_outputs<F>(rows, cols, [&](auto of_rows, auto of_cols) {
+      c.each(winograd::lanes, [&](i64 lane) {
+        transform<decltype(of_rows)::value, decltype(of_cols)::value>(pixels, left, pitch, lane, set);
+      });
+    });
+  }
+
+ private:
+  template <int rows, int cols, class X, class Set>
+  CORTADO_FN static void transform(const X& pixels, i64 left, i64 pitch, i64 lane, const Set& set) {
+    constexpr int row_points = rows + F::kernel - 1, col_points = cols + F::kernel - 1;
     auto first = pixels(left, lane);
     decltype(first) t[F::products];
     CORTADO_UNROLL
@@ -273,20 +387,22 @@ struct WinogradPixels {
       for (int j = 0; j < side; ++j) t[r * F::points + j] = pixels(r * pitch + left + j, lane);
     }
     CORTADO_UNROLL
-    for (int j = 0; j < side; ++j) one_way(t + j, F::points);
+    for (int j = 0; j < side; ++j) one_way<rows>(t + j, F::points);
     CORTADO_UNROLL
-    for (int r = 0; r < F::points; ++r) one_way(t + r * F::points, 1);
+    for (int r = 0; r < row_points; ++r) one_way<cols>(t + r * F::points, 1);
     CORTADO_UNROLL
-    for (int k = 0; k < F::products; ++k) set(k, t[k]);
+    for (int r = 0; r < F::points; ++r) {
+      CORTADO_UNROLL
+      for (int j = 0; j < F::points; ++j)
+        set(r * F::points + j, lane, r < row_points && j < col_points ? t[r * F::points + j] : decltype(first)(0.0f));
+    }
   }
-
- private:
-  template <class V>
+  template <int n, class V>
   CORTADO_FN static void one_way(V* v, int step) {
     if constexpr (gradients)
-      F::from_gradients(v, step);
+      F::template from_gradients<n>(v, step);
     else
-      F::from_inputs(v, step);
+      F::template from_inputs<n>(v, step);
   }
 };
 
@@ -302,15 +418,17 @@ struct WinogradTransform {
   CORTADO_FN void operator()(C& c) const {
     const WinogradTransform p = *this;
     const WinogradTiles& tiles = p.pixels.tiles;
+    const auto order = tiles.template order<F>();
     c.lines(
         tiles.lines(), Depth::one, [&](i64 i) { return p.pixels.stage(c, tiles.line(i)); },
         [&](i64 i, auto& x) {
           const auto at = tiles.line(i);
+          const auto row = order.row(at.image * tiles.rows + at.row);
           for (i64 col = 0; col < tiles.cols; ++col) {
-            auto v = c.out2d(p.v_buf, p.v + tiles.place(at, col), F::products, winograd::lanes, tiles.matrix());
-            c.each(winograd::lanes, [&](i64 lane) {
-              p.pixels.to_points(x, col, lane, [&](i64 product, auto point) { v.set(product, lane, point); });
-            });
+            auto v = c.out2d(p.v_buf, p.v + at.channel * tiles.count() + row.place(col) * winograd::lanes, F::products,
+                             winograd::lanes, tiles.matrix());
+            p.pixels.to_points(c, x, row.outputs, order.outputs_of_col(col), col,
+                               [&](i64 product, i64 lane, auto point) { v.set(product, lane, point); });
             c.put(v);
           }
         });
@@ -448,7 +566,7 @@ struct WinogradConvolve {
     const WinogradConvolve p = *this;
     c.tiles(p.tiles(), [&](i64 tile) {
       const i64 first = tile / p.shares * p.rows, share = tile % p.shares, count = p.panels.count();
-      const Rows rows{first, math::min(p.rows, p.all_rows() - first), p.out.cols, p.panels.terms};
+      const Rows rows{p.out.template order<F>(first, math::min(p.rows, p.all_rows() - first)), p.panels.terms};
       const auto v = p.points(c, rows);
       for (i64 panel = count * share / p.shares; panel < count * (share + 1) / p.shares; ++panel)
         p.multiply(c, rows, v, panel);
@@ -458,8 +576,9 @@ struct WinogradConvolve {
  private:
   /// A tile's rows of Winograd's tiles and the matrices of their points.
   struct Rows {
-    i64 first, count, cols, terms;
-    CORTADO_FN i64 tiles() const { return count * cols; }
+    WinogradOrder<F> order;
+    i64 terms;
+    CORTADO_FN i64 tiles() const { return order.tiles(); }
     CORTADO_FN i64 matrix() const { return winograd::distance(tiles(), terms); }
   };
 
@@ -470,14 +589,14 @@ struct WinogradConvolve {
     const i64 groups = p.in.tiles.groups(), matrix = rows.matrix() / winograd::lanes;
     auto v = c.template block<float>(p.v_buf, F::products * matrix, winograd::lanes);
     c.pipeline(
-        rows.count * groups, Depth::one, [&](i64 i) { return p.in.stage(c, p.in.tiles.line(rows.first * groups + i)); },
+        rows.order.count * groups, Depth::one,
+        [&](i64 i) { return p.in.stage(c, p.in.tiles.line(rows.order.first * groups + i)); },
         [&](i64 i, auto& x) {
-          for (i64 col = 0; col < rows.cols; ++col) {
-            const i64 place = (i / groups * rows.cols + col) * groups + i % groups;
-            c.each(winograd::lanes, [&](i64 lane) {
-              p.in.to_points(x, col, lane,
-                             [&](i64 product, auto point) { v.set(product * matrix + place, lane, point); });
-            });
+          const auto row = rows.order.row(i / groups);
+          for (i64 col = 0; col < rows.order.cols; ++col) {
+            const i64 place = row.place(col) * groups + i % groups;
+            p.in.to_points(c, x, row.outputs, rows.order.outputs_of_col(col), col,
+                           [&](i64 product, i64 lane, auto point) { v.set(product * matrix + place, lane, point); });
           }
         });
     return v;
@@ -496,14 +615,16 @@ struct WinogradConvolve {
     else
       for (i64 term = 0; term < p.panels.terms; term += p.own_terms) p.multiply_by_own(c, rows, v, panel, term, acc);
     const i64 output = panel * p.panels.panel, lanes = math::min(p.panels.panel, p.out.channels - output);
-    for (i64 row = 0; row < rows.count; ++row)
+    for (i64 i = 0; i < rows.order.count; ++i) {
+      const auto row = rows.order.row(i);
       for (i64 lane = 0; lane < lanes; lane += winograd::lanes) {
-        const auto at = p.out.line((rows.first + row) * p.out.groups() + (output + lane) / winograd::lanes);
+        const auto at = p.out.line((rows.order.first + i) * p.out.groups() + (output + lane) / winograd::lanes);
         if (p.layout == Layout::nchw16c)
-          p.to_pixels<true>(c, at, acc, rows.tiles(), row * rows.cols, lane);
+          p.to_pixels<true>(c, at, acc, rows.order, row, lane);
         else
-          p.to_pixels<false>(c, at, acc, rows.tiles(), row * rows.cols, lane);
+          p.to_pixels<false>(c, at, acc, rows.order, row, lane);
       }
+    }
   }
 
   template <class C, class V, class Sums>
@@ -513,9 +634,11 @@ struct WinogradConvolve {
     c.pipeline(
         F::products, Depth::one, [&](i64 product) { return p.weights(c, panel, product); },
         [&](i64 product, auto& weights) {
-          auto sums = c.rows(acc, product * rows.tiles(), rows.tiles());
+          const Range tiles = rows.order.needing(product);
+          if (tiles.count() == 0) return;
+          auto sums = c.rows(acc, product * rows.tiles() + tiles.first, tiles.count());
           Taps taps;
-          taps.a = product * rows.matrix();
+          taps.a = product * rows.matrix() + tiles.first * p.in.tiles.width();
           c.fma(sums, c.row_share(points, 0), c.col_share(weights, 0), taps);
         });
   }
@@ -543,9 +666,11 @@ struct WinogradConvolve {
     auto points = c.left(v, LeftView{p.in.tiles.width(), 1});
     auto weights = c.right(u, RightView{p.panels.panel});
     for (i64 product = 0; product < F::products; ++product) {
-      auto sums = c.rows(acc, product * rows.tiles(), rows.tiles(), terms);
+      const Range tiles = rows.order.needing(product);
+      if (tiles.count() == 0) continue;
+      auto sums = c.rows(acc, product * rows.tiles() + tiles.first, tiles.count(), terms);
       Taps taps;
-      taps.a = product * rows.matrix() + first;
+      taps.a = product * rows.matrix() + tiles.first * p.in.tiles.width() + first;
       taps.b = product * matrix * winograd::lanes;
       c.fma(sums, c.row_share(points, 0), c.col_share(weights, 0), taps);
     }
@@ -561,11 +686,10 @@ struct WinogradConvolve {
                      view);
   }
 
-  /// A row of Winograd's tiles of sixteen channels, whose sums of each product, `tiles` rows, begin at row `first` and
-  /// at `column`.
+  /// A row of Winograd's tiles of sixteen channels, whose sums begin at `column`.
   template <bool blocks, class C, class Sums>
-  CORTADO_FN void to_pixels(C& c, const WinogradTiles::Line& at, const Sums& acc, i64 tiles, i64 first,
-                            i64 column) const {
+  CORTADO_FN void to_pixels(C& c, const WinogradTiles::Line& at, const Sums& acc, const WinogradOrder<F>& order,
+                            const typename WinogradOrder<F>::Row& row, i64 column) const {
     const WinogradConvolve p = *this;
     const i64 top = (p.out.first + at.row) * F::outputs, plane = p.height * p.width, width = p.width,
               rows = math::min(F::outputs, p.height - top);
@@ -574,12 +698,20 @@ struct WinogradConvolve {
         p.y + (at.image * p.out.image_channels + at.channel) * plane + top * width * channel_block(p.layout),
         rows * width, plane, math::min(winograd::lanes, p.out.channels - at.channel));
     for (i64 col = 0; col < p.out.cols; ++col) {
-      const i64 pixel = col * F::outputs, cols = math::min(F::outputs, width - pixel);
-      const auto sum = [&](i64 product, i64 lane) { return acc(product * tiles + first + col, column + lane); };
-      if (rows == F::outputs && cols == F::outputs)
-        c.each(winograd::lanes, [&](i64 lane) { transform(sum, lane, F::outputs, F::outputs, width, pixel, y); });
-      else
-        c.each(winograd::lanes, [&](i64 lane) { transform(sum, lane, rows, cols, width, pixel, y); });
+      const i64 pixel = col * F::outputs, cols = math::min(F::outputs, width - pixel), place = row.place(col);
+      const auto sum = [&](i64 product, i64 lane) { return acc(product * order.tiles() + place, column + lane); };
+      with_outputs<F>(row.outputs, order.outputs_of_col(col), [&](auto of_rows, auto of_cols) {
+        const auto write = [&](i64 inside_rows, i64 inside_cols) {
+          c.each(winograd::lanes, [&](i64 lane) {
+            transform<decltype(of_rows)::value, decltype(of_cols)::value>(sum, lane, inside_rows, inside_cols, width,
+                                                                          pixel, y);
+          });
+        };
+        if (rows == of_rows && cols == of_cols)
+          write(of_rows, of_cols);
+        else
+          write(rows, cols);
+      });
     }
     if constexpr (blocks)
       if (p.sums != nullptr) p.leave_sums(c, at, rows * width, y);
@@ -596,20 +728,25 @@ struct WinogradConvolve {
     c.put(left);
   }
 
-  template <class M, class Out>
+  /// Of a tile of all_rows x all_cols outputs those rows and columns that are inside.
+  template <int all_rows, int all_cols, class M, class Out>
   CORTADO_FN static void transform(const M& m, i64 lane, i64 rows, i64 cols, i64 width, i64 pixel, Out& y) {
+    constexpr int row_points = all_rows + F::kernel - 1, col_points = all_cols + F::kernel - 1;
     auto first = m(0, lane);
     decltype(first) t[F::products];
     CORTADO_UNROLL
-    for (int k = 0; k < F::products; ++k) t[k] = m(k, lane);
-    CORTADO_UNROLL
-    for (int j = 0; j < F::points; ++j) F::to_outputs(t + j, F::points);
-    CORTADO_UNROLL
-    for (int r = 0; r < F::outputs; ++r) F::to_outputs(t + r * F::points, 1);
-    CORTADO_UNROLL
-    for (int r = 0; r < F::outputs; ++r) {
+    for (int r = 0; r < row_points; ++r) {
       CORTADO_UNROLL
-      for (int j = 0; j < F::outputs; ++j)
+      for (int j = 0; j < col_points; ++j) t[r * F::points + j] = m(r * F::points + j, lane);
+    }
+    CORTADO_UNROLL
+    for (int j = 0; j < col_points; ++j) F::template to_outputs<all_rows>(t + j, F::points);
+    CORTADO_UNROLL
+    for (int r = 0; r < all_rows; ++r) F::template to_outputs<all_cols>(t + r * F::points, 1);
+    CORTADO_UNROLL
+    for (int r = 0; r < all_rows; ++r) {
+      CORTADO_UNROLL
+      for (int j = 0; j < all_cols; ++j)
         if (r < rows && j < cols) y.set(r * width + pixel + j, lane, t[r * F::points + j]);
     }
   }
@@ -656,6 +793,7 @@ struct WinogradGradient {
   CORTADO_FN void multiply(C& c, i64 in, i64 ins, i64 out, i64 outs, Sums& acc) const {
     const WinogradGradient p = *this;
     const i64 terms = p.of_x.count();
+    const auto order = p.of_x.template order<F>();
     RightView view;
     view.k_stride = winograd::lanes, view.n1_stride = terms * winograd::lanes;
     c.pipeline(
@@ -666,10 +804,13 @@ struct WinogradGradient {
                       c.stage_b(p.dy_buf, panels(p.dy + product * p.of_y.matrix(), p.of_y, out, outs), view));
         },
         [&](i64 product, auto& points) {
+          const Range tiles = order.needing(product);
+          if (tiles.count() == 0) return;
           for (i64 group = 0; group < ins; ++group) {
-            auto sums = c.rows(acc, (product * ins + group) * winograd::lanes, winograd::lanes);
+            auto sums = c.rows(acc, (product * ins + group) * winograd::lanes, winograd::lanes, tiles.count());
             Taps taps;
-            taps.a = group * terms * winograd::lanes;
+            taps.a = (group * terms + tiles.first) * winograd::lanes;
+            taps.b = tiles.first * winograd::lanes;
             c.fma(sums, c.row_share(points.first, 0), c.col_share(points.second, 0), taps);
           }
         });

@@ -1,6 +1,7 @@
 #pragma once
 #include <cfloat>
 
+#include "core/base/fixed.h"
 #include "core/base/random.h"
 #include "core/machine/math.h"
 #include "core/machine/program.h"
@@ -34,13 +35,7 @@ struct PlaneCut {
   }
 };
 
-/// A number known to the compiler: strided reads become vector code only then.
-template <int value>
-struct Fixed {
-  CORTADO_FN constexpr operator int() const { return value; }
-};
-
-/// Calls f(stride), the stride known to the compiler where it is 1 or 2.
+/// Calls f(stride), the stride known to the compiler where it is 1 or 2: strided reads become vector code only then.
 template <class F>
 CORTADO_FN void with_stride(int stride, F f) {
   if (stride == 1) return f(Fixed<1>{});

@@ -131,6 +131,19 @@ TEST_P(ConvolutionTest, EveryCandidateOfEveryDirectionIsTheOracle) {
   }
 }
 
+/// Tiles at the edges have 1 to 4 outputs, down and across.
+TEST_P(ConvolutionTest, WinogradIsTheOracleWhateverTheLastTilesAre) {
+  const auto& candidates = convolution_candidates();
+  const auto winograd =
+      std::find_if(candidates.begin(), candidates.end(), [](const auto& c) { return c->name() == "winograd"; });
+  for (i64 height = 5; height <= 8; ++height)
+    for (i64 width = 5; width <= 8; ++width) {
+      LayerRig rig(GetParam(), text_of({"", {}, "num_output: 18 kernel_size: 3 pad: 1"}), {{3, 17, height, width}});
+      if (force(rig, **winograd).empty()) return;
+      expect_oracle(rig, std::to_string(height) + " x " + std::to_string(width), 2e-4f);
+    }
+}
+
 // Under the same state of the parameters weights that were changed all the same go unseen by candidates that pack them.
 TEST_P(ConvolutionTest, PackedWeightsStayWhereParametersDo) {
   for (const auto& c : cases()) {
