@@ -131,17 +131,32 @@ TEST_P(ConvolutionTest, EveryCandidateOfEveryDirectionIsTheOracle) {
   }
 }
 
+const ConvolutionCandidate& candidate_called(const std::string& name) {
+  const auto& all = convolution_candidates();
+  return **std::find_if(all.begin(), all.end(), [&](const auto& candidate) { return candidate->name() == name; });
+}
+
 /// Tiles at the edges have 1 to 4 outputs, down and across.
 TEST_P(ConvolutionTest, WinogradIsTheOracleWhateverTheLastTilesAre) {
-  const auto& candidates = convolution_candidates();
-  const auto winograd =
-      std::find_if(candidates.begin(), candidates.end(), [](const auto& c) { return c->name() == "winograd"; });
   for (i64 height = 5; height <= 8; ++height)
     for (i64 width = 5; width <= 8; ++width) {
       LayerRig rig(GetParam(), text_of({"", {}, "num_output: 18 kernel_size: 3 pad: 1"}), {{3, 17, height, width}});
-      if (force(rig, **winograd).empty()) return;
+      if (force(rig, candidate_called("winograd")).empty()) return;
       expect_oracle(rig, std::to_string(height) + " x " + std::to_string(width), 2e-4f);
     }
+}
+
+/// A weight gradient takes a large image in parts, of which the last one ends in smaller tiles.
+TEST_P(ConvolutionTest, WinogradsPartsOfAnImageAreTheOracle) {
+  LayerRig rig(GetParam(), text_of({"", {}, "num_output: 2 kernel_size: 3 pad: 1"}), {{1, 3, 302, 61}});
+  const auto direction = ConvolutionDirection::weight_gradient;
+  const auto& candidate = candidate_called("winograd:small_parts");
+  CoreGroup& group = rig.bottom(0).group();
+  const bool takes_it = candidate.refuse(group, shape_in(rig), direction).empty();
+  EXPECT_EQ(takes_it, group.spec().works_from_caches());
+  if (!takes_it) return;
+  rig.layer().choose_plans({{to_string(direction), candidate.name()}});
+  expect_oracle(rig, "parts", 2e-3f);
 }
 
 // Under the same state of the parameters weights that were changed all the same go unseen by candidates that pack them.
