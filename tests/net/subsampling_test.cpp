@@ -18,19 +18,16 @@ std::string conv(const std::string& name, const std::string& bottom, const std::
          window + " } }";
 }
 
-/// A blob, 'c', and its readers.
-std::string net_with(const std::string& readers) {
-  return "layer { name: 'data' type: 'Input' top: 'data' input_param { shape { dim: 2 dim: 3 dim: 9 dim: 12 } } }" +
-         conv("c", "data", "kernel_size: 3") + readers;
-}
+const std::string data =
+    "layer { name: 'data' type: 'Input' top: 'data' input_param { shape { dim: 2 dim: 3 dim: 9 dim: 12 } } }";
 
 caffe::NetParameter split_net(const std::string& readers) {
   caffe::NetParameter net;
-  parse_text(net_with(readers), "net", net);
+  parse_text(data + conv("c", "data", "kernel_size: 3") + readers, "net", net);
   return insert_splits(net);
 }
 
-/// What is put before the split behind 'c'.
+/// What is put before the split of the blob 'c'.
 caffe::LayerParameter shared(caffe::NetParameter& net) { return share_subsampling(net, 2); }
 
 TEST(Subsampling, OneLayerTakesThePixelsOfAllReaders) {
@@ -74,13 +71,20 @@ TEST(Subsampling, ReadersThatReadOtherPixelsKeepTheBlob) {
   EXPECT_FALSE(share_subsampling(alone, 1).has_name()) << "no split";
 }
 
+/// Makes 'c', the end of a residual block, which one layer makes as a whole where nobody looks.
+const std::string residual = conv("d", "data", "kernel_size: 3") + conv("e", "data", "kernel_size: 3") + R"(
+    layer { name: 'bn' type: 'BatchNorm' bottom: 'd' top: 'd' }
+    layer { name: 'scale' type: 'Scale' bottom: 'd' top: 'd' scale_param { bias_term: true } }
+    layer { name: 'c' type: 'Eltwise' bottom: 'd' bottom: 'e' top: 'c' }
+    layer { name: 'relu' type: 'ReLU' bottom: 'c' top: 'c' })";
+
 class SubsampledNet : public ::testing::TestWithParam<std::string> {
  protected:
   const LayerTable layers_ = all_layers();
 
   std::unique_ptr<Net> run(const std::string& readers, Precision precision) {
     caffe::NetParameter parameter;
-    parse_text(net_with(readers), "net", parameter);
+    parse_text(data + residual + readers, "net", parameter);
     parameter.mutable_state()->set_phase(caffe::TRAIN);
     NetOptions options;
     options.group = &group_of(GetParam());
@@ -110,8 +114,8 @@ TEST_P(SubsampledNet, LossAndGradientsAreThoseOfReadersApart) {
     EXPECT_EQ(apart->blob("c_subsampled"), nullptr);
     const float bound = precision == Precision::fp32 ? 1e-5F : 2e-2F;
     EXPECT_NEAR(together->loss(), apart->loss(), bound * apart->loss());
-    ASSERT_EQ(together->learnable().size(), 6u);
-    for (std::size_t i = 0; i < 6; ++i)
+    ASSERT_EQ(together->learnable().size(), 13u);
+    for (std::size_t i = 0; i < 13; ++i)
       expect_near(together->learnable()[i].blob->diff_vector(), apart->learnable()[i].blob->diff_vector(), bound,
                   bound);
   }
