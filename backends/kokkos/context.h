@@ -33,11 +33,13 @@ struct Out {
   CORTADO_FN Lane<T> at(i64 i) const { return p[i]; }
 };
 
-/// Block to be written; writes go straight to memory.
+/// Block to be written. Writes go straight to memory, or to scratch where `put` then streams the block home.
 template <class T>
 struct OutBlock {
   T* p;
   i64 rows, cols, pitch;
+  T* home = nullptr;
+  i64 home_pitch = 0;
   CORTADO_FN void set(i64 r, i64 c, Lane<T> v) const { p[r * pitch + c] = v; }
   CORTADO_FN Lane<T> at(i64 r, i64 c) const { return p[r * pitch + c]; }
 };
@@ -123,11 +125,20 @@ class Context {
     return {p, rows, cols, pitch};
   }
   template <class T>
+  CORTADO_FN OutBlock<T> out_streamed(Buf buf, T* p, i64 rows, i64 cols, i64 pitch) {
+    if (!team_.fills_lines(p, cols, pitch)) return {p, rows, cols, pitch};
+    return {place<T>(buf), rows, cols, cols, p, pitch};
+  }
+  template <class T>
   CORTADO_FN TurnedBlock<T> out_turned(Buf buf, T* p, i64 rows, i64 cols, i64 pitch, i64 kept) {
     return {place<Lane<T>>(buf), rows, cols, p, pitch, kept};
   }
   template <class Handle>
   CORTADO_FN void put(Handle&) {}
+  template <class T>
+  CORTADO_FN void put(OutBlock<T>& out) {
+    if (out.home != nullptr) team_.stream(out.p, out.rows, out.cols, out.home, out.home_pitch);
+  }
   template <class T>
   CORTADO_FN void put(TurnedBlock<T>& out) {
     team_.turn(out.p, out.cols, out.rows, out.kept, out.home, out.pitch);

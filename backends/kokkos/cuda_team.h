@@ -25,6 +25,12 @@ class CudaTeam {
 
   static constexpr bool looks_ahead = false;
   CORTADO_FN void announce(const void*, i64) const {}
+  template <class T>
+  CORTADO_FN bool fills_lines(const T*, i64, i64) const {
+    return false;
+  }
+  template <class T>
+  CORTADO_FN void stream(const T*, i64, i64, T*, i64) const {}
   CORTADO_FN i64 worker() const { return member_.league_rank(); }
   CORTADO_FN i64 workers() const { return member_.league_size(); }
   /// What this worker does of the items 0..n-1.

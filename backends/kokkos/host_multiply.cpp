@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 #include "backends/kokkos/amx.h"
@@ -20,6 +21,9 @@ constexpr int lanes = vector_lanes, registers = vector_registers;
 // A block of the accumulator, rows x vectors, stays in registers, beside the vectors of B and one element of A.
 constexpr int max_vectors = registers == 32 ? 4 : 3, max_rows = registers / 2 - 1;
 constexpr int rows_beside(int vectors) { return std::min((registers - 1 - vectors) / vectors, max_rows); }
+
+/// Operands whose terms are cache lines that follow each other are asked for so many terms ahead.
+constexpr i64 lines_ahead = 32;
 
 /// sum += a times each lane of b.
 inline void accumulate(Vector& sum, float a, Vector b) { sum += a * b; }
@@ -55,6 +59,8 @@ void multiply_block(const Job<T>& job, i64 row, const Columns* columns) {
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) sum[r][v] = load_vector(acc[v] + r * job.acc_pitch);
 
+  // Processors foresee such lines, but not beyond a page; asking takes registers for addresses.
+  const bool foresees = rows * vectors <= registers / 2 && std::is_same_v<T, float> && k_stride == cache_line / 4;
   constexpr int triples = (rows + 2) / 3;
   for (i64 t1 = 0; t1 < job.taps.count1; ++t1)
     for (i64 t0 = 0; t0 < job.taps.count0; ++t0) {
@@ -64,6 +70,11 @@ void multiply_block(const Job<T>& job, i64 row, const Columns* columns) {
       if (job.asks_ahead)
         for (int r = 0; r < rows; ++r) __builtin_prefetch(pa[0] + (r + 2 * rows) * m_stride, 0, 2);
       for (i64 k = 0; k < job.k; ++k) {
+        if (foresees) {
+          __builtin_prefetch(pa[0] + lines_ahead * k_stride);
+#pragma GCC unroll 4
+          for (int v = 0; v < vectors; ++v) __builtin_prefetch(pb[v] + lines_ahead * b_stride);
+        }
         Vector line[vectors];
 #pragma GCC unroll 4
         for (int v = 0; v < vectors; ++v) {

@@ -128,10 +128,28 @@ class HostTeam {
   /// to[c to_pitch + r] = from[r from_pitch + c].
   template <class From, class To>
   void turn(const From* from, i64 from_pitch, i64 rows, i64 cols, To* to, i64 to_pitch) {
-    if constexpr (std::is_same_v<To, float> && sizeof(Vector) == cache_line)
-      if (streams_to(to, rows, to_pitch))
+    if constexpr (std::is_same_v<To, float>)
+      if (grant_.streams && fills_lines(to, rows, to_pitch))
         return transpose(from, from_pitch, rows, cols, to, to_pitch, [](To* p, Vector v) { stream_vector(p, v); });
     transpose(from, from_pitch, rows, cols, to, to_pitch);
+  }
+
+  /// Whether rows of `count` values, `pitch` apart, are whole lines, which can be streamed.
+  template <class T>
+  static bool fills_lines(const T* to, i64 count, i64 pitch) {
+    if constexpr (sizeof(T) != sizeof(float) || sizeof(Vector) != cache_line)
+      return false;
+    else
+      return count % vector_lanes == 0 && pitch % vector_lanes == 0 &&
+             reinterpret_cast<std::uintptr_t>(to) % cache_line == 0;
+  }
+  /// Rows of whole lines, past the caches.
+  template <class T>
+  static void stream(const T* from, i64 rows, i64 cols, T* to, i64 to_pitch) {
+    if constexpr (sizeof(T) == sizeof(float))
+      for (i64 r = 0; r < rows; ++r)
+        for (i64 c = 0; c < cols; c += vector_lanes)
+          stream_vector(to + r * to_pitch + c, load_vector(from + r * cols + c));
   }
 
   template <class T, class U>
@@ -311,13 +329,6 @@ class HostTeam {
         [&](i64 r, i64 c) { return inside.many(r * step + c); });
   }
 
-  /// Whether to stream rows of `count` values, `pitch` apart: whole lines only.
-  bool streams_to(const float* to, i64 count, i64 pitch) const {
-    constexpr i64 line = cache_line / static_cast<i64>(sizeof(float));
-    return grant_.streams && count % line == 0 && pitch % line == 0 &&
-           reinterpret_cast<std::uintptr_t>(to) % cache_line == 0;
-  }
-
   /// A box whose rows of sums are columns in memory: what f makes of them is turned on its way there.
   template <class U, class F>
   void store_turned(const Acc<float>& acc, const OutBox<U>& box, const F& f) {
@@ -342,8 +353,8 @@ class HostTeam {
           float* const from = acc.p + m * acc.shape.n() + i1 * n0 + i0;
           for (int lane = 0; lane < vector_lanes; ++lane)
             from[lane] = f(from[lane], box.reads_old ? float(to[lane]) : 0.0f, m);
-          if constexpr (std::is_same_v<U, float> && sizeof(Vector) == cache_line)
-            if (streams_to(to, n0, box.pitch_m)) {
+          if constexpr (std::is_same_v<U, float>)
+            if (grant_.streams && fills_lines(to, n0, box.pitch_m)) {
               stream_vector(to, load_vector(from));
               continue;
             }

@@ -44,13 +44,15 @@ void store_vector(T* p, Vector v) {
 constexpr i64 cache_line = 64;
 
 /// Stores a vector to where it is aligned, past the caches: a line that is written in full need not be read first.
-inline void stream_vector(float* p, Vector v) {
+template <class T>
+void stream_vector(T* p, Vector v) {
+  static_assert(sizeof(T) == sizeof(float), "a lane holds 32 bits");
 #if defined(__AVX512F__)
-  _mm512_stream_ps(p, reinterpret_cast<__m512>(v));
+  _mm512_stream_ps(reinterpret_cast<float*>(p), reinterpret_cast<__m512>(v));
 #elif defined(__AVX__)
-  _mm256_stream_ps(p, reinterpret_cast<__m256>(v));
+  _mm256_stream_ps(reinterpret_cast<float*>(p), reinterpret_cast<__m256>(v));
 #elif defined(__SSE__)
-  _mm_stream_ps(p, reinterpret_cast<__m128>(v));
+  _mm_stream_ps(reinterpret_cast<float*>(p), reinterpret_cast<__m128>(v));
 #else
   store_vector(p, v);
 #endif

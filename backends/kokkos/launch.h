@@ -43,7 +43,7 @@ struct Kernel {
     const Program own = program;  // on this thread's stack, where no store of the program can reach it
     Context<HostTeam> context(HostTeam(grant, worker));
     own(context);
-    if (grant.streams) end_streams();
+    end_streams();
   }
 };
 

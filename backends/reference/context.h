@@ -112,6 +112,14 @@ class Context {
       return TurnedBlock<T>(slot, rows, cols, kept);
     });
   }
+  template <class T>
+  OutBlock<T> out_streamed(Buf buf, T* p, i64 rows, i64 cols, i64 pitch) {
+    return together<OutBlock<T>>({"out_streamed", rows, cols, p}, [&] {
+      Slot& slot = take<T>(buf, Use::tile, rows, cols, "out_streamed");
+      cpe_.output(slot, p, rows, cols, pitch, sizeof(T), false);
+      return OutBlock<T>(slot, rows, cols);
+    });
+  }
   template <class Handle>
   void put(Handle& out) {
     cpe_.meet({"put", 0, 0, out.slot});

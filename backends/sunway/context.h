@@ -99,6 +99,10 @@ class Context {
     return {place.p, rows, cols, p, pitch, kept, place.puts};
   }
   template <class T>
+  OutBlock<T> out_streamed(Buf buf, T* p, i64 rows, i64 cols, i64 pitch) {
+    return out2d(buf, p, rows, cols, pitch);
+  }
+  template <class T>
   void put(TurnedBlock<T>& out) {
     put_rows(out.home, out.p, out.kept, out.rows, out.pitch, *out.puts);
   }

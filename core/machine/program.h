@@ -65,6 +65,10 @@ ProgramKey program_key() {
 //   c.out_turned(buf, p, rows, cols, pitch, kept)
 //                                      a private block to be written in full, whose put turns it: element (r, c) goes
 //                                      to p[c pitch + r]; columns from `kept` on are not put; booked as a tile
+//   c.out_streamed(buf, p, rows, cols, pitch)
+//                                      a private block to be written in full, whose put goes past the caches: for what
+//                                      other CPEs read next, who may be farther from this one's cache than from memory;
+//                                      booked as a tile
 //   c.put(out)                         sends an out or update on its way; the handle is dead afterwards
 //   `out` may alias a `get` of the same line exactly or not at all; what it sets is gone from the `get`. Within a
 //   launch no line may read what another line writes, nor two lines write the same element: CPEs run in any order.

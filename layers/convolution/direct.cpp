@@ -211,7 +211,7 @@ DirectWeightGradient<T> weight_gradient_program(const MachineSpec& spec, const C
 /// Of a program that packs; `weights`: of a term and an output.
 std::pair<Buf, Buf> book_packing(const PackedWeights& packed, i64 weights, PlanBuilder& book) {
   const Buf from = book.tile("weights", 4 * packed.slice * packed.panel * weights, 1);
-  return {from, book.line("packed", 4 * packed.piece(), 1)};
+  return {from, book.tile("packed", 4 * packed.unit * packed.panel, 1)};
 }
 
 template <class T>

@@ -70,16 +70,16 @@ struct PackWeights {
           return c.stage(p.from_buf, box);
         },
         [&](i64 line, auto& in) {
-          auto q = c.out2d(p.to_buf, p.to + line * p.packed.piece(), p.packed.taps * slice, panel, panel);
           const i64 taps = p.packed.taps, unit = p.packed.unit;
+          Operand<T>* const to = p.to + line * p.packed.piece();
           for (i64 i = 0; i < taps * slice / unit; ++i) {
-            const i64 t = i % taps, first = i * unit, term = i / taps * unit;
+            const i64 t = i % taps, term = i / taps * unit;
             const i64 tap = p.y.position(t / p.x.count) * p.kw + p.x.position(t % p.x.count);
-            c.each2d(Range{first, first + unit}, Range{0, panel}, [&](i64 r, i64 j) {
-              q.set(r, j, p.operand(in, (term + r - first) * together * p.kernel + tap, j));
-            });
+            auto q = c.out_streamed(p.to_buf, to + i * unit * panel, unit, panel, panel);
+            c.each2d(unit, panel,
+                     [&](i64 r, i64 j) { q.set(r, j, p.operand(in, (term + r) * together * p.kernel + tap, j)); });
+            c.put(q);
           }
-          c.put(q);
         });
   }
 

@@ -105,7 +105,7 @@ void transform(CoreGroup& group, const WinogradPixels<F, gradients, T>& pixels, 
   WinogradTransform<F, gradients, T> p{pixels, v, {}};
   PlanBuilder book(group.spec());
   p.pixels.buf = book.tile("pixels", pixels.bytes(), 1);
-  p.v_buf = book.line("points", 4 * F::products * winograd::lanes, 1);
+  p.v_buf = book.tile("points", 4 * F::products * winograd::lanes, 1);
   group.launch(p, book.plan(pixels.tiles.lines()));
 }
 
@@ -214,7 +214,7 @@ void transform_weights(CoreGroup& group, const WinogradFilters<F>& filters, cons
   WinogradWeights<F> weights{filters, points, panels, {}};
   PlanBuilder book(group.spec());
   weights.filters.buf = book.tile("weights", filters.bytes(), 1);
-  weights.u_buf = book.line("points", 4 * F::products * winograd::lanes, 1);
+  weights.u_buf = book.tile("points", 4 * F::products * winograd::lanes, 1);
   group.launch(weights, book.plan(weights.lines()));
 }
 

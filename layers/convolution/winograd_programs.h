@@ -425,8 +425,8 @@ struct WinogradTransform {
           const auto at = tiles.line(i);
           const auto row = order.row(at.image * tiles.rows + at.row);
           for (i64 col = 0; col < tiles.cols; ++col) {
-            auto v = c.out2d(p.v_buf, p.v + at.channel * tiles.count() + row.place(col) * winograd::lanes, F::products,
-                             winograd::lanes, tiles.matrix());
+            auto v = c.out_streamed(p.v_buf, p.v + at.channel * tiles.count() + row.place(col) * winograd::lanes,
+                                    F::products, winograd::lanes, tiles.matrix());
             p.pixels.to_points(c, x, row.outputs, order.outputs_of_col(col), col,
                                [&](i64 product, i64 lane, auto point) { v.set(product, lane, point); });
             c.put(v);
@@ -525,7 +525,7 @@ struct WinogradWeights {
                     output = i % groups * winograd::lanes;
           float* const to = p.u + output / panel * F::products * matrix + output % panel;
           for (i64 k = 0; k < terms; ++k) {
-            auto u = c.out2d(p.u_buf, to + (first + k) * panel, F::products, winograd::lanes, matrix);
+            auto u = c.out_streamed(p.u_buf, to + (first + k) * panel, F::products, winograd::lanes, matrix);
             p.filters.to_points(c, w, k, [&](i64 product, i64 lane, auto point) { u.set(product, lane, point); });
             c.put(u);
           }

@@ -138,18 +138,18 @@ struct TileProduct {
   }
 };
 
-/// The product of a column x and a row w, turned, by both ways of storing so: from sums to y, from a block to z (each
-/// cols x rows, pitch `pitch`).
-struct TurnedProduct {
-  static constexpr const char* label = "test_turned_product";
+/// The product of a column x and a row w in each way that may stream: turned, from sums to y and from a block to z
+/// (each cols x rows), and as it is, from a block to `plain` (rows x cols); rows of memory are `pitch` apart.
+struct StreamedProduct {
+  static constexpr const char* label = "test_streamed_product";
   const float *x, *w;
-  float *y, *z;
+  float *y, *z, *plain;
   i64 rows, cols, pitch;
-  Buf left, right, sum, block;
+  Buf left, right, sum, block, plain_block;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
-    const TurnedProduct p = *this;
+    const StreamedProduct p = *this;
     c.tiles(1, [&](i64) {
       TileShape shape;
       shape.m = p.rows;
@@ -170,6 +170,9 @@ struct TurnedProduct {
       const float *const x = p.x, *const w = p.w;
       c.each2d(p.rows, p.cols, [&](i64 r, i64 q) { turned.set(r, q, x[r] * w[q] + 1.0f); });
       c.put(turned);
+      auto straight = c.out_streamed(p.plain_block, p.plain, p.rows, p.cols, p.pitch);
+      c.each2d(p.rows, p.cols, [&](i64 r, i64 q) { straight.set(r, q, x[r] * w[q] + 1.0f); });
+      c.put(straight);
     });
   }
 };

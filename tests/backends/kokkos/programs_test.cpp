@@ -171,7 +171,7 @@ TEST(KokkosPrograms, TileProductsMatchPlainLoops) {
     }
 }
 
-TEST(KokkosPrograms, WhatIsStoredTurnedMayStreamPastTheCaches) {
+TEST(KokkosPrograms, WhatIsStoredMayStreamPastTheCaches) {
   const auto processor = kokkos_processor();
   CoreGroup& group = processor->group(0);
   for (const bool streams : {false, true})
@@ -186,25 +186,29 @@ TEST(KokkosPrograms, WhatIsStoredTurnedMayStreamPastTheCaches) {
       SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(cols) + ", pitch " + std::to_string(pitch) +
                    (streams ? ", streamed" : ""));
       const auto x = whole_numbers(1, rows), w = whole_numbers(2, cols);
-      const std::vector<float> before(static_cast<std::size_t>(cols * pitch), -9.0f);
-      Device<float> dx(group, x), dw(group, w), dy(group, before), dz(group, before);
-      TurnedProduct program{dx.get(), dw.get(), dy.get(), dz.get(), rows, cols, pitch, {}, {}, {}, {}};
+      const std::vector<float> before(static_cast<std::size_t>(cols * pitch), -9.0f),
+          before_plain(static_cast<std::size_t>(rows * pitch), -9.0f);
+      Device<float> dx(group, x), dw(group, w), dy(group, before), dz(group, before), dplain(group, before_plain);
+      StreamedProduct program{dx.get(), dw.get(), dy.get(), dz.get(), dplain.get(), rows, cols,
+                              pitch,    {},       {},       {},       {},           {}};
       PlanBuilder book(group.spec());
       program.left = book.tile("left", 4 * rows, 1);
       program.right = book.tile("right", 4 * cols, 1);
       program.sum = book.tile("sum", 4 * rows * cols, 1);
       program.block = book.tile("block", 4 * rows * cols, 1);
+      program.plain_block = book.tile("plain block", 4 * rows * cols, 1);
       Plan plan = book.plan(1);
       plan.streams = streams;
       group.launch(program, plan);
       group.wait();
-      std::vector<float> expected = before;
+      std::vector<float> expected = before, plain = before_plain;
       for (i64 r = 0; r < rows; ++r)
         for (i64 c = 0; c < cols; ++c)
-          expected[static_cast<std::size_t>(c * pitch + r)] =
+          expected[static_cast<std::size_t>(c * pitch + r)] = plain[static_cast<std::size_t>(r * pitch + c)] =
               x[static_cast<std::size_t>(r)] * w[static_cast<std::size_t>(c)] + 1.0f;
       EXPECT_EQ(dy.read(), expected);
       EXPECT_EQ(dz.read(), expected);
+      EXPECT_EQ(dplain.read(), plain);
     }
 }
 
