@@ -197,9 +197,13 @@ class Context {
   }
   template <class T>
   CORTADO_FN Acc<T> acc(Buf buf, TileShape shape) {
-    T* const p = place<T>(buf);
-    team_.each(shape.m * shape.n(), [&](i64 i) { p[i] = T(0); });
-    return {p, shape};
+    const Acc<T> acc = sums<T>(buf, shape);
+    clear(team_, acc);
+    return acc;
+  }
+  template <class T>
+  CORTADO_FN Acc<T> sums(Buf buf, TileShape shape) {
+    return {place<T>(buf), shape};
   }
   template <class T>
   CORTADO_FN OutBlock<T> block(Buf buf, i64 rows, i64 cols) {
@@ -234,6 +238,10 @@ class Context {
   template <class T, class U>
   CORTADO_FN void fma(Acc<T>& acc, const LeftOperand<U>& a, const RightOperand<U>& b, const Taps& taps) {
     team_.multiply(acc, a, b, taps);
+  }
+  template <class T, class U>
+  CORTADO_FN void product(Acc<T>& acc, const LeftOperand<U>& a, const RightOperand<U>& b, const Taps& taps) {
+    team_.product(acc, a, b, taps);
   }
 
   template <class T, class U, class F>

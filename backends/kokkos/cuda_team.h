@@ -133,6 +133,12 @@ class CudaTeam {
                            const Taps& taps) const {
     multiply_by_lanes(*this, acc, a, b, taps);
   }
+  template <class T>
+  CORTADO_FN void product(const Acc<T>& acc, const LeftOperand<T>& a, const RightOperand<T>& b,
+                          const Taps& taps) const {
+    clear(*this, acc);
+    multiply(acc, a, b, taps);
+  }
 
  private:
   const Grant& grant_;

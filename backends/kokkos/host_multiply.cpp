@@ -57,7 +57,7 @@ void multiply_block(const Job<T>& job, i64 row, const Columns* columns) {
 #pragma GCC unroll 16
   for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 4
-    for (int v = 0; v < vectors; ++v) sum[r][v] = load_vector(acc[v] + r * job.acc_pitch);
+    for (int v = 0; v < vectors; ++v) sum[r][v] = job.sets ? Vector{} : load_vector(acc[v] + r * job.acc_pitch);
 
   // Processors foresee such lines, but not beyond a page; asking takes registers for addresses.
   const bool foresees = rows * vectors <= registers / 2 && std::is_same_v<T, float> && k_stride == cache_line / 4;
@@ -171,6 +171,7 @@ void multiply_packed(Job<T> job, i64 m, const Columns* columns, i64 vectors, i64
     const T* const a = whole.a + whole.taps.a + whole.taps.a1 * t1 + whole.taps.a0 * t0;
     for (i64 first = 0; first < whole.k; first += packed_terms) {
       job.k = std::min(packed_terms, whole.k - first);
+      job.sets = whole.sets && t == 0 && first == 0;
       job.a = a + first * whole.a_view.k_stride;
       for (i64 k = 0; k < job.k; ++k)
         for (i64 v = 0; v < vectors; ++v)
@@ -182,11 +183,14 @@ void multiply_packed(Job<T> job, i64 m, const Columns* columns, i64 vectors, i64
   }
 }
 
+void clear(const Acc<float>& acc) { std::fill_n(acc.p, acc.shape.m * acc.shape.n(), 0.0f); }
+
 template <class T>
-void multiply(const Acc<float>& acc, const LeftOperand<T>& a, const RightOperand<T>& b, const Taps& taps) {
+void multiply(const Acc<float>& acc, const LeftOperand<T>& a, const RightOperand<T>& b, const Taps& taps, bool sets) {
+  if (sets && (taps.count1 <= 0 || taps.count0 <= 0 || acc.shape.k <= 0)) return clear(acc);
   const ColumnWalk walk(acc.shape, b.view);
   const bool asks_ahead = !a.lattice.is_dense() && a.view.m_stride * static_cast<i64>(sizeof(T)) >= cache_line;
-  const Job<T> job{acc.p, acc.shape.n(), a.p, a.view, b.p, b.view.k_stride, acc.shape.k, taps, asks_ahead};
+  const Job<T> job{acc.p, acc.shape.n(), a.p, a.view, b.p, b.view.k_stride, acc.shape.k, taps, sets, asks_ahead};
   in_parts(walk.vectors(), best_width(acc.shape.m, walk.vectors()), [&](i64 first, i64 count) {
     Columns columns[max_vectors];
     for (i64 v = 0; v < count; ++v) columns[v] = walk(first + v);
@@ -200,7 +204,10 @@ void multiply(const Acc<float>& acc, const LeftOperand<T>& a, const RightOperand
 }  // namespace
 
 void host_multiply(const Acc<float>& acc, const LeftOperand<float>& a, const RightOperand<float>& b, const Taps& taps) {
-  multiply(acc, a, b, taps);
+  multiply(acc, a, b, taps, false);
+}
+void host_product(const Acc<float>& acc, const LeftOperand<float>& a, const RightOperand<float>& b, const Taps& taps) {
+  multiply(acc, a, b, taps, true);
 }
 
 void host_multiply(const Acc<float>& acc, const LeftOperand<bf16x2>& a, const RightOperand<bf16x2>& b,
@@ -208,7 +215,17 @@ void host_multiply(const Acc<float>& acc, const LeftOperand<bf16x2>& a, const Ri
 #if defined(__x86_64__)
   if (Amx::available() && fills_tiles(acc.shape, b.view)) return unit_multiply<Amx>(acc, a, b, taps);
 #endif
-  multiply(acc, a, b, taps);
+  multiply(acc, a, b, taps, false);
+}
+void host_product(const Acc<float>& acc, const LeftOperand<bf16x2>& a, const RightOperand<bf16x2>& b,
+                  const Taps& taps) {
+#if defined(__x86_64__)
+  if (Amx::available() && fills_tiles(acc.shape, b.view)) {
+    clear(acc);
+    return unit_multiply<Amx>(acc, a, b, taps);
+  }
+#endif
+  multiply(acc, a, b, taps, true);
 }
 
 void host_multiply(i64 m, i64 n, i64 k, const float* a, LeftView view, const float* b, i64 ldb, float* y, i64 ldy) {

@@ -154,16 +154,32 @@ class HostTeam {
 
   template <class T, class U>
   void multiply(const Acc<T>& acc, const LeftOperand<U>& a, const RightOperand<U>& b, const Taps& taps) {
-    const LeftOperand<U> left{a.p, where_it_is(a.view, a.lattice), a.lattice};
-    const RightOperand<U> right{b.p, where_it_is(b.view, b.lattice), b.lattice};
-    const Taps there = where_it_is(taps, a.lattice, b.lattice);
-    if constexpr (std::is_same_v<T, float>)
-      host_multiply(acc, left, right, there);
-    else
-      multiply_by_lanes(*this, acc, left, right, there);
+    where_they_are(a, b, taps, [&](const auto& left, const auto& right, const Taps& there) {
+      if constexpr (std::is_same_v<T, float>)
+        host_multiply(acc, left, right, there);
+      else
+        multiply_by_lanes(*this, acc, left, right, there);
+    });
+  }
+  template <class T, class U>
+  void product(const Acc<T>& acc, const LeftOperand<U>& a, const RightOperand<U>& b, const Taps& taps) {
+    if constexpr (std::is_same_v<T, float>) {
+      where_they_are(a, b, taps, [&](const auto& left, const auto& right, const Taps& there) {
+        host_product(acc, left, right, there);
+      });
+    } else {
+      clear(*this, acc);
+      multiply(acc, a, b, taps);
+    }
   }
 
  private:
+  /// Calls f with the operands and taps as they lie where their boxes were not copied.
+  template <class U, class F>
+  static void where_they_are(const LeftOperand<U>& a, const RightOperand<U>& b, const Taps& taps, const F& f) {
+    f(LeftOperand<U>{a.p, where_it_is(a.view, a.lattice), a.lattice},
+      RightOperand<U>{b.p, where_it_is(b.view, b.lattice), b.lattice}, where_it_is(taps, a.lattice, b.lattice));
+  }
   static LeftView where_it_is(const LeftView& view, const Lattice& lattice) {
     return {lattice.at(view.m_stride), lattice.at(view.k_stride)};
   }

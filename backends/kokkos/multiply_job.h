@@ -24,6 +24,7 @@ struct Job {
   i64 b_k_stride;
   i64 k;
   Taps taps;
+  bool sets = false;        ///< the accumulator; else adds to it
   bool asks_ahead = false;  ///< for the rows of A of the next block but one: they come from memory, a cache line each
 };
 

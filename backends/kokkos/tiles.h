@@ -47,6 +47,12 @@ struct Acc {
   CORTADO_FN T operator()(i64 m, i64 n) const { return p[m * shape.n() + n]; }
 };
 
+template <class Team, class T>
+CORTADO_FN void clear(Team& team, const Acc<T>& acc) {
+  T* const p = acc.p;
+  team.each(acc.shape.m * acc.shape.n(), [&](i64 i) { p[i] = T(0); });
+}
+
 /// Element `flat` of a staged box, counted row-major over its size: the array's, or 0 outside its extent.
 template <class T>
 CORTADO_FN T box_element(const Box<T>& box, i64 flat) {

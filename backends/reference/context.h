@@ -236,12 +236,12 @@ class Context {
   }
   template <class T>
   Acc<T> acc(Buf buf, TileShape shape) {
-    const i64 count = shape.m * shape.n();
-    return together<Acc<T>>({"acc", count, shape.k}, [&] {
-      Slot& slot = cpe_.take(buf, Use::tile, count * static_cast<i64>(sizeof(T)), "acc");
-      std::fill_n(reinterpret_cast<T*>(slot.data), count, T(0));
-      return Acc<T>(slot, shape);
-    });
+    return filled(buf, shape, T(0), "acc");
+  }
+  /// Whoever reads a sum that no product has set finds out.
+  template <class T>
+  Acc<T> sums(Buf buf, TileShape shape) {
+    return filled(buf, shape, std::numeric_limits<T>::quiet_NaN(), "sums");
   }
   template <class T>
   OutBlock<T> block(Buf buf, i64 rows, i64 cols) {
@@ -290,6 +290,15 @@ class Context {
   void fma(const Acc<T>& acc, const LeftOperand<T>& a, const RightOperand<T>& b, const Taps& taps) {
     cpe_.meet({"fma", taps.count1, taps.count0, acc.slot});
     if (cpe_.lane() != 0) return;
+    check_product(cpe_, acc, a, b, taps);
+    multiply(acc, a, b, taps);
+  }
+  template <class T>
+  void product(const Acc<T>& acc, const LeftOperand<T>& a, const RightOperand<T>& b, const Taps& taps) {
+    cpe_.meet({"product", taps.count1, taps.count0, acc.slot});
+    if (cpe_.lane() != 0) return;
+    acc.check_live();
+    std::fill_n(acc.sums(), acc.shape.m * acc.shape.n(), T(0));
     check_product(cpe_, acc, a, b, taps);
     multiply(acc, a, b, taps);
   }
@@ -368,6 +377,15 @@ class Context {
     if (cpe_.lane() == 0) cpe_.end_item(item);
   }
 
+  template <class T>
+  Acc<T> filled(Buf buf, TileShape shape, T value, const char* name) {
+    const i64 count = shape.m * shape.n();
+    return together<Acc<T>>({name, count, shape.k}, [&] {
+      Slot& slot = cpe_.take(buf, Use::tile, count * static_cast<i64>(sizeof(T)), name);
+      std::fill_n(reinterpret_cast<T*>(slot.data), count, value);
+      return Acc<T>(slot, shape);
+    });
+  }
   template <class T>
   Slot& input(Buf buf, const T* p, i64 rows, i64 cols, i64 pitch, const char* name) {
     Slot& slot = take<T>(buf, Use::line, rows, cols, name);

@@ -192,12 +192,13 @@ class Context {
   }
   template <class T>
   Acc<T> acc(Buf buf, TileShape shape) {
-    [[maybe_unused]] static const port_operations clearing = {0, 1, 0, 0};
+    const Acc<T> acc = sums<T>(buf, shape);
+    clear(acc);
+    return acc;
+  }
+  template <class T>
+  Acc<T> sums(Buf buf, TileShape shape) {
     const Place<T> place = take<T>(buf, "acc");
-    const i64 n = shape.m * shape.n();
-    if (!port_timing_only())
-      for (i64 i = 0; i < n; ++i) place.p[i] = T(0);
-    port_count(n, sizeof(T), &clearing);
     return {place.p, shape, place.puts};
   }
   template <class T>
@@ -240,10 +241,24 @@ class Context {
     multiply(acc.p, a.operand.multiplied(), b.operand.multiplied(),
              product_of(acc.shape, a.operand, b.operand, taps, a.step));
   }
+  template <class T>
+  void product(const Acc<T>& acc, const Shared<LeftOperand<T>>& a, const Shared<RightOperand<T>>& b, const Taps& taps) {
+    clear(acc);
+    fma(acc, a, b, taps);
+  }
   template <class T, class F>
   void store(const Acc<T>& acc, const OutBox<T>& box, F f);
 
  private:
+  template <class T>
+  static void clear(const Acc<T>& acc) {
+    [[maybe_unused]] static const port_operations clearing = {0, 1, 0, 0};
+    const i64 n = acc.shape.m * acc.shape.n();
+    if (!port_timing_only())
+      for (i64 i = 0; i < n; ++i) acc.p[i] = T(0);
+    port_count(n, sizeof(T), &clearing);
+  }
+
   template <class T>
   struct Place {
     T* p;

@@ -94,6 +94,7 @@ ProgramKey program_key() {
 //   c.stage_b(buf, Box, RightView)   says how to read it as an operand: m, k and n0 stay in a row of the box or go by
 //                                    whole rows; both are opaque
 //   c.acc<T>(buf, TileShape)         a zeroed M x N accumulator; lanes may read a sum, acc(m, n), as they read lines
+//   c.sums<T>(buf, TileShape)        the same, but unset until `product` sets it
 //   c.rows(acc, first, count)        some of its rows, as an accumulator
 //   c.rows(acc, first, count, terms) the same, to which fma adds that many terms
 //   c.block<T>(buf, rows, cols)      a private block that lanes set, (r, c), and is never put; booked as a tile, or
@@ -103,6 +104,7 @@ ProgramKey program_key() {
 //                                    operands that read the block; lanes have set all that they reach
 //   c.row_share(a, t), c.col_share(b, t)   operand of CPE (row, t) / (t, col), as tokens for the next fma
 //   c.fma(acc, a, b, Taps)           the multiply; belongs to the backend
+//   c.product(acc, a, b, Taps)       the same, but the sums are those of this call alone
 //   c.store(acc, OutBox, f)          y = f(value, old y, m) for every element inside the box's bounds; the sums are
 //                                    spent: nobody may look at them again
 // The register-communication GEMM (swCaffe IV-A) is then, on any mesh:

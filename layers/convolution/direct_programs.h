@@ -94,6 +94,15 @@ struct PackWeights {
   }
 };
 
+/// The first step of a tile sets its sums, later ones add to them.
+template <class C, class Sums, class Operands>
+CORTADO_FN void set_or_add(C& c, i64 step, Sums& sums, const Operands& in, const Taps& taps) {
+  if (step == 0)
+    c.product(sums, c.row_share(in.first, 0), c.col_share(in.second, 0), taps);
+  else
+    c.fma(sums, c.row_share(in.first, 0), c.col_share(in.second, 0), taps);
+}
+
 /// Tile sizes of the direct plans.
 struct DirectTiles {
   i64 images, rows, cols;  ///< pixels of a block: rows x cols of each of `images` images
@@ -173,17 +182,16 @@ struct DirectForward {
     };
     c.tiles(
         image_blocks * p.s.g * row_blocks * col_blocks * panel_blocks, p.packed.slices(), Depth::one,
-        [&](i64) { return c.template acc<float>(p.acc_buf, p.shape()); },
+        [&](i64) { return c.template sums<float>(p.acc_buf, p.shape()); },
         [&](i64 block, i64 step) {
           const Place at = place(block);
           return both(at, both(p.pixels(c, at, step), p.weights(c, at, step)));
         },
-        [&](i64, auto& in, auto& acc) {
+        [&](i64 step, auto& in, auto& acc) {
           const Place& at = in.first;
           p.each_row(at, [&](i64 panel, i64 image, i64 row) {
             auto sums = c.rows(acc, p.sums_of(panel, image, row), at.cols);
-            c.fma(sums, c.row_share(in.second.first, 0), c.col_share(in.second.second, 0),
-                  p.taps(panel, image, row, at.row + row));
+            set_or_add(c, step, sums, in.second, p.taps(panel, image, row, at.row + row));
           });
         },
         [&](i64 block, auto& acc) {
@@ -381,18 +389,17 @@ struct DirectWeightGradient {
     };
     c.tiles(
         p.parts * p.s.g * p.packed.slices() * panel_blocks, image_blocks * bands, Depth::one,
-        [&](i64) { return c.template acc<float>(p.acc_buf, p.shape()); },
+        [&](i64) { return c.template sums<float>(p.acc_buf, p.shape()); },
         [&](i64 block, i64 step) {
           const Place at = place(block);
           const Band pixels = band(at, step);
           return both(Step{at.panels, pixels.row}, both(p.inputs(c, at, pixels), p.gradients(c, at, pixels)));
         },
-        [&](i64, auto& in, auto& acc) {
+        [&](i64 step, auto& in, auto& acc) {
           for (i64 panel = 0; panel < in.first.panels; ++panel)
             for (i64 t = 0; t < p.bundles(); ++t) {
               auto sums = c.rows(acc, p.sums_of(panel, t), p.bundle());
-              c.fma(sums, c.row_share(in.second.first, 0), c.col_share(in.second.second, 0),
-                    p.taps(panel, t, in.first.row));
+              set_or_add(c, step, sums, in.second, p.taps(panel, t, in.first.row));
             }
         },
         [&](i64 block, auto& acc) {

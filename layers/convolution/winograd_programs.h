@@ -609,7 +609,7 @@ struct WinogradConvolve {
     shape.m = F::products * rows.tiles();
     shape.n0 = p.panels.panel;
     shape.k = p.panels.terms;
-    auto acc = c.template acc<float>(p.acc_buf, shape);
+    auto acc = c.template sums<float>(p.acc_buf, shape);
     if (p.u != nullptr)
       p.multiply_by_memory(c, rows, v, panel, acc);
     else
@@ -639,7 +639,7 @@ struct WinogradConvolve {
           auto sums = c.rows(acc, product * rows.tiles() + tiles.first, tiles.count());
           Taps taps;
           taps.a = product * rows.matrix() + tiles.first * p.in.tiles.width();
-          c.fma(sums, c.row_share(points, 0), c.col_share(weights, 0), taps);
+          c.product(sums, c.row_share(points, 0), c.col_share(weights, 0), taps);
         });
   }
 
@@ -672,7 +672,10 @@ struct WinogradConvolve {
       Taps taps;
       taps.a = product * rows.matrix() + tiles.first * p.in.tiles.width() + first;
       taps.b = product * matrix * winograd::lanes;
-      c.fma(sums, c.row_share(points, 0), c.col_share(weights, 0), taps);
+      if (first == 0)
+        c.product(sums, c.row_share(points, 0), c.col_share(weights, 0), taps);
+      else
+        c.fma(sums, c.row_share(points, 0), c.col_share(weights, 0), taps);
     }
   }
 
@@ -779,7 +782,7 @@ struct WinogradGradient {
       shape.m = F::products * ins * winograd::lanes;
       shape.n1 = outs, shape.n0 = winograd::lanes;
       shape.k = p.of_x.count();
-      auto acc = c.template acc<float>(p.acc_buf, shape);
+      auto acc = c.template sums<float>(p.acc_buf, shape);
       p.multiply(c, in, ins, out, outs, acc);
       for (i64 group = 0; group < outs; ++group)
         for (i64 first = 0; first < ins * winograd::lanes; first += p.line_terms)
@@ -805,13 +808,12 @@ struct WinogradGradient {
         },
         [&](i64 product, auto& points) {
           const Range tiles = order.needing(product);
-          if (tiles.count() == 0) return;
           for (i64 group = 0; group < ins; ++group) {
             auto sums = c.rows(acc, (product * ins + group) * winograd::lanes, winograd::lanes, tiles.count());
             Taps taps;
             taps.a = (group * terms + tiles.first) * winograd::lanes;
             taps.b = tiles.first * winograd::lanes;
-            c.fma(sums, c.row_share(points.first, 0), c.col_share(points.second, 0), taps);
+            c.product(sums, c.row_share(points.first, 0), c.col_share(points.second, 0), taps);
           }
         });
   }

@@ -97,7 +97,8 @@ struct FailFrom {
 };
 
 /// y (rows x cols, pitch ldy) = A B + beta y, in tiles of m x n x k. A is stored rows x depth (pitch lda), B depth x
-/// cols (pitch ldb) or, with b_transposed, cols x depth; the tile of a transposed B is read along its rows.
+/// cols (pitch ldb) or, with b_transposed, cols x depth; the tile of a transposed B is read along its rows. For a mesh
+/// of 1 x 1.
 template <class T>
 struct TileProduct {
   static constexpr const char* label = "test_tile_product";
@@ -119,14 +120,21 @@ struct TileProduct {
       shape.m = m;
       shape.n0 = n;
       shape.k = k;
-      auto acc = c.template acc<T>(sum, shape);
+      auto acc = c.template sums<T>(sum, shape);
       for (i64 step = 0; step < steps; ++step) {
         const i64 k0 = step * k;
         auto pa = c.stage_a(left, Box<T>::matrix(a, rows, depth, lda, row0, k0, m, k), LeftView{k, 1});
         auto pb = b_transposed
                       ? c.stage_b(right, Box<T>::matrix(b, cols, depth, ldb, col0, k0, n, k), RightView{1, 0, 0, k})
                       : c.stage_b(right, Box<T>::matrix(b, depth, cols, ldb, k0, col0, k, n), RightView{n, 0, 0, 1});
-        for (int t = 0; t < C::mesh_cols; ++t) c.fma(acc, c.row_share(pa, t), c.col_share(pb, t), Taps{});
+        auto none = c.rows(acc, 0, m, 0);
+        // A product forgets what was there: what the scratchpad had, or another product.
+        if (step == 0) c.product(acc, c.row_share(pa, 0), c.col_share(pb, 0), Taps{});
+        if (step == 0 && b_transposed) c.product(none, c.row_share(pa, 0), c.col_share(pb, 0), Taps{});
+        if (step == 0 && !b_transposed)
+          c.product(acc, c.row_share(pa, 0), c.col_share(pb, 0), Taps{});
+        else
+          c.fma(acc, c.row_share(pa, 0), c.col_share(pb, 0), Taps{});
       }
       OutBox<T> to;
       to.base = y + row0 * ldy + col0;
