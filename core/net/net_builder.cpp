@@ -107,8 +107,7 @@ void Net::Builder::subsample(caffe::NetParameter& parameter, int i) {
   if (!net_.only_trains_ || parameter.layer(i).type() != "Split" ||
       made_.at(parameter.layer(i).bottom(0)).blob->axes() != 4)
     return;
-  caffe::LayerParameter layer = share_subsampling(parameter, i);
-  if (layer.has_name()) add_layer(layer);
+  if (auto layer = share_subsampling(parameter, i)) add_layer(*layer);
 }
 
 void Net::Builder::add_layer(caffe::LayerParameter& parameter) {

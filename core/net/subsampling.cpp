@@ -40,9 +40,9 @@ std::vector<int> readers_of(const caffe::NetParameter& net, int split) {
 
 }  // namespace
 
-caffe::LayerParameter share_subsampling(caffe::NetParameter& net, int split) {
+std::optional<caffe::LayerParameter> share_subsampling(caffe::NetParameter& net, int split) {
   caffe::LayerParameter& shared = *net.mutable_layer(split);
-  if (shared.type() != "Split" || shared.loss_weight_size() > 0) return {};
+  if (shared.loss_weight_size() > 0) return {};
   const std::vector<int> readers = readers_of(net, split);
   const Stride stride = readers.empty() ? every_pixel : stride_of(net.layer(readers[0]));
   const bool agree =
