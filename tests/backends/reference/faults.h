@@ -43,6 +43,8 @@ enum class Fault {
   overlapping_rows,
   turned_partly_set,
   turned_other_column,
+  streamed_from_a_line,
+  streamed_partly_set,
   staged_out_of_range,
   first_of_tiles,
   box_outside_memory,

@@ -158,6 +158,12 @@ struct Misuse {
               auto q = c.out_turned(tile_in, y + i * n, 1, 3, 1, 2);
               return c.each(2, [&](i64 j) { q.set(0, 1 - j, 0.0f); });
             }
+            case Fault::streamed_from_a_line: c.out_streamed(out, y + i * n, 1, 2, 2); return;
+            case Fault::streamed_partly_set: {
+              auto q = c.out_streamed(tile_in, y + i * n, 1, 2, 2);
+              c.each(1, [&](i64 j) { q.set(0, j, 0.0f); });
+              return c.put(q);
+            }
             case Fault::staged_out_of_range: {
               auto block = c.stage(tile_in, Box<float>::matrix(x, lines, n, n, i, 0, 1, n));
               return c.each(n, [&](i64 j) { static_cast<void>(block(0, j + 1)); });
