@@ -47,6 +47,7 @@ struct Acc {
   CORTADO_FN T operator()(i64 m, i64 n) const { return p[m * shape.n() + n]; }
 };
 
+/// Sums of nothing.
 template <class Team, class T>
 CORTADO_FN void clear(Team& team, const Acc<T>& acc) {
   T* const p = acc.p;
