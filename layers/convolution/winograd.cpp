@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <type_traits>
 
 #include "core/machine/parts.h"
 #include "layers/convolution/candidates.h"
@@ -15,7 +16,8 @@ struct TileForm {
   i64 own_blocks;  ///< blocks of inputs of a batch up to which tiles make the points of weights themselves
 };
 constexpr TileForm wide = {14, 8, 0},  // inputs' points stay in a cache while those of weights stream past them
-    tall = {56, 2, 4};                 // those of weights, which outgrow caches, are used more often when they come
+    tall = {56, 2, 4},                 // those of weights, which outgrow caches, are used more often when they come
+    tall_of_six = {56, 2, 2};          // of F(6x6, 3x3), whose points of weights take longer to make
 /// Terms of weights whose points a tile makes at a time: they stay in a second-level cache beside the sums.
 constexpr i64 own_terms = 64;
 
@@ -24,25 +26,25 @@ struct WinogradVariant {
   const char* suffix;    ///< of its name
   i64 cached;            ///< floats of matrices that a weight gradient works on at a time
   const TileForm* form;  ///< of the other directions; null: the likely one
+  bool small;            ///< F(4x4, 3x3), and not F(6x6, 3x3) where that takes fewer products
 };
 
-constexpr WinogradVariant winograd_variants[] = {{"", i64{4} << 20, nullptr},
-                                                 {":small_parts", i64{1} << 20, nullptr},
-                                                 {":large_parts", i64{16} << 20, nullptr},
-                                                 {":wide_tiles", i64{4} << 20, &wide},
-                                                 {":tall_tiles", i64{4} << 20, &tall}};
+constexpr WinogradVariant winograd_variants[] = {{"", i64{4} << 20, nullptr, false},
+                                                 {":4x4", i64{4} << 20, nullptr, true},
+                                                 {":small_parts", i64{1} << 20, nullptr, false},
+                                                 {":large_parts", i64{16} << 20, nullptr, false},
+                                                 {":wide_tiles", i64{4} << 20, &wide, false},
+                                                 {":tall_tiles", i64{4} << 20, &tall, false}};
 
-/// Winograd's F. Forward one program makes points of inputs, their products and, from those, outputs; the input
-/// gradient is the forward convolution with turned weights. The weight gradient is the exact transpose of the forward
-/// algorithm: points of a part of the batch at a time, then, in one program, their products and the weights' gradients.
-/// Errors: docs/cpu.md.
+/// Winograd's F, for kernels of 3 x 3 F(6x6) or F(4x4), or F(2x2). Forward one program makes points of inputs, their
+/// products and, from those, outputs; the input gradient is the forward convolution with turned weights. The weight
+/// gradient is the exact transpose of the forward algorithm: points of a part of the batch at a time, then, in one
+/// program, their products and the weights' gradients. Errors: docs/cpu.md.
 class WinogradConvolution : public ConvolutionCandidate {
  public:
-  /// Tiles of `outputs` by `outputs`, 4 or 2; `variant` is one of winograd_variants.
-  WinogradConvolution(i64 outputs, const WinogradVariant& variant) : outputs_(outputs), variant_(variant) {}
-  std::string name() const override {
-    return std::string(outputs_ == 4 ? "winograd" : "winograd_2x2") + variant_.suffix;
-  }
+  /// `halves`: F(2x2, 3x3). `variant` is one of winograd_variants.
+  WinogradConvolution(bool halves, const WinogradVariant& variant) : halves_(halves), variant_(variant) {}
+  std::string name() const override { return std::string(halves_ ? "winograd_2x2" : "winograd") + variant_.suffix; }
   std::string refuse(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const override;
   bool pays(const MachineSpec& spec, const ConvolutionShape& shape, ConvolutionDirection direction) const override;
   bool takes_blocks() const override { return true; }
@@ -54,21 +56,52 @@ class WinogradConvolution : public ConvolutionCandidate {
 
  private:
   template <class F>
-  void run_as(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction,
+  void run_as(CoreGroup& group, const ConvolutionShape& as_forward, ConvolutionDirection direction,
               const ConvolutionArguments& arguments, float* workspace) const;
-  /// Calls f with the structure F for a shape's kernel.
+  /// Calls f with the structure F for a direction of a shape that is as_forward.
   template <class Function>
-  auto with_structure(const ConvolutionShape& s, Function f) const {
-    if (s.kh == 5) return f(winograd::F4x5());
-    return outputs_ == 4 ? f(winograd::F4x3()) : f(winograd::F2x3());
+  auto with_structure(const ConvolutionShape& s, ConvolutionDirection direction, const WinogradVariant& variant,
+                      Function f) const;
+  template <class Function>
+  auto with_structure(const ConvolutionShape& s, ConvolutionDirection direction, Function f) const {
+    return with_structure(s, direction, variant_, f);
   }
 
-  const i64 outputs_;
+  const bool halves_;
   const WinogradVariant& variant_;
 };
 
 /// Terms of a line of weights: enough to be worth a launch's line, few enough to spread.
 constexpr i64 line_terms = 16;
+
+/// Outputs of the last tile of so many pixels.
+template <class F>
+i64 last_outputs(i64 pixels) {
+  const i64 beyond = ceil_div(pixels, F::outputs) * F::outputs - pixels;
+  return std::max(F::least, F::outputs - beyond / F::fewer * F::fewer);
+}
+/// Points of so many pixels one way.
+template <class F>
+i64 points_of(i64 pixels) {
+  return (ceil_div(pixels, F::outputs) - 1) * F::points + last_outputs<F>(pixels) + F::kernel - 1;
+}
+
+/// Whether F(6x6, 3x3) takes fewer products than F(4x4, 3x3) and, for a weight gradient, enough tiles for sums of them.
+bool six_pays(const ConvolutionShape& s, ConvolutionDirection direction) {
+  using winograd::F4x3, winograd::F6x3;
+  constexpr i64 enough = 200;
+  const i64 tiles = s.mb * ceil_div(s.oh, F6x3::outputs) * ceil_div(s.ow, F6x3::outputs);
+  return points_of<F6x3>(s.oh) * points_of<F6x3>(s.ow) < points_of<F4x3>(s.oh) * points_of<F4x3>(s.ow) &&
+         (direction != ConvolutionDirection::weight_gradient || tiles >= enough);
+}
+
+template <class Function>
+auto WinogradConvolution::with_structure(const ConvolutionShape& s, ConvolutionDirection direction,
+                                         const WinogradVariant& variant, Function f) const {
+  if (s.kh == 5) return f(winograd::F4x5());
+  if (halves_) return f(winograd::F2x3());
+  return variant.small || !six_pays(s, direction) ? f(winograd::F4x3()) : f(winograd::F6x3());
+}
 
 /// The shape whose tiles a direction works on: an input gradient at stride 1 is a forward convolution.
 ConvolutionShape as_forward(ConvolutionShape s, ConvolutionDirection direction) {
@@ -109,12 +142,6 @@ void transform(CoreGroup& group, const WinogradPixels<F, gradients, T>& pixels, 
   group.launch(p, book.plan(pixels.tiles.lines()));
 }
 
-/// Outputs of the last tile of so many pixels.
-template <class F>
-i64 last_outputs(i64 pixels) {
-  return std::max(F::least, pixels - (ceil_div(pixels, F::outputs) - 1) * F::outputs);
-}
-
 /// The program but for its division into tiles.
 template <class F, class T>
 WinogradConvolve<F, T> program_of(const ConvolutionShape& s) {
@@ -146,14 +173,16 @@ void book(WinogradConvolve<F, T>& p, PlanBuilder& book) {
   } else {
     p.u_buf = book.tile("points of weights", 4 * p.panels.terms * p.panels.panel, 1);
   }
-  p.acc_buf = book.tile("sums", 4 * p.most_sums(), 1);
+  p.acc_buf = book.spill("sums", 4 * p.most_sums());
   const i64 pixels = 4 * F::outputs * p.width * winograd::lanes;
   p.y_buf = p.layout == Layout::nchw16c ? book.line("pixels", pixels, 1) : book.tile("pixels", pixels, 1);
   p.sums_buf = book.line("sums of outputs", 8 * block_channels, 1);
 }
 
+template <class F>
 const TileForm& form_of(const ConvolutionShape& s, const WinogradVariant& variant) {
   if (variant.form != nullptr) return *variant.form;
+  if (std::is_same_v<F, winograd::F6x3>) return tall_of_six;
   return std::min(s.group_ic(), s.group_oc()) >= 256 ? tall : wide;
 }
 
@@ -161,11 +190,11 @@ template <class F, class T>
 bool fits(const MachineSpec& spec, WinogradConvolve<F, T> p) {
   PlanBuilder builder(spec);
   book(p, builder);
-  return builder.fits() && 2 * p.acc_buf.bytes <= spec.scratch_bytes;
+  return builder.fits() && 4 * p.most_sums() <= spec.scratch_bytes;
 }
 
 /// Of a group: as many vectors together as the form asks for, in equal panels, and as leave the sums of the form's rows
-/// of Winograd's tiles, or else those of one row, within half of the scratchpad; of none if there is no room for that.
+/// of Winograd's tiles, or else those of one row, no larger than the scratchpad; of none if there is no room for that.
 template <class F>
 WinogradPanels panels_of(const MachineSpec& spec, const ConvolutionShape& s, const TileForm& form) {
   auto p = program_of<F, float>(s);
@@ -196,6 +225,7 @@ WinogradConvolve<F, T> tiled_program(const MachineSpec& spec, const ConvolutionS
   if (!is_spread()) p.rows = most;
   while (!is_spread() && p.shares < p.panels.count()) ++p.shares;
   if (p.blocks() <= form.own_blocks) p.own_terms = std::min(own_terms, s.group_ic());
+  if (!fits(spec, p)) p.own_terms = 0;
   return p;
 }
 
@@ -304,8 +334,8 @@ void run_weight_gradient(CoreGroup& group, const ConvolutionShape& s, const Part
 }
 
 /// What a variant decides: of a weight gradient the images and rows of a part, else the outputs of a panel, 0 if there
-/// are none, and the rows, shares and own terms of a tile.
-using Decisions = std::array<i64, 4>;
+/// are none, and the rows, shares and own terms of a tile; then the points.
+using Decisions = std::array<i64, 5>;
 
 template <class F>
 Decisions decisions(const MachineSpec& spec, const ConvolutionShape& shape, ConvolutionDirection direction,
@@ -313,10 +343,10 @@ Decisions decisions(const MachineSpec& spec, const ConvolutionShape& shape, Conv
   const ConvolutionShape s = as_forward(shape, direction);
   if (direction == ConvolutionDirection::weight_gradient) {
     const Parts<F> parts(s, variant);
-    return {parts.images, parts.rows, 0, 0};
+    return {parts.images, parts.rows, 0, 0, F::points};
   }
-  const auto p = tiled_program<F, float>(spec, s, form_of(s, variant));
-  return {p.panels.panel, p.rows, p.shares, p.own_terms};
+  const auto p = tiled_program<F, float>(spec, s, form_of<F>(s, variant));
+  return {p.panels.panel, p.rows, p.shares, p.own_terms, F::points};
 }
 
 std::string WinogradConvolution::refuse(CoreGroup& group, const ConvolutionShape& s,
@@ -324,19 +354,20 @@ std::string WinogradConvolution::refuse(CoreGroup& group, const ConvolutionShape
   const MachineSpec& spec = group.spec();
   if (!spec.works_from_caches())
     return "keeps planes and matrices of points where a cache holds them: written for cores with caches";
-  const bool known = s.kh == s.kw && (s.kh == 3 || (s.kh == 5 && outputs_ == 4));
+  const bool known = s.kh == s.kw && (s.kh == 3 || (s.kh == 5 && !halves_));
   if (!known || s.sh != 1 || s.sw != 1 || s.dh != 1 || s.dw != 1)
-    return std::string("is for 3 x 3 ") + (outputs_ == 4 ? "and 5 x 5 " : "") + "kernels at stride 1 without dilation";
+    return std::string("is for 3 x 3 ") + (halves_ ? "" : "and 5 x 5 ") + "kernels at stride 1 without dilation";
   if (direction != ConvolutionDirection::forward && (s.ph >= s.kh || s.pw >= s.kw))
     return "pads by more than the kernel reaches";
   const auto decided = [&](const WinogradVariant& variant) {
-    return with_structure(s, [&](auto f) { return decisions<decltype(f)>(spec, s, direction, variant); });
+    return with_structure(as_forward(s, direction), direction, variant,
+                          [&](auto f) { return decisions<decltype(f)>(spec, s, direction, variant); });
   };
   const Decisions own = decided(variant_);
   if (direction != ConvolutionDirection::weight_gradient && own[0] == 0)
     return "a row of tiles, with all its products, does not fit the scratchpad";
   if (&variant_ != winograd_variants && own == decided(winograd_variants[0]))
-    return "does what " + WinogradConvolution(outputs_, winograd_variants[0]).name() + " does";
+    return "does what " + WinogradConvolution(halves_, winograd_variants[0]).name() + " does";
   return "";
 }
 
@@ -357,44 +388,45 @@ bool WinogradConvolution::pays(const MachineSpec& spec, const ConvolutionShape& 
 
 i64 WinogradConvolution::workspace(CoreGroup& group, const ConvolutionShape& shape,
                                    ConvolutionDirection direction) const {
-  return with_structure(shape, [&](auto f) {
+  const ConvolutionShape s = as_forward(shape, direction);
+  return with_structure(s, direction, [&](auto f) {
     using F = decltype(f);
-    const ConvolutionShape s = as_forward(shape, direction);
     if (direction == ConvolutionDirection::weight_gradient) {
       const Parts<F> parts(s, variant_);
       return parts.floats(s.group_ic()) + parts.floats(s.group_oc());
     }
-    const auto p = tiled_program<F, float>(group.spec(), s, form_of(s, variant_));
+    const auto p = tiled_program<F, float>(group.spec(), s, form_of<F>(s, variant_));
     return p.own_terms > 0 ? 0 : p.panels.floats();
   });
 }
 
 i64 WinogradConvolution::kept_weights(CoreGroup& group, const ConvolutionShape& shape) const {
-  return with_structure(shape, [&](auto f) {
-    return shape.g * panels_of<decltype(f)>(group.spec(), shape, form_of(shape, variant_)).floats();
+  return with_structure(shape, ConvolutionDirection::forward, [&](auto f) {
+    return shape.g * panels_of<decltype(f)>(group.spec(), shape, form_of<decltype(f)>(shape, variant_)).floats();
   });
 }
 
 i64 WinogradConvolution::sum_parts(CoreGroup&, const ConvolutionShape& shape) const {
   if (shape.dst != Layout::nchw16c) return 0;
-  return with_structure(shape, [&](auto f) { return shape.mb * ceil_div(shape.oh, f.outputs); });
+  return with_structure(shape, ConvolutionDirection::forward,
+                        [&](auto f) { return shape.mb * ceil_div(shape.oh, f.outputs); });
 }
 
 void WinogradConvolution::run(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction,
                               const ConvolutionArguments& arguments, float* workspace) const {
-  with_structure(shape, [&](auto f) { run_as<decltype(f)>(group, shape, direction, arguments, workspace); });
+  const ConvolutionShape s = as_forward(shape, direction);
+  with_structure(s, direction, [&](auto f) { run_as<decltype(f)>(group, s, direction, arguments, workspace); });
 }
 
 template <class F>
-void WinogradConvolution::run_as(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction,
+void WinogradConvolution::run_as(CoreGroup& group, const ConvolutionShape& s, ConvolutionDirection direction,
                                  const ConvolutionArguments& arguments, float* workspace) const {
-  const ConvolutionShape s = as_forward(shape, direction);
   with_element(s.precision, [&](auto element) {
     using T = decltype(element);
     if (direction == ConvolutionDirection::weight_gradient)
       run_weight_gradient<F, T>(group, s, Parts<F>(s, variant_), arguments, workspace);
     else
-      run_forward<F, T>(group, s, direction == ConvolutionDirection::input_gradient, form_of(s, variant_), arguments,
+      run_forward<F, T>(group, s, direction == ConvolutionDirection::input_gradient, form_of<F>(s, variant_), arguments,
                         workspace);
   });
 }
@@ -403,11 +435,11 @@ void WinogradConvolution::run_as(CoreGroup& group, const ConvolutionShape& shape
 
 std::vector<std::unique_ptr<ConvolutionCandidate>> make_winograd_convolutions() {
   std::vector<std::unique_ptr<ConvolutionCandidate>> all;
-  for (const auto& variant : winograd_variants) all.push_back(std::make_unique<WinogradConvolution>(4, variant));
+  for (const auto& variant : winograd_variants) all.push_back(std::make_unique<WinogradConvolution>(false, variant));
   return all;
 }
 std::unique_ptr<ConvolutionCandidate> make_small_winograd_convolution() {
-  return std::make_unique<WinogradConvolution>(2, winograd_variants[0]);
+  return std::make_unique<WinogradConvolution>(true, winograd_variants[0]);
 }
 
 }  // namespace cortado

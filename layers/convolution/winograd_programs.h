@@ -7,8 +7,8 @@
 
 namespace cortado {
 
-/// Winograd's F(4x4, 3x3), F(2x2, 3x3) and F(4x4, 5x5) for convolutions (Lavin and Gray, "Fast algorithms for
-/// convolutional neural networks", 2016, section 4): a tile of outputs and the inputs that it sees become `points`
+/// Winograd's F(4x4, 3x3), F(6x6, 3x3), F(2x2, 3x3) and F(4x4, 5x5) for convolutions (Lavin and Gray, "Fast algorithms
+/// for convolutional neural networks", 2016, section 4): a tile of outputs and the inputs that it sees become `points`
 /// squared products instead of one for each weight of each output, y = At [(G w Gt) * (Bt x B)] A, `*` element by
 /// element. F is one of the structures here; their one-dimensional transforms each go from and to places `step` apart.
 namespace winograd {
@@ -30,7 +30,7 @@ CORTADO_FN void set_pair(T* v, int step, const T& even, const T& odd) {
 /// A tile of 4 x 4 outputs sees 6 x 6 inputs and takes 36 products instead of 144. The points are 0, infinity, 1, -1, 2
 /// and -2; fewer outputs one way, as at an edge, take the first of them that way, with the same points of weights.
 struct F4x3 {
-  static constexpr i64 outputs = 4, least = 1, kernel = 3, points = 6, products = 36;
+  static constexpr i64 outputs = 4, fewer = 1, least = 1, kernel = 3, points = 6, products = 36;
 
   /// Bt: n + 2 inputs to so many points.
   template <int n, class T>
@@ -124,7 +124,7 @@ struct F4x3 {
 /// A tile of 2 x 2 outputs sees 4 x 4 inputs and takes 16 products instead of 36. The points are 0, 1, -1 and infinity:
 /// nothing is multiplied by more than 1.
 struct F2x3 {
-  static constexpr i64 outputs = 2, least = 2, kernel = 3, points = 4, products = 16;
+  static constexpr i64 outputs = 2, fewer = 2, least = 2, kernel = 3, points = 4, products = 16;
 
   /// Bt: four inputs to four points.
   template <int /*n*/, class T>
@@ -172,78 +172,130 @@ struct F2x3 {
   }
 };
 
-/// A tile of 4 x 4 outputs of a 5 x 5 kernel sees 8 x 8 inputs and takes 64 products instead of 400. The points are 0,
-/// 1, -1, 2, -2, 1/2, -1/2 and infinity.
-struct F4x5 {
-  static constexpr i64 outputs = 4, least = 4, kernel = 5, points = 8, products = 64;
+/// A tile of m x m outputs of a kernel of 9 - m sees 8 x 8 inputs and takes 64 products. The points are 0, infinity, 1,
+/// -1, 2, -2, 1/2 and -1/2; two or four outputs fewer one way take as many of the first of them less that way, with the
+/// same points of weights.
+template <i64 m>
+struct EightPoints {
+  static constexpr i64 outputs = m, fewer = 2, least = m > 4 ? m - 4 : m - 2, kernel = 9 - m, points = 8, products = 64;
   static_assert(products <= unrolled_turns, "or the transforms are not vectorised");
 
-  /// Bt: eight inputs to eight points.
-  template <int /*n*/, class T>
+  /// Bt: n + kernel - 1 inputs to so many points.
+  template <int n, class T>
   CORTADO_FN static void from_inputs(T* v, int step) {
-    const T a = v[0], b = v[step], c = v[2 * step], d = v[3 * step], e = v[4 * step], f = v[5 * step], g = v[6 * step],
-            h = v[7 * step];
-    const T even = c + g - 4.25f * e, odd = b + f - 4.25f * d, even2 = 0.25f * c - 1.25f * e + g,
-            odd2 = 0.5f * b - 2.5f * d + 2.0f * f, even_half = 4.0f * c - 5.0f * e + g,
-            odd_half = 2.0f * b - 2.5f * d + 0.5f * f;
-    v[0] = a - g + 5.25f * (e - c);
-    set_pair(v + step, step, even, odd);
-    set_pair(v + 3 * step, step, even2, odd2);
-    set_pair(v + 5 * step, step, even_half, odd_half);
-    v[7 * step] = h - b + 5.25f * (d - f);
-  }
-
-  /// At: eight points to four outputs.
-  template <int /*n*/, class T>
-  CORTADO_FN static void to_outputs(T* v, int step) {
-    const T a = v[0], b = v[step] + v[2 * step], c = v[step] - v[2 * step], d = v[3 * step] + v[4 * step],
-            e = v[3 * step] - v[4 * step], f = v[5 * step] + v[6 * step], g = v[5 * step] - v[6 * step],
-            h = v[7 * step];
-    v[0] = a + b + d + f;
-    v[step] = c + 2.0f * e + 0.5f * g;
-    v[2 * step] = b + 4.0f * d + 0.25f * f;
-    v[3 * step] = c + 8.0f * e + 0.125f * g + h;
-  }
-
-  /// A: four gradients of outputs to eight of points.
-  template <int /*n*/, class T>
-  CORTADO_FN static void from_gradients(T* v, int step) {
     const T a = v[0], b = v[step], c = v[2 * step], d = v[3 * step];
-    const T even = a + c, odd = b + d, even2 = a + 4.0f * c, odd2 = 2.0f * b + 8.0f * d, even_half = a + 0.25f * c,
-            odd_half = 0.5f * b + 0.125f * d;
-    set_pair(v + step, step, even, odd);
-    set_pair(v + 3 * step, step, even2, odd2);
-    set_pair(v + 5 * step, step, even_half, odd_half);
-    v[7 * step] = d;
+    if constexpr (pairs<n> == 1) {
+      const T even = -2.25f * c, odd = -2.25f * b;
+      v[0] = a - c;
+      v[step] = d - b;
+      set_pair(v + 2 * step, step, even, odd);
+    } else if constexpr (pairs<n> == 2) {
+      const T e = v[4 * step], f = v[5 * step];
+      const T even = 0.75f * e - 3.0f * c, odd = 0.75f * d - 3.0f * b, even2 = 3.75f * (e - c), odd2 = 7.5f * (d - b);
+      v[0] = a - 1.25f * c + 0.25f * e;
+      v[step] = 4.0f * b - 5.0f * d + f;
+      set_pair(v + 2 * step, step, even, odd);
+      set_pair(v + 4 * step, step, even2, odd2);
+    } else {
+      const T e = v[4 * step], f = v[5 * step], g = v[6 * step], h = v[7 * step];
+      const T even = c + g - 4.25f * e, odd = b + f - 4.25f * d, even2 = 0.25f * c - 1.25f * e + g,
+              odd2 = 0.5f * b - 2.5f * d + 2.0f * f, even_half = 4.0f * c - 5.0f * e + g,
+              odd_half = 2.0f * b - 2.5f * d + 0.5f * f;
+      v[0] = a - g + 5.25f * (e - c);
+      v[step] = h - b + 5.25f * (d - f);
+      set_pair(v + 2 * step, step, even, odd);
+      set_pair(v + 4 * step, step, even2, odd2);
+      set_pair(v + 6 * step, step, even_half, odd_half);
+    }
   }
 
-  /// G: five weights to eight points.
+  /// At: n + kernel - 1 points to n outputs.
+  template <int n, class T>
+  CORTADO_FN static void to_outputs(T* v, int step) {
+    const T first = v[0], last = v[step];
+    T even[3], odd[3];
+    CORTADO_UNROLL
+    for (int pair = 0; pair < pairs<n>; ++pair) {
+      even[pair] = v[(2 + 2 * pair) * step] + v[(3 + 2 * pair) * step];
+      odd[pair] = v[(2 + 2 * pair) * step] - v[(3 + 2 * pair) * step];
+    }
+    CORTADO_UNROLL
+    for (int i = 0; i < n; ++i) {
+      T sum = i % 2 == 0 ? even[0] : odd[0];
+      if (i == 0) sum = sum + first;
+      CORTADO_UNROLL
+      for (int pair = 1; pair < pairs<n>; ++pair) sum = sum + power(pair, i) * (i % 2 == 0 ? even[pair] : odd[pair]);
+      v[i * step] = i == n - 1 ? sum + last : sum;
+    }
+  }
+
+  /// A: n gradients of outputs to n + kernel - 1 points.
+  template <int n, class T>
+  CORTADO_FN static void from_gradients(T* v, int step) {
+    evaluate<n, pairs<n>>(v, step, [](int) { return 1.0f; });
+  }
+
+  /// G: weights to points.
   template <class T>
   CORTADO_FN static void from_weights(T* v, int step) {
-    const T a = v[0], b = v[step], c = v[2 * step], d = v[3 * step], e = v[4 * step];
-    const T even = (a + c + e) * (-2.0f / 9), odd = (b + d) * (-2.0f / 9),
-            even2 = (a + 4.0f * c + 16.0f * e) * (1.0f / 90), odd2 = (b + 4.0f * d) * (1.0f / 45),
-            even_half = (16.0f * a + 4.0f * c + e) * (2.0f / 45), odd_half = (4.0f * b + d) * (4.0f / 45);
-    set_pair(v + step, step, even, odd);
-    set_pair(v + 3 * step, step, even2, odd2);
-    set_pair(v + 5 * step, step, even_half, odd_half);
-    v[7 * step] = e;
+    evaluate<kernel, 3>(v, step, scale);
   }
 
-  /// Gt: eight gradients of points to five of weights.
+  /// Gt: gradients of points to those of weights.
   template <class T>
   CORTADO_FN static void to_weight_gradients(T* v, int step) {
-    const T sum = (v[step] + v[2 * step]) * (-2.0f / 9), difference = (v[step] - v[2 * step]) * (-2.0f / 9),
-            sum2 = (v[3 * step] + v[4 * step]) * (1.0f / 90), difference2 = (v[3 * step] - v[4 * step]) * (1.0f / 45),
-            sum_half = (v[5 * step] + v[6 * step]) * (2.0f / 45),
-            difference_half = (v[5 * step] - v[6 * step]) * (4.0f / 45);
-    v[0] = v[0] + sum + sum2 + 16.0f * sum_half;
-    v[step] = difference + difference2 + 4.0f * difference_half;
-    v[2 * step] = sum + 4.0f * sum2 + 4.0f * sum_half;
-    v[3 * step] = difference + 4.0f * difference2 + difference_half;
-    v[4 * step] = sum + 16.0f * sum2 + sum_half + v[7 * step];
+    const T first = v[0], last = v[step];
+    T even[3], odd[3];
+    CORTADO_UNROLL
+    for (int pair = 0; pair < 3; ++pair) {
+      even[pair] = scale(pair) * (v[(2 + 2 * pair) * step] + v[(3 + 2 * pair) * step]);
+      odd[pair] = scale(pair) * (v[(2 + 2 * pair) * step] - v[(3 + 2 * pair) * step]);
+    }
+    CORTADO_UNROLL
+    for (int i = 0; i < kernel; ++i) {
+      T sum = i % 2 == 0 ? even[0] : odd[0];
+      if (i == 0) sum = sum + first;
+      CORTADO_UNROLL
+      for (int pair = 1; pair < 3; ++pair) sum = sum + power(pair, i) * (i % 2 == 0 ? even[pair] : odd[pair]);
+      v[i * step] = i == kernel - 1 ? sum + last : sum;
+    }
+  }
+
+ private:
+  /// Pairs of points, 1 and -1 first, that n outputs take.
+  template <int n>
+  static constexpr int pairs = (n + kernel - 3) / 2;
+
+  /// A power of the positive one of a pair.
+  CORTADO_FN static constexpr float power(int pair, int exponent) {
+    const auto of_two = static_cast<float>(1 << exponent);
+    return pair == 0 ? 1.0f : pair == 1 ? of_two : 1 / of_two;
+  }
+  /// What Lagrange's polynomials leave to weights, for a pair: its inverse is the product of distances from the other
+  /// points.
+  CORTADO_FN static constexpr float scale(int pair) {
+    return pair == 0 ? -2.0f / 9 : pair == 1 ? 1.0f / 90 : 32.0f / 45;
+  }
+
+  /// The polynomial of n coefficients at the points: at infinity it is the last one.
+  template <int n, int pair_count, class T, class Scale>
+  CORTADO_FN static void evaluate(T* v, int step, const Scale& scale_of) {
+    T c[n];
+    CORTADO_UNROLL
+    for (int i = 0; i < n; ++i) c[i] = v[i * step];
+    v[step] = c[n - 1];
+    CORTADO_UNROLL
+    for (int pair = 0; pair < pair_count; ++pair) {
+      T even = c[0], odd = n > 1 ? power(pair, 1) * c[n > 1 ? 1 : 0] : T(0.0f);
+      CORTADO_UNROLL
+      for (int i = 2; i < n; ++i) (i % 2 == 0 ? even : odd) = (i % 2 == 0 ? even : odd) + power(pair, i) * c[i];
+      even = even * scale_of(pair), odd = odd * scale_of(pair);
+      set_pair(v + (2 + 2 * pair) * step, step, even, odd);
+    }
   }
 };
+using F6x3 = EightPoints<6>;
+using F4x5 = EightPoints<4>;
 }  // namespace winograd
 
 /// Where tiles lie in matrices of points: those of some rows of tiles, counted over images. Tiles that need the same
@@ -285,14 +337,12 @@ struct WinogradOrder {
   CORTADO_FN i64 whole_cols() const { return last_cols < F::outputs ? cols - 1 : cols; }
 };
 
-/// Calls work(n) with the outputs of a tile one way, fewer than F::outputs or not, which the compiler knows.
-template <class F, class Work>
-CORTADO_FN void with_outputs(i64 n, const Work& work) {
-  static_assert(F::least == 1 && F::outputs == 4, "a case for each");
-  if (n == 1) return work(Fixed<1>{});
-  if (n == 2) return work(Fixed<2>{});
-  if (n == 3) return work(Fixed<3>{});
-  work(Fixed<4>{});
+/// Calls work(n) with the outputs of a tile one way, F::outputs or some times F::fewer less, which the compiler knows.
+template <class F, i64 n = F::outputs, class Work>
+CORTADO_FN void with_outputs(i64 outputs, const Work& work) {
+  if constexpr (n - F::fewer >= F::least)
+    if (outputs < n) return with_outputs<F, n - F::fewer>(outputs, work);
+  work(Fixed<n>{});
 }
 /// Calls work(rows, cols) likewise for both ways.
 template <class F, class Work>
@@ -704,16 +754,16 @@ struct WinogradConvolve {
       const i64 pixel = col * F::outputs, cols = math::min(F::outputs, width - pixel), place = row.place(col);
       const auto sum = [&](i64 product, i64 lane) { return acc(product * order.tiles() + place, column + lane); };
       with_outputs<F>(row.outputs, order.outputs_of_col(col), [&](auto of_rows, auto of_cols) {
-        const auto write = [&](i64 inside_rows, i64 inside_cols) {
+        const auto write = [&](bool has_last_row, bool has_last_col) {
           c.each(winograd::lanes, [&](i64 lane) {
-            transform<decltype(of_rows)::value, decltype(of_cols)::value>(sum, lane, inside_rows, inside_cols, width,
+            transform<decltype(of_rows)::value, decltype(of_cols)::value>(sum, lane, has_last_row, has_last_col, width,
                                                                           pixel, y);
           });
         };
-        if (rows == of_rows && cols == of_cols)
-          write(of_rows, of_cols);
+        if (F::fewer == 1 || (rows == of_rows && cols == of_cols))
+          write(true, true);
         else
-          write(rows, cols);
+          write(rows == of_rows, cols == of_cols);
       });
     }
     if constexpr (blocks)
@@ -731,10 +781,12 @@ struct WinogradConvolve {
     c.put(left);
   }
 
-  /// Of a tile of all_rows x all_cols outputs those rows and columns that are inside.
-  template <int all_rows, int all_cols, class M, class Out>
-  CORTADO_FN static void transform(const M& m, i64 lane, i64 rows, i64 cols, i64 width, i64 pixel, Out& y) {
-    constexpr int row_points = all_rows + F::kernel - 1, col_points = all_cols + F::kernel - 1;
+  /// A tile of rows x cols outputs, the last of which may be beyond the pixels: tiles take no more than that too many.
+  template <int rows, int cols, class M, class Out>
+  CORTADO_FN static void transform(const M& m, i64 lane, bool has_last_row, bool has_last_col, i64 width, i64 pixel,
+                                   Out& y) {
+    static_assert(F::fewer <= 2 && F::least <= 2, "or more are beyond them");
+    constexpr int row_points = rows + F::kernel - 1, col_points = cols + F::kernel - 1;
     auto first = m(0, lane);
     decltype(first) t[F::products];
     CORTADO_UNROLL
@@ -743,14 +795,15 @@ struct WinogradConvolve {
       for (int j = 0; j < col_points; ++j) t[r * F::points + j] = m(r * F::points + j, lane);
     }
     CORTADO_UNROLL
-    for (int j = 0; j < col_points; ++j) F::template to_outputs<all_rows>(t + j, F::points);
+    for (int j = 0; j < col_points; ++j) F::template to_outputs<rows>(t + j, F::points);
     CORTADO_UNROLL
-    for (int r = 0; r < all_rows; ++r) F::template to_outputs<all_cols>(t + r * F::points, 1);
+    for (int r = 0; r < rows; ++r) F::template to_outputs<cols>(t + r * F::points, 1);
     CORTADO_UNROLL
-    for (int r = 0; r < all_rows; ++r) {
+    for (int r = 0; r < rows; ++r) {
       CORTADO_UNROLL
-      for (int j = 0; j < all_cols; ++j)
-        if (r < rows && j < cols) y.set(r * width + pixel + j, lane, t[r * F::points + j]);
+      for (int j = 0; j < cols; ++j)
+        if ((r < rows - 1 || has_last_row) && (j < cols - 1 || has_last_col))
+          y.set(r * width + pixel + j, lane, t[r * F::points + j]);
     }
   }
 };
