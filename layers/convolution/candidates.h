@@ -72,7 +72,7 @@ class ConvolutionCandidate {
                    const ConvolutionArguments& arguments, float* workspace) const = 0;
 };
 
-/// All candidates, best first: winograd (3 x 3 and 5 x 5 kernels with fewer products), direct (tile program, vectors
+/// All candidates, best first: winograd (3 x 3 to 5 x 5 kernels with fewer products), direct (tile program, vectors
 /// along output channels), winograd_2x2 (3 x 3; saves fewer products, but rounds as plain sums do), explicit (im2col
 /// and the library's product), explicit_tile (im2col and the tile program), implicit (tile program without columns,
 /// vectors along pixels); then swCaffe's plans as published, explicit_paper and implicit_paper, to be measured against

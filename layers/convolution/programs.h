@@ -3,6 +3,7 @@
 #include "core/machine/program.h"
 #include "core/machine/windows.h"
 #include "layers/convolution/direct_programs.h"
+#include "layers/convolution/phase_programs.h"
 #include "layers/convolution/published_program.h"
 #include "layers/convolution/sizes.h"
 #include "layers/convolution/winograd_programs.h"

@@ -4,6 +4,7 @@
 
 #include "core/machine/parts.h"
 #include "layers/convolution/candidates.h"
+#include "layers/convolution/phases.h"
 #include "layers/convolution/winograd_programs.h"
 
 namespace cortado {
@@ -36,10 +37,10 @@ constexpr WinogradVariant winograd_variants[] = {{"", i64{4} << 20, nullptr, fal
                                                  {":wide_tiles", i64{4} << 20, &wide, false},
                                                  {":tall_tiles", i64{4} << 20, &tall, false}};
 
-/// Winograd's F, for kernels of 3 x 3 F(6x6) or F(4x4), or F(2x2). Forward one program makes points of inputs, their
-/// products and, from those, outputs; the input gradient is the forward convolution with turned weights. The weight
-/// gradient is the exact transpose of the forward algorithm: points of a part of the batch at a time, then, in one
-/// program, their products and the weights' gradients. Errors: docs/cpu.md.
+/// Winograd's F, for kernels of 3 x 3 F(6x6) or F(4x4), or F(2x2), and at strides of the inputs' phases. Forward one
+/// program makes points of inputs, their products and, from those, outputs; the input gradient is the forward
+/// convolution with turned weights. The weight gradient is the exact transpose of the forward algorithm: points of a
+/// part of the batch at a time, then, in one program, their products and the weights' gradients. Errors: docs/cpu.md.
 class WinogradConvolution : public ConvolutionCandidate {
  public:
   /// `halves`: F(2x2, 3x3). `variant` is one of winograd_variants.
@@ -55,10 +56,15 @@ class WinogradConvolution : public ConvolutionCandidate {
            const ConvolutionArguments& arguments, float* workspace) const override;
 
  private:
+  void run_in_phases(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction,
+                     const ConvolutionArguments& arguments, float* workspace) const;
+  /// Of a shape that is as_dense.
+  void run_dense(CoreGroup& group, const ConvolutionShape& s, ConvolutionDirection direction,
+                 const ConvolutionArguments& arguments, float* workspace) const;
   template <class F>
-  void run_as(CoreGroup& group, const ConvolutionShape& as_forward, ConvolutionDirection direction,
+  void run_as(CoreGroup& group, const ConvolutionShape& s, ConvolutionDirection direction,
               const ConvolutionArguments& arguments, float* workspace) const;
-  /// Calls f with the structure F for a direction of a shape that is as_forward.
+  /// Calls f with the structure F for a direction of a shape that is as_dense.
   template <class Function>
   auto with_structure(const ConvolutionShape& s, ConvolutionDirection direction, const WinogradVariant& variant,
                       Function f) const;
@@ -99,12 +105,15 @@ template <class Function>
 auto WinogradConvolution::with_structure(const ConvolutionShape& s, ConvolutionDirection direction,
                                          const WinogradVariant& variant, Function f) const {
   if (s.kh == 5) return f(winograd::F4x5());
+  if (s.kh == 4) return f(winograd::F5x4());
   if (halves_) return f(winograd::F2x3());
   return variant.small || !six_pays(s, direction) ? f(winograd::F4x3()) : f(winograd::F6x3());
 }
 
-/// The shape whose tiles a direction works on: an input gradient at stride 1 is a forward convolution.
-ConvolutionShape as_forward(ConvolutionShape s, ConvolutionDirection direction) {
+/// The shape whose tiles a direction works on: at strides that of the phases, and an input gradient at stride 1 is a
+/// forward convolution.
+ConvolutionShape as_dense(ConvolutionShape s, ConvolutionDirection direction) {
+  if (is_strided(s)) s = shape_of_phases(s);
   if (direction != ConvolutionDirection::input_gradient) return s;
   std::swap(s.ic, s.oc);
   std::swap(s.src, s.dst);
@@ -134,12 +143,17 @@ struct Parts {
 };
 
 template <class F, bool gradients, class T>
+void book(WinogradTransform<F, gradients, T>& p, PlanBuilder& book) {
+  p.pixels.buf = book.tile("pixels", p.pixels.bytes(), 1);
+  p.v_buf = book.tile("points", 4 * F::products * winograd::lanes, 1);
+}
+
+template <class F, bool gradients, class T>
 void transform(CoreGroup& group, const WinogradPixels<F, gradients, T>& pixels, float* v) {
   WinogradTransform<F, gradients, T> p{pixels, v, {}};
-  PlanBuilder book(group.spec());
-  p.pixels.buf = book.tile("pixels", pixels.bytes(), 1);
-  p.v_buf = book.tile("points", 4 * F::products * winograd::lanes, 1);
-  group.launch(p, book.plan(pixels.tiles.lines()));
+  PlanBuilder builder(group.spec());
+  book(p, builder);
+  group.launch(p, builder.plan(pixels.tiles.lines()));
 }
 
 /// The program but for its division into tiles.
@@ -333,17 +347,21 @@ void run_weight_gradient(CoreGroup& group, const ConvolutionShape& s, const Part
   }
 }
 
-/// What a variant decides: of a weight gradient the images and rows of a part, else the outputs of a panel, 0 if there
-/// are none, and the rows, shares and own terms of a tile; then the points.
+/// What a variant decides: of a weight gradient the images and rows of a part, else the outputs of a panel, 0 if a row
+/// of tiles does not fit, and the rows, shares and own terms of a tile; then the points.
 using Decisions = std::array<i64, 5>;
 
 template <class F>
 Decisions decisions(const MachineSpec& spec, const ConvolutionShape& shape, ConvolutionDirection direction,
                     const WinogradVariant& variant) {
-  const ConvolutionShape s = as_forward(shape, direction);
+  const ConvolutionShape s = as_dense(shape, direction);
   if (direction == ConvolutionDirection::weight_gradient) {
     const Parts<F> parts(s, variant);
-    return {parts.images, parts.rows, 0, 0, F::points};
+    WinogradTransform<F, false, float> inputs{};  // which read more than those of gradients
+    inputs.pixels.tiles.cols = parts.cols;
+    PlanBuilder builder(spec);
+    book(inputs, builder);
+    return {builder.fits() ? parts.images : 0, parts.rows, 0, 0, F::points};
   }
   const auto p = tiled_program<F, float>(spec, s, form_of<F>(s, variant));
   return {p.panels.panel, p.rows, p.shares, p.own_terms, F::points};
@@ -354,67 +372,136 @@ std::string WinogradConvolution::refuse(CoreGroup& group, const ConvolutionShape
   const MachineSpec& spec = group.spec();
   if (!spec.works_from_caches())
     return "keeps planes and matrices of points where a cache holds them: written for cores with caches";
-  const bool known = s.kh == s.kw && (s.kh == 3 || (s.kh == 5 && !halves_));
-  if (!known || s.sh != 1 || s.sw != 1 || s.dh != 1 || s.dw != 1)
-    return std::string("is for 3 x 3 ") + (halves_ ? "" : "and 5 x 5 ") + "kernels at stride 1 without dilation";
+  const Phases phases = phases_of(s);
+  const bool known = phases.taps_h == phases.taps_w &&
+                     (halves_ ? s.kh == 3 && !is_strided(s) : phases.taps_h >= 3 && phases.taps_h <= 5);
+  if (!known || s.dh != 1 || s.dw != 1)
+    return std::string("is for kernels of 3 x 3 ") + (halves_ ? "at stride 1" : "to 5 x 5 in phases of the stride") +
+           ", without dilation";
+  if (is_strided(s) && direction == ConvolutionDirection::input_gradient)
+    return "makes no input gradients at strides beyond 1";
   if (direction != ConvolutionDirection::forward && (s.ph >= s.kh || s.pw >= s.kw))
     return "pads by more than the kernel reaches";
   const auto decided = [&](const WinogradVariant& variant) {
-    return with_structure(as_forward(s, direction), direction, variant,
+    return with_structure(as_dense(s, direction), direction, variant,
                           [&](auto f) { return decisions<decltype(f)>(spec, s, direction, variant); });
   };
   const Decisions own = decided(variant_);
-  if (direction != ConvolutionDirection::weight_gradient && own[0] == 0)
-    return "a row of tiles, with all its products, does not fit the scratchpad";
+  if (own[0] == 0) return "a row of tiles, with all its products, does not fit the scratchpad";
   if (&variant_ != winograd_variants && own == decided(winograd_variants[0]))
     return "does what " + WinogradConvolution(halves_, winograd_variants[0]).name() + " does";
   return "";
 }
 
 /// The transforms take time with the channels, the products with their square; tiles that hang over edges are computed
-/// in full. A kernel of 5 x 5 saves so many products that few channels make up for them. Cores of a weight gradient
-/// take no less than sixteen inputs by sixteen outputs.
-bool WinogradConvolution::pays(const MachineSpec& spec, const ConvolutionShape& s,
+/// in full. A kernel of 5 x 5, or one in phases, saves so many products that few channels make up for them. Cores of a
+/// weight gradient take no less than sixteen inputs by sixteen outputs.
+bool WinogradConvolution::pays(const MachineSpec& spec, const ConvolutionShape& shape,
                                ConvolutionDirection direction) const {
+  const ConvolutionShape s = as_dense(shape, ConvolutionDirection::forward);
   // The products are of float whatever is stored; other plans multiply bf16 faster, matrix units most of all.
   const int others = s.precision == Precision::bf16 ? spec.bf16_speed : 1;
   if (others > 2 || std::min(s.oh, s.ow) < 7) return false;
-  const i64 least = s.kh == 5 ? (others == 1 ? 16 : 32) : (others == 1 ? 48 : 64);
+  const bool is_light = others == 1 && direction == ConvolutionDirection::forward;
+  const i64 least = is_strided(shape) ? (is_light ? 12 : 32)
+                    : s.kh == 5       ? (others == 1 ? 16 : 32)
+                                      : (others == 1 ? 48 : 64);
   const i64 groups =
       winograd::padded(s.group_ic()) * winograd::padded(s.group_oc()) / (winograd::lanes * winograd::lanes);
   if (direction == ConvolutionDirection::weight_gradient && groups < spec.cpes) return false;
   return std::min(s.group_ic(), s.group_oc()) >= least;
 }
 
+/// Images whose phases are made at a time.
+i64 images_at_a_time(const ConvolutionShape& dense) {
+  constexpr i64 cached = i64{4} << 20;
+  return even_part(dense.mb, std::max<i64>(1, cached / dense.src_image()));
+}
+
+/// A strided convolution's part of the images, its shape.
+ConvolutionShape part_of(ConvolutionShape dense) {
+  dense.mb = images_at_a_time(dense);
+  return dense;
+}
+
+/// What phases of images and of weights, or their gradients, take of the workspace: whole cache lines.
+struct PhaseSpace {
+  i64 images, weights;  ///< floats
+  explicit PhaseSpace(const ConvolutionShape& dense)
+      : images(round_up(part_of(dense).mb * dense.src_image(), i64{16})),
+        weights(round_up(dense.oc * dense.terms(), i64{16})) {}
+  i64 floats() const { return images + weights; }
+};
+
 i64 WinogradConvolution::workspace(CoreGroup& group, const ConvolutionShape& shape,
                                    ConvolutionDirection direction) const {
-  const ConvolutionShape s = as_forward(shape, direction);
-  return with_structure(s, direction, [&](auto f) {
-    using F = decltype(f);
-    if (direction == ConvolutionDirection::weight_gradient) {
-      const Parts<F> parts(s, variant_);
-      return parts.floats(s.group_ic()) + parts.floats(s.group_oc());
-    }
-    const auto p = tiled_program<F, float>(group.spec(), s, form_of<F>(s, variant_));
-    return p.own_terms > 0 ? 0 : p.panels.floats();
-  });
+  const ConvolutionShape dense = as_dense(shape, direction), s = is_strided(shape) ? part_of(dense) : dense;
+  return (is_strided(shape) ? PhaseSpace(dense).floats() : 0) + with_structure(s, direction, [&](auto f) {
+           using F = decltype(f);
+           if (direction == ConvolutionDirection::weight_gradient) {
+             const Parts<F> parts(s, variant_);
+             return parts.floats(s.group_ic()) + parts.floats(s.group_oc());
+           }
+           const auto p = tiled_program<F, float>(group.spec(), s, form_of<F>(s, variant_));
+           return p.own_terms > 0 ? 0 : p.panels.floats();
+         });
 }
 
 i64 WinogradConvolution::kept_weights(CoreGroup& group, const ConvolutionShape& shape) const {
-  return with_structure(shape, ConvolutionDirection::forward, [&](auto f) {
-    return shape.g * panels_of<decltype(f)>(group.spec(), shape, form_of<decltype(f)>(shape, variant_)).floats();
+  const ConvolutionShape s = as_dense(shape, ConvolutionDirection::forward);
+  return with_structure(s, ConvolutionDirection::forward, [&](auto f) {
+    return s.g * panels_of<decltype(f)>(group.spec(), s, form_of<decltype(f)>(s, variant_)).floats();
   });
 }
 
 i64 WinogradConvolution::sum_parts(CoreGroup&, const ConvolutionShape& shape) const {
   if (shape.dst != Layout::nchw16c) return 0;
-  return with_structure(shape, ConvolutionDirection::forward,
+  return with_structure(as_dense(shape, ConvolutionDirection::forward), ConvolutionDirection::forward,
                         [&](auto f) { return shape.mb * ceil_div(shape.oh, f.outputs); });
 }
 
 void WinogradConvolution::run(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction,
                               const ConvolutionArguments& arguments, float* workspace) const {
-  const ConvolutionShape s = as_forward(shape, direction);
+  if (is_strided(shape))
+    run_in_phases(group, shape, direction, arguments, workspace);
+  else
+    run_dense(group, as_dense(shape, direction), direction, arguments, workspace);
+}
+
+/// Forward or the weight gradient, some images at a time.
+void WinogradConvolution::run_in_phases(CoreGroup& group, const ConvolutionShape& s, ConvolutionDirection direction,
+                                        const ConvolutionArguments& arg, float* workspace) const {
+  const bool is_gradient = direction == ConvolutionDirection::weight_gradient;
+  const ConvolutionShape dense = as_dense(s, direction);
+  const PhaseSpace space(dense);
+  float *const weights = workspace + space.images, *const rest = weights + space.weights;
+  if (is_gradient)
+    group.zero(weights, static_cast<std::size_t>(space.weights) * sizeof(float));
+  else if (!arg.are_kept)
+    weights_to_phases(group, s, arg.w, weights);
+  ConvolutionShape part = part_of(dense);
+  with_element(s.precision, [&](auto element) {
+    using T = decltype(element);
+    T* const images = reinterpret_cast<T*>(workspace);
+    for (i64 first = 0; first < s.mb; first += part.mb) {
+      part.mb = std::min(part.mb, s.mb - first);
+      make_phases<T>(group, s, part.mb, arg.x_as<T>() + first * s.src_image(), images);
+      ConvolutionArguments of_part{images, weights, nullptr, weights};
+      if (is_gradient) {
+        of_part.dy = arg.dy_as<T>() + first * s.dst_image();
+      } else {
+        of_part.out = arg.out_as<T>() + first * s.dst_image();
+        of_part.kept = arg.kept, of_part.are_kept = arg.are_kept || (arg.kept != nullptr && first > 0);
+        if (arg.sums != nullptr) of_part.sums = arg.sums + sum_parts(group, s) / s.mb * first * 2 * s.oc;
+      }
+      run_dense(group, part, direction, of_part, rest);
+    }
+  });
+  if (is_gradient) add_from_phases(group, s, weights, arg.out_as<float>());
+}
+
+void WinogradConvolution::run_dense(CoreGroup& group, const ConvolutionShape& s, ConvolutionDirection direction,
+                                    const ConvolutionArguments& arguments, float* workspace) const {
   with_structure(s, direction, [&](auto f) { run_as<decltype(f)>(group, s, direction, arguments, workspace); });
 }
 

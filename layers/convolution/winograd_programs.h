@@ -7,10 +7,11 @@
 
 namespace cortado {
 
-/// Winograd's F(4x4, 3x3), F(6x6, 3x3), F(2x2, 3x3) and F(4x4, 5x5) for convolutions (Lavin and Gray, "Fast algorithms
-/// for convolutional neural networks", 2016, section 4): a tile of outputs and the inputs that it sees become `points`
-/// squared products instead of one for each weight of each output, y = At [(G w Gt) * (Bt x B)] A, `*` element by
-/// element. F is one of the structures here; their one-dimensional transforms each go from and to places `step` apart.
+/// Winograd's F(4x4, 3x3), F(6x6, 3x3), F(2x2, 3x3), F(5x5, 4x4) and F(4x4, 5x5) for convolutions (Lavin and Gray,
+/// "Fast algorithms for convolutional neural networks", 2016, section 4): a tile of outputs and the inputs that it sees
+/// become `points` squared products instead of one for each weight of each output, y = At [(G w Gt) * (Bt x B)] A, `*`
+/// element by element. F is one of the structures here; their one-dimensional transforms each go from and to places
+/// `step` apart.
 namespace winograd {
 constexpr i64 lanes = 16;  ///< channels that are transformed together
 
@@ -295,6 +296,7 @@ struct EightPoints {
   }
 };
 using F6x3 = EightPoints<6>;
+using F5x4 = EightPoints<5>;
 using F4x5 = EightPoints<4>;
 }  // namespace winograd
 

@@ -49,6 +49,13 @@ const std::vector<Case>& cases() {
       {"winograd_rows_left_over", {5, 3, 12, 12}, "num_output: 17 kernel_size: 3 pad: 1"},
       {"winograd_one_output", {1, 1, 3, 3}, "num_output: 1 kernel_size: 3"},
       {"winograd_of_five", {2, 18, 15, 21}, "num_output: 5 kernel_size: 5 pad_h: 0 pad_w: 4"},
+      {"winograd_of_four", {2, 18, 14, 9}, "num_output: 5 kernel_size: 4 pad_h: 1 pad_w: 3"},
+      {"winograd_in_phases", {3, 5, 21, 30}, "num_output: 7 kernel_size: 5 stride: 2 pad: 2"},
+      {"winograd_in_phases_of_two_strides",
+       {2, 3, 31, 27},
+       "num_output: 18 kernel_h: 7 kernel_w: 10 stride_h: 2 stride_w: 3 pad: 3"},
+      {"winograd_in_phases_beyond_the_edge", {2, 6, 9, 40}, "num_output: 3 kernel_size: 9 stride: 2 pad: 4"},
+      {"winograd_in_phases_groups", {2, 6, 24, 25}, "num_output: 4 kernel_size: 8 stride: 3 group: 2"},
       {"winograd_of_five_groups", {2, 38, 8, 9}, "num_output: 36 kernel_size: 5 pad: 2 group: 2"},
   };
   return all;
@@ -152,6 +159,13 @@ TEST_P(ConvolutionTest, WinogradIsTheOracleWhateverTheLastTilesAre) {
     for (i64 width = 12; width <= 18; ++width) expect(3, height, width, "winograd");
   for (i64 height = 7; height <= 10; ++height)
     for (i64 width = 7; width <= 10; ++width) expect(5, height, width, "winograd");
+}
+
+/// Phases of large images are made for some images at a time: two, and the last one.
+TEST_P(ConvolutionTest, WinogradsPhasesOfAPartOfTheImagesAreTheOracle) {
+  LayerRig rig(GetParam(), text_of({"", {}, "num_output: 2 kernel_size: 5 stride: 2 pad: 2"}), {{3, 1, 1500, 1100}});
+  if (force(rig, candidate_called("winograd")).empty()) return;
+  expect_oracle(rig, "parts", 5e-2f);  // weight gradients are sums over a million pixels
 }
 
 /// A weight gradient takes a large image in parts, of which the last one ends in smaller tiles.
