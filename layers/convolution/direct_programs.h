@@ -4,6 +4,7 @@
 #include "core/machine/program.h"
 #include "core/machine/windows.h"
 #include "layers/channels/block_programs.h"
+#include "layers/convolution/set_or_add.h"
 #include "layers/convolution/sizes.h"
 
 namespace cortado {
@@ -93,15 +94,6 @@ struct PackWeights {
       return bf16x2{in(r, j), in(r + kernel, j)};
   }
 };
-
-/// The first step of a tile sets its sums, later ones add to them.
-template <class C, class Sums, class Operands>
-CORTADO_FN void set_or_add(C& c, i64 step, Sums& sums, Operands& in, const Taps& taps) {
-  if (step == 0)
-    c.product(sums, c.row_share(in.first, 0), c.col_share(in.second, 0), taps);
-  else
-    c.fma(sums, c.row_share(in.first, 0), c.col_share(in.second, 0), taps);
-}
 
 /// Tile sizes of the direct plans.
 struct DirectTiles {

@@ -4,6 +4,7 @@
 #include "core/machine/math.h"
 #include "core/machine/program.h"
 #include "layers/channels/block_programs.h"
+#include "layers/convolution/set_or_add.h"
 
 namespace cortado {
 
@@ -715,8 +716,7 @@ struct WinogradConvolve {
               u.set(product * matrix + k * groups + i % groups, lane, point);
             });
         });
-    auto points = c.left(v, LeftView{p.in.tiles.width(), 1});
-    auto weights = c.right(u, RightView{p.panels.panel});
+    auto operands = both(c.left(v, LeftView{p.in.tiles.width(), 1}), c.right(u, RightView{p.panels.panel}));
     for (i64 product = 0; product < F::products; ++product) {
       const Range tiles = rows.order.needing(product);
       if (tiles.count() == 0) continue;
@@ -724,10 +724,7 @@ struct WinogradConvolve {
       Taps taps;
       taps.a = product * rows.matrix() + tiles.first * p.in.tiles.width() + first;
       taps.b = product * matrix * winograd::lanes;
-      if (first == 0)
-        c.product(sums, c.row_share(points, 0), c.col_share(weights, 0), taps);
-      else
-        c.fma(sums, c.row_share(points, 0), c.col_share(weights, 0), taps);
+      set_or_add(c, first, sums, operands, taps);
     }
   }
 

@@ -145,20 +145,24 @@ TEST_P(ConvolutionTest, EveryCandidateOfEveryDirectionIsTheOracle) {
   }
 }
 
-/// Tiles at the edges have 1 to 4 outputs, down and across, or 2 to 6, or of a kernel of 5 x 5 2 or 4.
+/// Tiles at the edges have 1 to 4 outputs, down and across, or 2, 4 or 6; of a kernel of 5 x 5 2 or 4, of 4 x 4 1, 3 or
+/// 5.
 TEST_P(ConvolutionTest, WinogradIsTheOracleWhateverTheLastTilesAre) {
   const auto expect = [this](i64 kernel, i64 height, i64 width, const std::string& plan) {
-    const std::string parameter = "num_output: 18 pad: 1 kernel_size: " + std::to_string(kernel);
-    LayerRig rig(GetParam(), text_of({"", {}, parameter}), {{3, 17, height, width}});
+    const std::string parameter = "num_output: 3 pad: 1 kernel_size: " + std::to_string(kernel);
+    LayerRig rig(GetParam(), text_of({"", {}, parameter}), {{2, 2, height, width}});
     if (!force(rig, candidate_called(plan)).empty())
       expect_oracle(rig, std::to_string(kernel) + ": " + std::to_string(height) + " x " + std::to_string(width), 2e-4f);
   };
   for (i64 height = 5; height <= 8; ++height)
-    for (i64 width = 5; width <= 8; ++width) expect(3, height, width, "winograd:4x4");
-  for (i64 height = 12; height <= 18; ++height)
-    for (i64 width = 12; width <= 18; ++width) expect(3, height, width, "winograd");
+    for (i64 width = 5; width <= 8; ++width)
+      for (const char* plan : {"winograd", "winograd:4x4"}) expect(3, height, width, plan);  // whichever is F(4x4, 3x3)
+  for (i64 height = 13; height <= 18; ++height)
+    for (i64 width = 13; width <= 18; ++width) expect(3, height, width, "winograd");
   for (i64 height = 7; height <= 10; ++height)
     for (i64 width = 7; width <= 10; ++width) expect(5, height, width, "winograd");
+  for (i64 height = 7; height <= 11; ++height)
+    for (i64 width = 7; width <= 11; ++width) expect(4, height, width, "winograd");
 }
 
 /// Phases of large images are made for some images at a time: two, and the last one.

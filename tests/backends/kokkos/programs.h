@@ -127,14 +127,19 @@ struct TileProduct {
         auto pb = b_transposed
                       ? c.stage_b(right, Box<T>::matrix(b, cols, depth, ldb, col0, k0, n, k), RightView{1, 0, 0, k})
                       : c.stage_b(right, Box<T>::matrix(b, depth, cols, ldb, k0, col0, k, n), RightView{n, 0, 0, 1});
+        const auto set = [&](auto& sums) { c.product(sums, c.row_share(pa, 0), c.col_share(pb, 0), Taps{}); };
+        const auto add = [&] { c.fma(acc, c.row_share(pa, 0), c.col_share(pb, 0), Taps{}); };
+        if (step > 0) {
+          add();
+          continue;
+        }
+        // A product forgets what was there: what the scratchpad had, or another product. One of no terms leaves zeros.
+        set(acc);
         auto none = c.rows(acc, 0, m, 0);
-        // A product forgets what was there: what the scratchpad had, or another product.
-        if (step == 0) c.product(acc, c.row_share(pa, 0), c.col_share(pb, 0), Taps{});
-        if (step == 0 && b_transposed) c.product(none, c.row_share(pa, 0), c.col_share(pb, 0), Taps{});
-        if (step == 0 && !b_transposed)
-          c.product(acc, c.row_share(pa, 0), c.col_share(pb, 0), Taps{});
+        if (b_transposed)
+          set(none), add();
         else
-          c.fma(acc, c.row_share(pa, 0), c.col_share(pb, 0), Taps{});
+          set(acc);
       }
       OutBox<T> to;
       to.base = y + row0 * ldy + col0;
