@@ -214,21 +214,7 @@ struct EightPoints {
   /// At: n + kernel - 1 points to n outputs.
   template <int n, class T>
   CORTADO_FN static void to_outputs(T* v, int step) {
-    const T first = v[0], last = v[step];
-    T even[3], odd[3];
-    CORTADO_UNROLL
-    for (int pair = 0; pair < pairs<n>; ++pair) {
-      even[pair] = v[(2 + 2 * pair) * step] + v[(3 + 2 * pair) * step];
-      odd[pair] = v[(2 + 2 * pair) * step] - v[(3 + 2 * pair) * step];
-    }
-    CORTADO_UNROLL
-    for (int i = 0; i < n; ++i) {
-      T sum = i % 2 == 0 ? even[0] : odd[0];
-      if (i == 0) sum = sum + first;
-      CORTADO_UNROLL
-      for (int pair = 1; pair < pairs<n>; ++pair) sum = sum + power(pair, i) * (i % 2 == 0 ? even[pair] : odd[pair]);
-      v[i * step] = i == n - 1 ? sum + last : sum;
-    }
+    collect<n, pairs<n>>(v, step, [](int) { return 1.0f; });
   }
 
   /// A: n gradients of outputs to n + kernel - 1 points.
@@ -246,21 +232,7 @@ struct EightPoints {
   /// Gt: gradients of points to those of weights.
   template <class T>
   CORTADO_FN static void to_weight_gradients(T* v, int step) {
-    const T first = v[0], last = v[step];
-    T even[3], odd[3];
-    CORTADO_UNROLL
-    for (int pair = 0; pair < 3; ++pair) {
-      even[pair] = scale(pair) * (v[(2 + 2 * pair) * step] + v[(3 + 2 * pair) * step]);
-      odd[pair] = scale(pair) * (v[(2 + 2 * pair) * step] - v[(3 + 2 * pair) * step]);
-    }
-    CORTADO_UNROLL
-    for (int i = 0; i < kernel; ++i) {
-      T sum = i % 2 == 0 ? even[0] : odd[0];
-      if (i == 0) sum = sum + first;
-      CORTADO_UNROLL
-      for (int pair = 1; pair < 3; ++pair) sum = sum + power(pair, i) * (i % 2 == 0 ? even[pair] : odd[pair]);
-      v[i * step] = i == kernel - 1 ? sum + last : sum;
-    }
+    collect<kernel, 3>(v, step, scale);
   }
 
  private:
@@ -277,6 +249,26 @@ struct EightPoints {
   /// points.
   CORTADO_FN static constexpr float scale(int pair) {
     return pair == 0 ? -2.0f / 9 : pair == 1 ? 1.0f / 90 : 32.0f / 45;
+  }
+
+  /// The transpose of `evaluate`: for each of n coefficients the sum of the points' values times powers of the points.
+  template <int n, int pair_count, class T, class Scale>
+  CORTADO_FN static void collect(T* v, int step, const Scale& scale_of) {
+    const T first = v[0], last = v[step];
+    T even[pair_count], odd[pair_count];
+    CORTADO_UNROLL
+    for (int pair = 0; pair < pair_count; ++pair) {
+      even[pair] = scale_of(pair) * (v[(2 + 2 * pair) * step] + v[(3 + 2 * pair) * step]);
+      odd[pair] = scale_of(pair) * (v[(2 + 2 * pair) * step] - v[(3 + 2 * pair) * step]);
+    }
+    CORTADO_UNROLL
+    for (int i = 0; i < n; ++i) {
+      T sum = i % 2 == 0 ? even[0] : odd[0];
+      if (i == 0) sum = sum + first;
+      CORTADO_UNROLL
+      for (int pair = 1; pair < pair_count; ++pair) sum = sum + power(pair, i) * (i % 2 == 0 ? even[pair] : odd[pair]);
+      v[i * step] = i == n - 1 ? sum + last : sum;
+    }
   }
 
   /// The polynomial of n coefficients at the points: at infinity it is the last one.
