@@ -19,6 +19,7 @@ const std::vector<std::unique_ptr<ConvolutionCandidate>>& convolution_candidates
     std::vector<std::unique_ptr<ConvolutionCandidate>> list;
     auto winograd = make_winograd_convolutions(), direct = make_direct_convolutions();
     list.push_back(std::move(winograd.front()));
+    list.push_back(make_strassen_convolution());
     list.push_back(std::move(direct.front()));
     list.push_back(make_small_winograd_convolution());
     list.push_back(make_explicit_convolution());

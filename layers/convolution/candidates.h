@@ -72,12 +72,13 @@ class ConvolutionCandidate {
                    const ConvolutionArguments& arguments, float* workspace) const = 0;
 };
 
-/// All candidates, best first: winograd (3 x 3 to 5 x 5 kernels with fewer products), direct (tile program, vectors
-/// along output channels), winograd_2x2 (3 x 3; saves fewer products, but rounds as plain sums do), explicit (im2col
-/// and the library's product), explicit_tile (im2col and the tile program), implicit (tile program without columns,
-/// vectors along pixels); then swCaffe's plans as published, explicit_paper and implicit_paper, to be measured against
-/// its tables; then variants, named PLAN:VARIANT, of direct and winograd with other tile sizes or another split over
-/// cores, for tuners. The first that accepts and pays is the default choice.
+/// All candidates, best first: winograd (3 x 3 to 5 x 5 kernels with fewer products), strassen (kernels of one pixel
+/// with fewer products), direct (tile program, vectors along output channels), winograd_2x2 (3 x 3; saves fewer
+/// products, but rounds as plain sums do), explicit (im2col and the library's product), explicit_tile (im2col and the
+/// tile program), implicit (tile program without columns, vectors along pixels); then swCaffe's plans as published,
+/// explicit_paper and implicit_paper, to be measured against its tables; then variants, named PLAN:VARIANT, of direct
+/// and winograd with other tile sizes or another split over cores, for tuners. The first that accepts and pays is the
+/// default choice.
 const std::vector<std::unique_ptr<ConvolutionCandidate>>& convolution_candidates();
 
 /// What candidates that know only float in planes answer to other shapes; empty for those.
@@ -89,6 +90,7 @@ inline std::string refuse_storage(const ConvolutionShape& shape) {
 /// The plan itself first, then its variants.
 std::vector<std::unique_ptr<ConvolutionCandidate>> make_direct_convolutions();
 std::vector<std::unique_ptr<ConvolutionCandidate>> make_winograd_convolutions();
+std::unique_ptr<ConvolutionCandidate> make_strassen_convolution();
 std::unique_ptr<ConvolutionCandidate> make_small_winograd_convolution();
 std::unique_ptr<ConvolutionCandidate> make_explicit_convolution();
 std::unique_ptr<ConvolutionCandidate> make_explicit_tile_convolution();

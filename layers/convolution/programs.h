@@ -6,6 +6,7 @@
 #include "layers/convolution/phase_programs.h"
 #include "layers/convolution/published_program.h"
 #include "layers/convolution/sizes.h"
+#include "layers/convolution/strassen_programs.h"
 #include "layers/convolution/winograd_programs.h"
 
 namespace cortado {

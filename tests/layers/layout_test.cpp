@@ -155,6 +155,11 @@ const std::vector<Window>& windows() {
       {"winograd_edges", {2, 32, 15, 69}, 16, "kernel_size: 3 pad_h: 0 pad_w: 2"},
       {"one_image_row", {1, 16, 1, 40}, 16, "kernel_h: 1 kernel_w: 3"},
       {"more_channels_than_a_slice", {2, 528, 4, 5}, 272, "kernel_size: 1"},
+      {"quadrants", {5, 64, 7, 7}, 128, "kernel_size: 1"},
+      {"quadrants_of_one_image", {1, 128, 5, 3}, 64, "kernel_size: 1"},
+      {"quadrants_of_an_image", {1, 64, 3, 113}, 64, "kernel_size: 1"},
+      {"quadrants_in_slices", {3, 1088, 4, 5}, 64, "kernel_size: 1"},
+      {"quadrants_shared_out", {2, 64, 2, 2}, 1088, "kernel_size: 1"},
       {"three_inputs", {2, 3, 17, 19}, 32, "kernel_size: 7 stride: 2 pad: 3"},
       {"ten_outputs", {2, 32, 8, 7}, 10, "kernel_size: 3"},
   };
@@ -227,6 +232,23 @@ TEST_P(BlockedConvolutions, EveryCandidateConvolvesBetweenAllLayouts) {
     }
     EXPECT_GT(compared, 60);
   }
+}
+
+TEST_P(BlockedConvolutions, StrassenTakesWholeQuadrants) {
+  const auto& all = convolution_candidates();
+  const auto& strassen =
+      **std::find_if(all.begin(), all.end(), [](const auto& candidate) { return candidate->name() == "strassen"; });
+  const bool works_from_caches = group_of(GetParam()).spec().works_from_caches();
+  int taken = 0;
+  for (const Window& w : windows()) {
+    if (w.bottom[1] % block_channels != 0 || w.outputs % block_channels != 0) continue;
+    const PlanBook plans = plans_of(GetParam(), w, Precision::fp32, Layout::nchw16c, Layout::nchw16c, strassen);
+    const bool has_quadrants =
+        w.bottom[1] % 64 == 0 && w.outputs % 64 == 0 && w.parameter == std::string("kernel_size: 1");
+    EXPECT_EQ(plans.size(), has_quadrants && works_from_caches ? 4u : 0u) << w.name;  // three directions, the layout
+    taken += has_quadrants ? 1 : 0;
+  }
+  EXPECT_EQ(taken, 5);
 }
 
 /// Sums over each channel of images in blocks, as hosts see them, and over the squares.
