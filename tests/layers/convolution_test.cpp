@@ -97,20 +97,36 @@ void expect_says(const std::string& message, const std::string& part) {
 
 class ConvolutionTest : public ::testing::TestWithParam<std::string> {
  protected:
-  void expect_oracle(LayerRig& rig, const std::string& what, float absolute = 2e-5f, float relative = 1e-4f) {
-    SCOPED_TRACE(what);
+  /// What a layer computes, by the definition.
+  struct Expected {
+    std::vector<float> y;
+    oracle::ConvolutionGradients gradients;
+  };
+  static Expected expected_of(LayerRig& rig) {
     const ConvolutionShape s = shape_in(rig);
     const auto x = rig.bottom(0).data_vector(), w = rig.blob(0).data_vector();
-    const bool biased = rig.layer().blobs().size() == 2;
-    const auto bias = biased ? rig.blob(1).data_vector() : std::vector<float>{};
     rig.forward();
-    expect_near(rig.top(0).data_vector(), oracle::convolution_forward(s, x, w, bias), absolute / 2, relative);
-    rig.fill_top_diff(0, [](i64 i) { return noise(7, i); });
+    fill_top_diff(rig);
+    return {oracle::convolution_forward(s, x, w, is_biased(rig) ? rig.blob(1).data_vector() : std::vector<float>{}),
+            oracle::convolution_backward(s, x, w, rig.top(0).diff_vector())};
+  }
+  void expect(LayerRig& rig, const Expected& expected, const std::string& what, float absolute,
+              float relative = 1e-4f) {
+    SCOPED_TRACE(what);
+    rig.forward();
+    expect_near(rig.top(0).data_vector(), expected.y, absolute / 2, relative);
+    fill_top_diff(rig);
     rig.backward();
-    const auto expected = oracle::convolution_backward(s, x, w, rig.top(0).diff_vector());
-    expect_near(rig.bottom(0).diff_vector(), expected.x, absolute, relative);
-    expect_near(rig.blob(0).diff_vector(), expected.w, absolute, 1e-4f);
-    if (biased) expect_near(rig.blob(1).diff_vector(), expected.bias, 2e-5f, 1e-4f);
+    expect_near(rig.bottom(0).diff_vector(), expected.gradients.x, absolute, relative);
+    expect_near(rig.blob(0).diff_vector(), expected.gradients.w, absolute, 1e-4f);
+    if (is_biased(rig)) expect_near(rig.blob(1).diff_vector(), expected.gradients.bias, 2e-5f, 1e-4f);
+  }
+  void expect_oracle(LayerRig& rig, const std::string& what, float absolute) {
+    expect(rig, expected_of(rig), what, absolute);
+  }
+  static bool is_biased(LayerRig& rig) { return rig.layer().blobs().size() == 2; }
+  static void fill_top_diff(LayerRig& rig) {
+    rig.fill_top_diff(0, [](i64 i) { return noise(7, i); });
   }
 
   /// Forces the candidate in every direction that it accepts, and in others, if there is one, the plan that it is a
@@ -134,12 +150,13 @@ class ConvolutionTest : public ::testing::TestWithParam<std::string> {
 TEST_P(ConvolutionTest, EveryCandidateOfEveryDirectionIsTheOracle) {
   for (const auto& c : cases()) {
     LayerRig rig(GetParam(), text_of(c), {c.bottom});
+    const Expected expected = expected_of(rig);
     for (const auto& candidate : convolution_candidates()) {
       const PlanBook wanted = force(rig, *candidate);
       if (wanted.empty()) continue;
       // The transforms of Winograd's larger tiles add and subtract multiples of the values: errors are those of sums
       // about ten times as large. Those of F(2x2, 3x3) only halve.
-      expect_oracle(rig, c.name + " by " + candidate->name(), method_of(*candidate) == "winograd" ? 2e-4f : 2e-5f);
+      expect(rig, expected, c.name + " by " + candidate->name(), method_of(*candidate) == "winograd" ? 2e-4f : 2e-5f);
       for (const auto& [direction, name] : wanted) EXPECT_EQ(rig.layer().plans().at(direction), name);
     }
   }
@@ -225,10 +242,11 @@ TEST_P(Bf16ConvolutionTest, EveryCandidateIsTheOracleWithinTheRounding) {
     rig.bottom(0).reshape(c.bottom, Precision::bf16);
     rig.fill_bottom(0, [](i64 i) { return noise(0, i); });
     rig.fill_blob(0, [](i64 i) { return static_cast<float>(bf16(noise(1, i))); });
+    const Expected expected = expected_of(rig);
     for (const auto& candidate : convolution_candidates()) {
       if (force(rig, *candidate).empty()) continue;
       ++ran;
-      expect_oracle(rig, c.name + " by " + candidate->name(), 0x1p-6f, 0x1p-7f);
+      expect(rig, expected, c.name + " by " + candidate->name(), 0x1p-6f, 0x1p-7f);
     }
   }
   EXPECT_GE(ran, static_cast<int>(cases().size()));
@@ -261,6 +279,7 @@ TEST_P(ConvolutionTest, VariantsAreTheOracleOrDoWhatThePlanDoes) {
   LayerRig large(GetParam(), text_of({"", {}, "num_output: 66 kernel_size: 3 pad: 1"}), {{6, 18, 30, 30}}),
       small(GetParam(), text_of({"", {}, "num_output: 2 kernel_size: 3 pad: 1"}), {{1, 2, 3, 3}});
   const MachineSpec& spec = large.bottom(0).group().spec();
+  const Expected expected = expected_of(large);
   int variants = 0, ran = 0;
   for (const auto& candidate : convolution_candidates()) {
     if (candidate->name() == method_of(*candidate)) continue;
@@ -273,7 +292,7 @@ TEST_P(ConvolutionTest, VariantsAreTheOracleOrDoWhatThePlanDoes) {
     if (!wanted.empty()) {
       ++ran;
       // Weight gradients are sums over 5400 pixels.
-      expect_oracle(large, candidate->name(), method_of(*candidate) == "winograd" ? 1e-3f : 1e-4f);
+      expect(large, expected, candidate->name(), method_of(*candidate) == "winograd" ? 1e-3f : 1e-4f);
     }
     const std::string reason =
         candidate->refuse(small.bottom(0).group(), shape_in(small), ConvolutionDirection::forward);
@@ -309,7 +328,7 @@ TEST_P(ConvolutionTest, PublishedImplicitPlan) {
       if (reason.empty()) wanted[to_string(direction)] = "implicit_paper";
     }
     rig.layer().choose_plans(wanted);
-    expect_oracle(rig, parameter);
+    expect_oracle(rig, parameter, 2e-5f);
   }
 }
 

@@ -157,9 +157,9 @@ const std::vector<Window>& windows() {
       {"more_channels_than_a_slice", {2, 528, 4, 5}, 272, "kernel_size: 1"},
       {"quadrants", {5, 64, 7, 7}, 128, "kernel_size: 1"},
       {"quadrants_of_one_image", {1, 128, 5, 3}, 64, "kernel_size: 1"},
-      {"quadrants_of_an_image", {1, 64, 3, 113}, 64, "kernel_size: 1"},
-      {"quadrants_in_slices", {3, 1088, 4, 5}, 64, "kernel_size: 1"},
-      {"quadrants_shared_out", {2, 64, 2, 2}, 1088, "kernel_size: 1"},
+      {"quadrants_of_an_image", {1, 64, 1, 339}, 64, "kernel_size: 1"},
+      {"quadrants_in_slices", {1, 1088, 2, 3}, 64, "kernel_size: 1"},
+      {"quadrants_shared_out", {1, 64, 2, 2}, 1088, "kernel_size: 1"},
       {"three_inputs", {2, 3, 17, 19}, 32, "kernel_size: 7 stride: 2 pad: 3"},
       {"ten_outputs", {2, 32, 8, 7}, 10, "kernel_size: 3"},
   };
