@@ -341,17 +341,16 @@ struct StrassenForward {
           const auto wanted = strassen::of_right(product);
           auto& x = !wanted.is_one() ? sums : wanted.first == 0 ? first_quadrant : last_quadrant;
           const i64 begin = wanted.is_one() ? 0 : strassen::right_sum(product) * count * p.in.pixels() * block_channels;
-          p.multiply(c, x, begin, weights, count,
-                     [&](const auto& q) { p.join(c, product, first == 0, panel, q, acc); });
+          p.join(c, product, first == 0, panel, p.multiply(c, x, begin, weights, count), acc);
           if (product < strassen::products - 1 || first + count < p.in.blocks()) return;
           for (i64 quadrant = 0; quadrant < 4; ++quadrant) p.write(c, at, panel, quadrant, acc);
           if (p.sums != nullptr) p.leave_sums(c, at, panel, acc);
         });
   }
 
-  /// A panel's product, of `blocks` blocks of terms, to work(product).
-  template <class C, class X, class Weights, class Work>
-  CORTADO_FN void multiply(C& c, X& x, i64 begin, Weights& weights, i64 blocks, const Work& work) const {
+  /// A panel's product, of `blocks` blocks of terms.
+  template <class C, class X, class Weights>
+  CORTADO_FN auto multiply(C& c, X& x, i64 begin, Weights& weights, i64 blocks) const {
     TileShape shape;
     shape.m = in.pixels(), shape.n1 = panel_blocks, shape.n0 = block_channels, shape.k = block_channels;
     auto made = c.template sums<float>(product_buf, shape);
@@ -362,7 +361,7 @@ struct StrassenForward {
       taps.a = begin + image * in.cols * block_channels;
       c.product(sums, c.row_share(x, 0), c.col_share(weights, 0), taps);
     }
-    work(made);
+    return made;
   }
 
   /// A product joins the sums of its quadrants, or is the first to do so.

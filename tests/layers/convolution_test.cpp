@@ -204,7 +204,11 @@ TEST_P(ConvolutionTest, WinogradsPartsOfAnImageAreTheOracle) {
 
 // Under the same state of the parameters weights that were changed all the same go unseen by candidates that pack them.
 TEST_P(ConvolutionTest, PackedWeightsStayWhereParametersDo) {
-  for (const auto& c : cases()) {
+  const std::vector<Case> some = {{"any", {2, 18, 9, 8}, "num_output: 34 kernel_size: 3 pad: 1"},
+                                  {"one_pixel", {2, 17, 5, 7}, "num_output: 33 kernel_size: 1"},
+                                  {"groups", {2, 6, 9, 8}, "num_output: 4 kernel_size: 5 pad: 2 group: 2"},
+                                  {"in_phases", {2, 3, 21, 30}, "num_output: 7 kernel_size: 5 stride: 2 pad: 2"}};
+  for (const Case& c : some) {
     LayerRig rig(GetParam(), text_of(c), {c.bottom});
     for (const auto& candidate : convolution_candidates()) {
       if (force(rig, *candidate).count("forward") == 0) continue;
