@@ -259,6 +259,28 @@ TEST_P(BlockedConvolutions, StrassenTakesWholeQuadrants) {
   EXPECT_EQ(taken, 5);
 }
 
+/// Where parameters stay what they were, weights changed all the same go unseen.
+TEST_P(BlockedConvolutions, StrassenKeepsPackedWeights) {
+  LayerRig rig(GetParam(),
+               "name: 'c' type: 'Convolution' convolution_param { num_output: 64 kernel_size: 1 bias_term: false }",
+               {{2, 128, 5, 3}});
+  if (!group_of(GetParam()).spec().works_from_caches()) return;
+  rig.bottom(0).reshape({2, 128, 5, 3}, Precision::fp32, Layout::nchw16c);
+  rig.layer().choose_plans({{"layout", "nchw16c"}, {"forward", "strassen"}});
+  rig.fill_bottom(0, [](i64 e) { return noise(0, e); });
+  rig.forward();
+  const auto outputs = [&](i64 version, float weight) {
+    rig.fill_blob(0, [weight](i64) { return weight; });
+    rig.run().parameter_version = version;
+    rig.layer().forward({&rig.bottom(0)}, {&rig.top(0)});
+    return rig.top(0).data_vector();
+  };
+  const auto ones = outputs(7, 1);
+  EXPECT_EQ(outputs(7, 2), ones);
+  EXPECT_NE(outputs(8, 2), ones);
+  EXPECT_EQ(outputs(9, 1), ones);
+}
+
 /// Sums over each channel of images in blocks, as hosts see them, and over the squares.
 std::vector<double> channel_sums(const Blob& images) {
   const auto values = images.data_vector();
