@@ -19,27 +19,39 @@ struct Use {
   bool produced = false, consumed = false, always_written = true;
 };
 
-std::map<Blob*, Use> uses_of(const std::vector<Net::Entry>& layers) {
-  std::map<Blob*, Use> uses;
+/// Blobs whose gradients lie where another blob's, the host's, does.
+std::map<Blob*, Blob*> hosts_of(const std::vector<Net::Entry>& layers) {
+  std::map<Blob*, Blob*> hosts;
+  for (const Net::Entry& entry : layers)
+    if (entry.joined_in != nullptr) hosts[entry.bottom.back()] = entry.joined_in;
+  for (auto& [guest, host] : hosts)
+    while (hosts.count(host) != 0) host = hosts[host];
+  return hosts;
+}
+
+/// Of hosts, with what their guests add.
+std::map<Blob*, Use> uses_of(const std::vector<Net::Entry>& layers, const std::map<Blob*, Blob*>& hosts) {
+  std::map<Blob*, Use> by_host;
+  const auto host_of = [&](Blob* blob) { return hosts.count(blob) != 0 ? hosts.at(blob) : blob; };
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const Net::Entry& entry = layers[i];
     if (entry.is_added_up) continue;
     for (std::size_t k = 0; k < entry.bottom.size(); ++k) {
-      Use& use = uses[entry.bottom[k]];
+      Use& use = by_host[host_of(entry.bottom[k])];
       use.consumed = true;
       use.life.last = i;
       use.always_written = use.always_written && entry.need_backward && entry.propagate_down[k];
     }
     for (Blob* top : entry.gradient_tops) {
-      Use& use = uses[top];
+      Use& use = by_host[host_of(top)];
       if (!use.produced) use.life.first = i;
       use.produced = true;
       use.always_written = use.always_written && entry.need_backward;
     }
     for (std::size_t k = 0; k < entry.top.size(); ++k)
-      if (entry.loss_weights[k] != 0) uses[entry.top[k]].always_written = false;
+      if (entry.loss_weights[k] != 0) by_host[host_of(entry.top[k])].always_written = false;
   }
-  return uses;
+  return by_host;
 }
 
 i64 aligned(i64 floats) { return round_up(floats, Net::arena_alignment); }
@@ -52,7 +64,8 @@ std::vector<GradientPlace> place_gradients(const std::vector<Net::Entry>& layers
     Life life;
   };
   std::vector<Wish> wishes;
-  for (const auto& [blob, use] : uses_of(layers))
+  const auto hosts = hosts_of(layers);
+  for (const auto& [blob, use] : uses_of(layers, hosts))
     if (use.produced && use.consumed && use.always_written) wishes.push_back({blob, use.life});
   // Large ones first, each as low as those that live at the same time leave room.
   std::sort(wishes.begin(), wishes.end(), [](const Wish& a, const Wish& b) {
@@ -72,6 +85,10 @@ std::vector<GradientPlace> place_gradients(const std::vector<Net::Entry>& layers
     }
     places.push_back({wishes[i].blob, offset});
   }
+  const std::size_t own = places.size();
+  for (const auto& [guest, host] : hosts)
+    for (std::size_t i = 0; i < own; ++i)
+      if (places[i].blob == host) places.push_back({guest, places[i].offset});
   return places;
 }
 

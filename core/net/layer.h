@@ -132,6 +132,13 @@ class Layer {
   /// Asked by the net where the only top, which is no loss, goes to several layers: true if from now on `backward`
   /// gets, in place of that top, `count` blobs that share its values and whose gradients add up to its own.
   virtual bool takes_gradients(std::size_t /*count*/) { return false; }
+  /// Asked by the net of a layer that takes two gradients, of which `reader` makes one when `other`'s is there: true if
+  /// the reader agrees to join the two (joins_gradient) so that they are the gradient of this layer's last bottom,
+  /// which the net then keeps where `other`'s is, and `backward` finds there.
+  virtual bool lets_join(Layer& /*reader*/, Blob& /*other*/) { return false; }
+  /// Asked by such a layer: true if from now on `backward`, in place of its only bottom's gradient, makes in `other`'s
+  /// the sum of both, times `slope` where the bottom is not positive.
+  virtual bool joins_gradient(Blob& /*other*/, float /*slope*/) { return false; }
   /// Whether the tops share the bottom's values, and its gradient is the sum of theirs.
   virtual bool is_split() const { return false; }
 

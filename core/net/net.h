@@ -89,6 +89,7 @@ class Net {
     bool is_absorbed = false;           ///< an earlier layer does this one's work (Layer::absorb, absorb_sum)
     std::vector<std::size_t> absorbed;  ///< layers whose work this one does too
     Layer::Blobs gradient_tops;         ///< what backward gets as tops: those of a split that follows, or the tops
+    Blob* joined_in = nullptr;          ///< of those, in whose gradient a later layer joins them (Layer::lets_join)
     bool is_added_up = false;           ///< a split whose tops' gradients an earlier layer takes (takes_gradients)
   };
   const std::vector<Entry>& layers() const { return layers_; }

@@ -397,6 +397,7 @@ void Net::Builder::fuse_layers() {
     }
     if (j < layers.size()) take_gradients(entry, layers[j]);
   }
+  for (Entry& entry : layers) join_gradients(entry);
 }
 
 /// Whether layer i, `entry`, now does the work of layer j too, which adds another blob to its top.
@@ -430,6 +431,22 @@ void Net::Builder::take_gradients(Entry& entry, Entry& split) {
     return;
   entry.gradient_tops = split.top;
   split.is_added_up = true;
+}
+
+/// Of two gradients that `entry` takes, the one that is made last can join the other as it is made.
+void Net::Builder::join_gradients(Entry& entry) {
+  if (entry.is_absorbed || entry.gradient_tops.size() != 2 || entry.top.size() != 1) return;
+  const auto reads = [](const Entry& e, const Blob* blob) {
+    return !e.is_absorbed && !e.is_added_up && std::find(e.bottom.begin(), e.bottom.end(), blob) != e.bottom.end();
+  };
+  for (Entry& reader : net_.layers_) {
+    const bool first = reads(reader, entry.gradient_tops[0]), second = reads(reader, entry.gradient_tops[1]);
+    if (!first && !second) continue;
+    Blob* const other = entry.gradient_tops[first ? 1 : 0];
+    if (reader.need_backward && reader.propagate_down[0] && entry.layer->lets_join(*reader.layer, *other))
+      entry.joined_in = other;
+    return;
+  }
 }
 
 void Net::Builder::collect_outputs() {

@@ -48,6 +48,7 @@ struct Net::Builder {
   void fuse_layers();
   bool absorb_sum(Entry& entry, std::size_t i, std::size_t j);
   static void take_gradients(Entry& entry, Entry& split);
+  void join_gradients(Entry& entry);
   std::size_t next_user(std::size_t layer) const;
   void collect_outputs();
   void place_parameters();

@@ -64,6 +64,10 @@ bool BatchNormLayer::absorb_sum(Layer& next) {
 
 bool BatchNormLayer::takes_gradients(std::size_t count) { return adds_ && count == 2; }
 
+bool BatchNormLayer::lets_join(Layer& reader, Blob& other) {
+  return is_joined_ = adds_ && reader.joins_gradient(other, slope_);
+}
+
 const float* BatchNormLayer::scale() const { return scale_ ? scale_->blobs()[0]->data() : identity_->data(); }
 
 const float* BatchNormLayer::bias() const {
@@ -249,13 +253,13 @@ void BatchNormLayer::forward(const Blobs& bottom, const Blobs& top) {
 }
 
 /// With given statistics they are constants, and the gradient has no share in the sums over the batch. That of a sum is
-/// made where the other summand wants it.
+/// made, or lies, where the other summand wants it.
 void BatchNormLayer::backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
   if (!propagate_down[0]) return;
   const Blob& from = keeps(bottom, top) ? *kept_ : *bottom[0];
   with_element(from.precision(), [&](auto element) {
     using T = decltype(element);
-    if (adds_) gradient_of_sum<T>(group(), top, rectifies_, slope_, *bottom[1]);
+    if (adds_ && !is_joined_) gradient_of_sum<T>(group(), top, rectifies_, slope_, *bottom[1]);
     const T *const x = from.data<T>(), *const dy = (adds_ ? bottom[1] : top[0])->diff<T>();
     T* const dx = bottom[0]->mutable_diff<T>();
     if (global()) {

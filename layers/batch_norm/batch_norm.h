@@ -24,6 +24,7 @@ class BatchNormLayer : public Layer {
   bool absorb(Layer& next, bool asked_back) override;
   bool absorb_sum(Layer& next) override;
   bool takes_gradients(std::size_t count) override;
+  bool lets_join(Layer& reader, Blob& other) override;
   /// Whether forward takes the batch's own statistics.
   bool measures() const { return !global(); }
   /// For the next forward, whose bottom must lie in blocks: `parts` pairs of sums, over the bottom's values and over
@@ -61,6 +62,7 @@ class BatchNormLayer : public Layer {
   const float* sums_of_maker_ = nullptr;    // take_sums
   i64 sum_parts_ = 0;
   bool adds_ = false;       // a second bottom, as an absorbed Eltwise does
+  bool is_joined_ = false;  // that bottom's gradient, when backward begins (lets_join)
   bool rectifies_ = false;  // as an absorbed ReLU does
   float slope_ = 1;
 };

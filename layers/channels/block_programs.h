@@ -26,6 +26,11 @@ struct BlockRows {
   }
 };
 
+/// Pixels of a block that follow each other: where the first one's sixteen channels begin in the array.
+struct BlockRun {
+  i64 place, pixels;
+};
+
 /// The values of a group's channels, for all lanes to read.
 struct LaneValues {
   float v[block_channels];
@@ -96,6 +101,41 @@ template <class C, class Sums>
 CORTADO_FN void clear_sums(C& c, Sums& sums) {
   c.each2d(2, block_channels, [&](i64 r, i64 lane) { sums.set(r, lane, 0.0f); });
 }
+
+/// The other gradient of a blob with two readers, which one's gradient joins as it is made. Both pass the rectifier
+/// that made the blob, `x`: where that is not positive they count `slope` times.
+template <class T>
+struct OtherGradient {
+  const T* values;  ///< null: there is none
+  const T* x;
+  float slope;
+  Buf values_buf, x_buf;
+
+  /// Of `count` runs of pixels of a block, run i with `run(i)` the first one's place in the arrays and how many they
+  /// are: to[place] = what value(i, pixel, lane) and the other gradient are together; `to` may be the other gradient.
+  template <class C, class Run, class Value>
+  CORTADO_FN void join(C& c, i64 count, Buf to_buf, T* to, const Run& run, const Value& value) const {
+    const OtherGradient p = *this;
+    c.pipeline(
+        count, Depth::two,
+        [&](i64 i) {
+          const BlockRun at = run(i);
+          return both(c.get2d(p.values_buf, p.values + at.place, at.pixels, block_channels, block_channels),
+                      c.get2d(p.x_buf, p.x + at.place, at.pixels, block_channels, block_channels));
+        },
+        [&](i64 i, auto& in) {
+          const BlockRun at = run(i);
+          const auto &other = in.first, &x = in.second;
+          const float slope = p.slope;
+          auto q = c.out2d(to_buf, to + at.place, at.pixels, block_channels, block_channels);
+          c.each2d(at.pixels, block_channels, [&](i64 r, i64 lane) {
+            const auto v = value(i, r, lane) + other(r, lane);
+            q.set(r, lane, math::select(x(r, lane) > 0.0f, v, slope * v));
+          });
+          c.put(q);
+        });
+  }
+};
 
 /// y = v where v > 0, slope v elsewhere, v = (x - shift[c]) scale[c] + bias[c]; any of the three may be null, not all;
 /// y may be x.

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/machine/core_group.h"
+#include "layers/channels/block_programs.h"
 #include "layers/convolution/shape.h"
 
 namespace cortado {
@@ -18,7 +19,7 @@ const char* to_string(ConvolutionDirection direction);
 /// Operands in cluster memory, of the shape's precision but for weights and their gradients, which are float. forward
 /// writes y; the weight gradient adds to dw; the input gradient writes dx.
 struct ConvolutionArguments {
-  const void* x = nullptr;   ///< src; not read by the input gradient
+  const void* x = nullptr;   ///< src; not read by the input gradient, unless it joins another one
   const float* w = nullptr;  ///< weights; not read by the weight gradient
   const void* dy = nullptr;  ///< diff_dst; not read by forward
   void* out = nullptr;       ///< y, dw or dx
@@ -27,6 +28,10 @@ struct ConvolutionArguments {
   bool are_kept = false;  ///< they lie there since an earlier run
   /// Forward: [part][of outputs, of their squares][oc] to leave sums in, `sum_parts` parts; null: they are not wanted.
   float* sums = nullptr;
+  /// Input gradient, of candidates that join another one (joins): what dx is to be added to, `out` or an array like it,
+  /// where the sum counts `slope` times if x is not positive, which is then read; null: dx is made by itself.
+  const void* other = nullptr;
+  float slope = 1;
 
   template <class T>
   const T* x_as() const {
@@ -35,6 +40,10 @@ struct ConvolutionArguments {
   template <class T>
   const T* dy_as() const {
     return static_cast<const T*>(dy);
+  }
+  template <class T>
+  OtherGradient<T> other_as() const {
+    return {static_cast<const T*>(other), x_as<T>(), slope, {}, {}};
   }
   template <class T>
   T* out_as() const {
@@ -62,6 +71,8 @@ class ConvolutionCandidate {
   virtual i64 kept_weights(CoreGroup& /*group*/, const ConvolutionShape& /*shape*/) const { return 0; }
   /// How many parts of the outputs forward can leave sums of while it makes them; 0: it cannot.
   virtual i64 sum_parts(CoreGroup& /*group*/, const ConvolutionShape& /*shape*/) const { return 0; }
+  /// Whether the input gradient joins another gradient of the same blob (ConvolutionArguments::other).
+  virtual bool joins(CoreGroup& /*group*/, const ConvolutionShape& /*shape*/) const { return false; }
   /// Seconds by the analytic model, 0 where there is none; only for accepted shapes.
   virtual double estimate(CoreGroup& /*group*/, const ConvolutionShape& /*shape*/,
                           ConvolutionDirection /*direction*/) const {

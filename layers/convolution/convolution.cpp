@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/formats/caffe.pb.h"
 #include "layers/batch_norm/batch_norm.h"
+#include "layers/eltwise/eltwise.h"
 #include "layers/relu/relu.h"
 
 namespace cortado {
@@ -129,6 +130,10 @@ i64 WindowedLayer::sum_parts() const {
   return chosen_[index_of(ConvolutionDirection::forward)]->sum_parts(group(), shape_);
 }
 
+bool WindowedLayer::joins() const {
+  return chosen_[index_of(ConvolutionDirection::input_gradient)]->joins(group(), shape_);
+}
+
 std::string WindowedLayer::wanted(const std::string& direction) const {
   const auto found = wanted_.find(direction);
   return found == wanted_.end() ? "" : found->second;
@@ -217,6 +222,12 @@ bool ConvolutionLayer::absorb(Layer& next, bool /*asked_back*/) {
   return rectifies_ = true;
 }
 
+bool ConvolutionLayer::joins_gradient(Blob& other, float slope) {
+  if (parameter().bottom_size() != 1 || volume_) return false;
+  other_ = &other, slope_of_bottom_ = slope;
+  return true;
+}
+
 /// Where the candidate can leave sums for the normaliser, who is told; null if it can leave none.
 float* ConvolutionLayer::room_for_sums() {
   const i64 parts = sum_parts();
@@ -260,11 +271,25 @@ void ConvolutionLayer::backward(const Blobs& top, const std::vector<bool>& propa
       }
       if (propagate_down[i]) {
         Blob& x = volume_ ? *stacked_ : *bottom[i];
-        run(ConvolutionDirection::input_gradient, {nullptr, blobs()[0]->data(), dy, x.mutable_diff<T>()});
+        if (other_ != nullptr)
+          join_gradient<T>(x, dy);
+        else
+          run(ConvolutionDirection::input_gradient, {nullptr, blobs()[0]->data(), dy, x.mutable_diff<T>()});
         if (volume_) volume_->unstack(stacked_->diff(), bottom[i]->mutable_diff(), bottom[i]->count());
       }
     }
   });
+}
+
+/// By the candidate as it makes the bottom's gradient, or, if it cannot, afterwards.
+template <class T>
+void ConvolutionLayer::join_gradient(Blob& bottom, const T* dy) {
+  if (joins())
+    return run(ConvolutionDirection::input_gradient,
+               {bottom.data<T>(), blobs()[0]->data(), dy, other_->mutable_diff<T>(), nullptr, false, nullptr,
+                other_->diff<T>(), slope_of_bottom_});
+  run(ConvolutionDirection::input_gradient, {nullptr, blobs()[0]->data(), dy, bottom.mutable_diff<T>()});
+  gradient_of_sum<T>(group(), {&bottom, other_}, true, slope_of_bottom_, *other_);
 }
 
 std::vector<PlanOption> WindowedLayer::plan_options() const {

@@ -46,6 +46,8 @@ class WindowedLayer : public Layer {
   void run(ConvolutionDirection direction, ConvolutionArguments arguments);
   /// ConvolutionCandidate::sum_parts of the chosen candidate.
   i64 sum_parts() const;
+  /// ConvolutionCandidate::joins of the chosen candidate.
+  bool joins() const;
 
   int channel_axis_ = 1;
   SlidingWindow window_;
@@ -81,6 +83,7 @@ class ConvolutionLayer : public WindowedLayer {
   PlanBook plans() const override;
   std::vector<std::string> refusals() const override;
   bool absorb(Layer& next, bool asked_back) override;
+  bool joins_gradient(Blob& other, float slope) override;
 
  private:
   struct ChosenLayout {
@@ -92,6 +95,8 @@ class ConvolutionLayer : public WindowedLayer {
   /// Why tops of so many channels cannot lie in blocks; empty: they can.
   std::string refuse_blocks(const Blob& bottom, i64 channels) const;
   float* room_for_sums();
+  template <class T>
+  void join_gradient(Blob& bottom, const T* dy);
   Channels outputs() const { return {shape_.mb, shape_.oc, shape_.pixels(), shape_.dst}; }
 
   ChosenLayout layout_;
@@ -99,6 +104,8 @@ class ConvolutionLayer : public WindowedLayer {
   float slope_ = 1;
   BatchNormLayer* normaliser_ = nullptr;  // what works in place on the top and wants sums over it, if any
   ClusterMemory sums_;                    // for it
+  Blob* other_ = nullptr;                 // whose gradient the bottom's joins, if any (joins_gradient)
+  float slope_of_bottom_ = 1;             // of the rectifier that made it, then
 };
 
 /// Caffe's Deconvolution: a convolution turned round. The bottom (N x C x H x W) is what a convolution with these

@@ -47,6 +47,9 @@ class DirectConvolution : public ConvolutionCandidate {
     return workspace(group, shape, ConvolutionDirection::forward);
   }
   i64 sum_parts(CoreGroup& group, const ConvolutionShape& shape) const override;
+  bool joins(CoreGroup& /*group*/, const ConvolutionShape& s) const override {
+    return s.src == Layout::nchw16c && s.sh == 1 && s.sw == 1;
+  }
   void run(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction,
            const ConvolutionArguments& arguments, float* workspace) const override;
 
@@ -97,6 +100,10 @@ void book(DirectForward<T>& p, PlanBuilder& builder) {
   p.w_buf = builder.tile("weights", 4 * t.panels * p.packed.piece(), 1);
   p.acc_buf = builder.tile("sums", 4 * t.panels * t.images * t.rows * t.cols * p.packed.panel, 1);
   p.sums_buf = builder.line("sums of outputs", 8 * block_channels, 1);
+  const i64 run = 4 * t.cols * block_channels;
+  p.y_buf = builder.line("outputs", run, 1);
+  p.other.values_buf = builder.line("other gradient", run, Depth::two);
+  p.other.x_buf = builder.line("what was rectified", run, Depth::two);
 }
 
 template <class T>
@@ -287,6 +294,7 @@ void run_input_gradient(CoreGroup& group, const ConvolutionShape& s, const Direc
     if (part.empty()) continue;
     DirectForward<T> p = forward_program<T>(group.spec(), part.shape(s), s.kh * s.kw, variant);
     p.y_plane = s.ih * s.iw, p.y_row = s.sh * s.iw, p.y_col = s.sw;
+    p.other = arg.other_as<T>();
     pack<T>(group, p.packed, s, true, part.y.kernel, part.x.kernel, arg.w, workspace);
     convolve(group, p, arg.dy_as<T>(), dx + part.first * channel_block(s.src), workspace);
   }

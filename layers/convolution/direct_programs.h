@@ -139,8 +139,9 @@ struct DirectForward {
   /// Of a y in blocks: for each tile of pixels the sums over each channel's values and over their squares,
   /// [tile][2][oc]; null: none.
   float* sums;
+  OtherGradient<T> other;  ///< of a y in blocks whose columns follow each other
   DirectTiles tile;
-  Buf x_buf, w_buf, acc_buf, sums_buf;
+  Buf x_buf, w_buf, acc_buf, sums_buf, y_buf;
 
   /// Tiles of pixels.
   CORTADO_FN i64 pixel_tiles() const {
@@ -190,8 +191,15 @@ struct DirectForward {
           const Place at = place(block);
           if (p.sums != nullptr) p.leave_sums(c, at, acc);
           p.each_row(at, [&](i64 panel, i64 image, i64 row) {
-            c.store(c.rows(acc, p.sums_of(panel, image, row), at.cols), p.destination(at, panel, image, row),
-                    [](float value, float, i64) { return value; });
+            const auto rows = c.rows(acc, p.sums_of(panel, image, row), at.cols);
+            const auto to = p.destination(at, panel, image, row);
+            if (p.other.values == nullptr) return c.store(rows, to, [](float value, float, i64) { return value; });
+            p.other.join(
+                c, math::min(p.packed.panel / block_channels, to.limit1), p.y_buf, p.y,
+                [&](i64 i) {
+                  return BlockRun{to.base - p.y + i * to.pitch1, at.cols};
+                },
+                [&](i64 i, i64 pixel, i64 lane) { return rows(pixel, i * block_channels + lane); });
           });
         });
   }

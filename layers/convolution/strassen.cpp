@@ -27,6 +27,7 @@ class StrassenConvolution : public ConvolutionCandidate {
     return workspace(group, shape, ConvolutionDirection::forward);
   }
   i64 sum_parts(CoreGroup& group, const ConvolutionShape& shape) const override;
+  bool joins(CoreGroup& /*group*/, const ConvolutionShape& /*shape*/) const override { return true; }
   void run(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction,
            const ConvolutionArguments& arguments, float* workspace) const override;
 };
@@ -70,6 +71,8 @@ void book(StrassenForward& p, PlanBuilder& builder) {
   p.product_buf = builder.tile("product", 4 * p.in.pixels() * p.panels.panel, 1);
   p.acc_buf = builder.spill("sums", 4 * p.kept_panels() * p.panel_rows() * block_channels);
   p.y_buf = builder.line("outputs", 4 * p.in.cols * block_channels, 1);
+  p.other.values_buf = builder.line("other gradient", 4 * p.in.cols * block_channels, Depth::two);
+  p.other.x_buf = builder.line("what was rectified", 4 * p.in.cols * block_channels, Depth::two);
   p.sums_buf = builder.line("sums of outputs", 8 * block_channels, 1);
 }
 
@@ -183,6 +186,7 @@ void run_forward(CoreGroup& group, const ConvolutionShape& s, ConvolutionDirecti
   if (!arg.are_kept) pack(group, p.panels, arg.w, turned ? 1 : s.ic, turned ? s.ic : 1, packed);
   p.in.x = turned ? arg.dy_as<float>() : arg.x_as<float>();
   p.w = packed, p.y = arg.out_as<float>(), p.sums = arg.sums;
+  if (turned) p.other = arg.other_as<float>();
   PlanBuilder builder(group.spec());
   book(p, builder);
   group.launch(p, builder.plan(p.tiles()));

@@ -287,6 +287,7 @@ struct StrassenForward {
   i64 shares;  ///< of panels
   float* y;
   float* sums;  ///< for each pair of halves of pixels, as DirectForward's; null: none
+  OtherGradient<float> other;
   Buf w_buf, product_buf, acc_buf, y_buf, sums_buf;
 
   CORTADO_FN i64 tiles() const { return in.pairs() * shares; }
@@ -343,7 +344,7 @@ struct StrassenForward {
           const i64 begin = wanted.is_one() ? 0 : strassen::right_sum(product) * count * p.in.pixels() * block_channels;
           p.join(c, product, first == 0, panel, p.multiply(c, x, begin, weights, count), acc);
           if (product < strassen::products - 1 || first + count < p.in.blocks()) return;
-          for (i64 quadrant = 0; quadrant < 4; ++quadrant) p.write(c, at, panel, quadrant, acc);
+          p.write(c, at, panel, acc);
           if (p.sums != nullptr) p.leave_sums(c, at, panel, acc);
         });
   }
@@ -391,20 +392,33 @@ struct StrassenForward {
     }
   }
 
-  /// Writes a quadrant of a panel's outputs.
+  /// Runs of a panel's outputs, [quadrant][block][image]: where they are written, and their row among the sums.
+  CORTADO_FN i64 runs() const { return 4 * panel_blocks * in.images; }
+  CORTADO_FN BlockRun run(const Tile& at, i64 panel, i64 i) const {
+    const i64 quadrant = i / in.images / panel_blocks, block = i / in.images % panel_blocks;
+    const auto run = in.run(2 * at.pair + quadrant % 2, i % in.images);
+    const i64 output = output_block(at, panel, quadrant / 2, block);
+    if (run.cols == 0) return {0, 0};
+    return {((run.image * panels.outputs / block_channels + output) * in.plane + run.col) * block_channels, run.cols};
+  }
+  CORTADO_FN i64 row_of_run(i64 panel, i64 i) const {
+    return row(panel, 0, 0) + i / in.images * in.pixels() + i % in.images * in.cols;
+  }
+
   template <class C, class Sums>
-  CORTADO_FN void write(C& c, const Tile& at, i64 panel, i64 quadrant, const Sums& acc) const {
-    for (i64 block = 0; block < panel_blocks; ++block)
-      for (i64 i = 0; i < in.images; ++i) {
-        const auto run = in.run(2 * at.pair + quadrant % 2, i);
-        if (run.cols == 0) break;
-        const i64 output = output_block(at, panel, quadrant / 2, block),
-                  place = (run.image * panels.outputs / block_channels + output) * in.plane + run.col,
-                  first = row(panel, quadrant, block) + i * in.cols;
-        auto q = c.out2d(y_buf, y + place * block_channels, run.cols, block_channels, block_channels);
-        c.each2d(run.cols, block_channels, [&](i64 r, i64 lane) { q.set(r, lane, acc.at(first + r, lane)); });
-        c.put(q);
-      }
+  CORTADO_FN void write(C& c, const Tile& at, i64 panel, const Sums& acc) const {
+    const StrassenForward p = *this;
+    if (other.values != nullptr)
+      return other.join(
+          c, runs(), y_buf, y, [&](i64 i) { return p.run(at, panel, i); },
+          [&](i64 i, i64 pixel, i64 lane) { return acc.at(p.row_of_run(panel, i) + pixel, lane); });
+    for (i64 i = 0; i < runs(); ++i) {
+      const BlockRun to = run(at, panel, i);
+      const i64 first = row_of_run(panel, i);
+      auto q = c.out2d(y_buf, y + to.place, to.pixels, block_channels, block_channels);
+      c.each2d(to.pixels, block_channels, [&](i64 r, i64 lane) { q.set(r, lane, acc.at(first + r, lane)); });
+      c.put(q);
+    }
   }
 
   template <class C, class Sums>

@@ -87,7 +87,7 @@ std::string net_text(const Chain& chain, const std::string& shape, bool in_place
 
 struct Results {
   std::vector<std::vector<float>> values;
-  std::size_t absorbed = 0, added_up = 0;
+  std::size_t absorbed = 0, added_up = 0, joined = 0;
 };
 
 Results run(const std::string& backend, const std::string& text, Precision precision, bool only_trains = false) {
@@ -124,6 +124,7 @@ Results run(const std::string& backend, const std::string& text, Precision preci
   for (const auto& entry : net.layers()) {
     results.absorbed += entry.absorbed.size();
     results.added_up += entry.is_added_up ? 1 : 0;
+    results.joined += entry.joined_in != nullptr ? 1 : 0;
   }
   return results;
 }
@@ -296,6 +297,43 @@ TEST_P(FusionTest, BatchNormsTakeOverSums) {
       ASSERT_EQ(unseen.values.size(), seen.values.size());
       for (std::size_t i = 0; i < seen.values.size(); ++i) expect_near(unseen.values[i], seen.values[i], 2e-5F, 1e-5F);
     }
+}
+
+/// Residual blocks that follow each other: each adds what a convolution and BatchNorm make of a blob to that blob.
+std::string blocks_in_a_row(int blocks, const std::string& shape, const std::string& channels) {
+  const auto convolves = [&](const std::string& name, const std::string& bottom) {
+    return "layer { name: '" + name + "' bottom: '" + bottom + "' top: '" + name +
+           "' type: 'Convolution' convolution_param { num_output: " + channels +
+           " kernel_size: 1 weight_filler { type: 'xavier' } } }";
+  };
+  std::string text = "force_backward: true layer { name: 'data' type: 'Input' top: 'data' input_param { shape { " +
+                     shape + " } } }" + convolves("sum0", "data");
+  for (int i = 1; i <= blocks; ++i) {
+    const std::string main = "main" + std::to_string(i), before = "sum" + std::to_string(i - 1),
+                      sum = "sum" + std::to_string(i);
+    text += convolves(main, before) + "layer { name: 'norm" + main + "' bottom: '" + main + "' top: '" + main +
+            "' type: 'BatchNorm' } layer { name: '" + sum + "' bottom: '" + before + "' bottom: '" + main + "' top: '" +
+            sum + "' type: 'Eltwise' } layer { name: 'relu" + sum + "' bottom: '" + sum + "' top: '" + sum + "' " +
+            (i % 2 ? relu : leaky_relu) + " }";
+  }
+  const std::string last = "sum" + std::to_string(blocks);
+  return text + convolves("user", last) + "layer { name: 'last' bottom: '" + last +
+         "' bottom: 'user' top: 'last' type: 'Eltwise' loss_weight: 0.75 eltwise_param { operation: PROD } }";
+}
+
+/// Every block's sum gets both gradients joined by the convolution that reads it, in one place for all blocks.
+TEST_P(FusionTest, GradientsOfSumsJoinFromBlockToBlock) {
+  for (const auto& [shape, channels] : {std::pair{"dim: 3 dim: 5 dim: 7 dim: 9", "5"},
+                                        {"dim: 1 dim: 1 dim: 3 dim: 5", "1"},
+                                        {"dim: 2 dim: 32 dim: 6 dim: 7", "32"}}) {
+    SCOPED_TRACE(shape);
+    const std::string text = blocks_in_a_row(3, shape, channels);
+    const Results seen = run(GetParam(), text, Precision::fp32), unseen = run(GetParam(), text, Precision::fp32, true);
+    EXPECT_EQ(seen.joined, 0U);
+    EXPECT_EQ(unseen.joined, 3U);
+    ASSERT_EQ(unseen.values.size(), seen.values.size());
+    for (std::size_t i = 0; i < seen.values.size(); ++i) expect_near(unseen.values[i], seen.values[i], 2e-5F, 2e-5F);
+  }
 }
 
 class Bf16FusionTest : public ::testing::TestWithParam<std::string> {};

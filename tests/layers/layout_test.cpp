@@ -353,6 +353,58 @@ TEST_P(BlockedConvolutions, CandidatesLeaveSumsOverWhatTheyMake) {
   }
 }
 
+/// The bottom's gradient by this candidate, or what is in `other`'s after it joined that, a leaky rectifier's.
+std::vector<float> input_gradient(const std::string& backend, const Window& w, Precision precision, Layout layout,
+                                  const std::string& candidate, bool joins) {
+  LayerRig rig(backend,
+               std::string("name: 'c' type: 'Convolution' bottom: 'x' convolution_param { ") + w.parameter +
+                   " num_output: " + std::to_string(w.outputs) + " weight_filler { type: 'uniform' min: -1 max: 1 } }",
+               {w.bottom});
+  rig.bottom(0).reshape(w.bottom, precision, layout);
+  rig.layer().choose_plans({{"layout", to_string(layout)}, {"input_gradient", candidate}});
+  rig.fill_bottom(0, [](i64 e) { return float(bf16(noise(0, e))); });
+  Blob other(rig.bottom(0).group());
+  other.reshape_like(rig.bottom(0));
+  std::vector<float> values(static_cast<std::size_t>(other.count()));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = float(bf16(noise(5, static_cast<i64>(i))));
+  other.write_diff(values.data());
+  if (joins) { EXPECT_TRUE(rig.layer().joins_gradient(other, 0.25F)); }
+  rig.forward();
+  rig.fill_top_diff(0, [](i64 e) { return float(bf16(noise(9, e))); });
+  rig.backward();
+  if (joins) return other.diff_vector();
+  auto gradient = rig.bottom(0).diff_vector();
+  const auto x = rig.bottom(0).data_vector();
+  for (std::size_t i = 0; i < gradient.size(); ++i) gradient[i] = (gradient[i] + values[i]) * (x[i] > 0 ? 1 : 0.25F);
+  return gradient;
+}
+
+/// Candidates that do it as they make the gradient, and those that leave it to the layer.
+TEST_P(BlockedConvolutions, InputGradientsJoinOthers) {
+  CoreGroup& group = group_of(GetParam());
+  for (const auto precision : {Precision::fp32, Precision::bf16}) {
+    if (precision == Precision::bf16 && !group.spec().bf16) continue;
+    const float relative = precision == Precision::bf16 ? 0x1p-6F : 1e-4F;
+    int joined = 0, compared = 0;
+    for (const Window& w : windows()) {
+      if (w.bottom[1] % block_channels != 0 || w.outputs % block_channels != 0 || w.bottom[1] > 512) continue;
+      const auto shape = shape_of(GetParam(), w, precision, Layout::nchw16c, Layout::nchw16c);
+      if (!shape) continue;
+      const auto expected = input_gradient(GetParam(), w, precision, Layout::nchw, "direct", false);
+      for (const auto& candidate : convolution_candidates()) {
+        if (!candidate->refuse(group, *shape, ConvolutionDirection::input_gradient).empty()) continue;
+        SCOPED_TRACE(std::string(w.name) + " " + candidate->name());
+        expect_near(input_gradient(GetParam(), w, precision, Layout::nchw16c, candidate->name(), true), expected,
+                    relative * std::sqrt(static_cast<float>(w.outputs * 9)), 4 * relative);
+        joined += candidate->joins(group, *shape) ? 1 : 0;
+        ++compared;
+      }
+    }
+    EXPECT_GT(joined, 10);
+    EXPECT_GT(compared, joined);
+  }
+}
+
 TEST_P(LayoutTest, WhatCannotLieInBlocksIsRefusedByName) {
   const auto refusal = [&](const char* parameter, const Shape& bottom, const PlanBook& plans) -> std::string {
     try {
