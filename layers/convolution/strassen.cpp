@@ -80,7 +80,7 @@ StrassenGradient gradient_program(const MachineSpec& spec, const ConvolutionShap
   StrassenGradient p{};
   p.x = pixels_of(s.mb, s.ic, s.pixels(), most);
   p.dy = pixels_of(s.mb, s.oc, s.pixels(), most);
-  p.dy.turned = true;
+  p.x.turned = true;
   p.in_slice = p.x.blocks(), p.out_slice = p.dy.blocks();
   const auto bytes = [&] { return 4 * p.in_slice * p.out_slice * block_channels * block_channels; };
   while (p.in_slice * p.out_slice > 1 && (2 * bytes() > spec.scratch_bytes || !spec.is_spread(p.tiles()))) {
@@ -103,7 +103,7 @@ void book(StrassenWeights& p, PlanBuilder& builder) {
 }
 
 void book(StrassenGradientSums& p, PlanBuilder& builder) {
-  for (Buf& from : p.from_buf) from = builder.tile("product", 4 * p.rows * p.cols, 1);
+  for (Buf& from : p.from_buf) from = builder.line("product", 4 * p.rows * p.cols, 1);
   p.to_buf = builder.line("weights", 4 * p.cols, 1);
 }
 
@@ -153,10 +153,13 @@ std::string StrassenConvolution::refuse(CoreGroup& group, const ConvolutionShape
   return refuse_programs(spec, forward_program(spec, s, direction), StrassenWeights{});
 }
 
-/// Sums of quadrants take time with the channels, products with their square; halves of pixels are to be full.
+/// Sums of quadrants take time with the channels, products with their square; halves of pixels are to be full. Of a
+/// weight gradient pixels are terms: fewer will do where there are more channels.
 bool StrassenConvolution::pays(const MachineSpec&, const ConvolutionShape& s, ConvolutionDirection direction) const {
-  const bool is_gradient = direction == ConvolutionDirection::weight_gradient;
-  return std::min(s.ic, s.oc) >= (is_gradient ? 256 : 128) && s.mb * s.pixels() >= 2 * pixels_of_terms;
+  const i64 channels = std::min(s.ic, s.oc), pixels = s.mb * s.pixels();
+  return direction == ConvolutionDirection::weight_gradient
+             ? channels >= 256 && channels * pixels >= 256 * 2 * pixels_of_terms
+             : channels >= 128 && pixels >= 4 * pixels_of_outputs;
 }
 
 i64 StrassenConvolution::workspace(CoreGroup& group, const ConvolutionShape& s, ConvolutionDirection direction) const {

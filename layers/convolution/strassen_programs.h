@@ -440,8 +440,8 @@ struct StrassenForward {
   }
 };
 
-/// Strassen's products of inputs, channels by pixels, and gradients, pixels by channels: [product][input][output],
-/// inputs and outputs of a half each. A tile is a slice of inputs by a slice of outputs of one product.
+/// Strassen's products of gradients, channels by pixels, and inputs, pixels by channels: [product][output][input],
+/// outputs and inputs of a half each. A tile is a slice of inputs by a slice of outputs of one product.
 struct StrassenGradient {
   static constexpr const char* label = "strassen_weight_gradient";
   StrassenPixels x, dy;
@@ -463,25 +463,25 @@ struct StrassenGradient {
                 product = tile / p.out_slices() / p.in_slices();
       const i64 ins = math::min(p.in_slice, p.x.blocks() - in), outs = math::min(p.out_slice, p.dy.blocks() - out);
       TileShape shape;
-      shape.m = ins * block_channels, shape.n1 = outs, shape.n0 = block_channels, shape.k = p.x.cols;
+      shape.m = outs * block_channels, shape.n1 = ins, shape.n0 = block_channels, shape.k = p.x.cols;
       auto acc = c.template sums<float>(p.acc_buf, shape);
       const i64 from_block = p.x.pixels() * block_channels;
       for (i64 pair = 0; pair < p.x.pairs(); ++pair)
-        p.x.with_left(c, pair, strassen::of_left(product), in, ins, LeftView{1, block_channels}, [&](auto& left) {
-          p.dy.with_right(c, pair, strassen::of_right(product), out, outs, RightView{block_channels, 0, from_block},
-                          [&](auto& right) { p.multiply(c, pair, ins, left, right, acc); });
+        p.dy.with_left(c, pair, strassen::of_left(product), out, outs, LeftView{1, block_channels}, [&](auto& left) {
+          p.x.with_right(c, pair, strassen::of_right(product), in, ins, RightView{block_channels, 0, from_block},
+                         [&](auto& right) { p.multiply(c, pair, outs, left, right, acc); });
         });
-      for (i64 block = 0; block < ins; ++block)
-        c.store(c.rows(acc, block * block_channels, block_channels), p.destination(product, in + block, out, outs),
+      for (i64 block = 0; block < outs; ++block)
+        c.store(c.rows(acc, block * block_channels, block_channels), p.destination(product, out + block, in, ins),
                 [](float value, float, i64) { return value; });
     });
   }
 
  private:
   template <class C, class Left, class Right, class Sums>
-  CORTADO_FN void multiply(C& c, i64 pair, i64 ins, Left& left, Right& right, Sums& acc) const {
+  CORTADO_FN void multiply(C& c, i64 pair, i64 outs, Left& left, Right& right, Sums& acc) const {
     auto operands = both(left, right);
-    for (i64 block = 0; block < ins; ++block) {
+    for (i64 block = 0; block < outs; ++block) {
       auto sums = c.rows(acc, block * block_channels, block_channels);
       Taps taps;
       taps.count0 = x.images, taps.a0 = taps.b0 = x.cols * block_channels;
@@ -489,12 +489,12 @@ struct StrassenGradient {
       set_or_add(c, pair, sums, operands, taps);
     }
   }
-  CORTADO_FN OutBox<float> destination(i64 product, i64 in, i64 out, i64 outs) const {
+  CORTADO_FN OutBox<float> destination(i64 product, i64 out, i64 in, i64 ins) const {
     OutBox<float> box;
-    box.base = to + (product * inputs() + in * block_channels) * outputs() + out * block_channels;
+    box.base = to + (product * outputs() + out * block_channels) * inputs() + in * block_channels;
     box.rows = block_channels;
-    box.pitch_m = outputs();
-    box.limit1 = outs, box.pitch1 = block_channels;
+    box.pitch_m = inputs();
+    box.limit1 = ins, box.pitch1 = block_channels;
     box.limit0 = block_channels;
     box.reads_old = false;
     return box;
@@ -504,7 +504,7 @@ struct StrassenGradient {
 /// dw (outputs x inputs) += what StrassenGradient's products make.
 struct StrassenGradientSums {
   static constexpr const char* label = "strassen_gradient_sums";
-  static constexpr i64 rows = 32, cols = 64;  ///< outputs and inputs of a line, at most
+  static constexpr i64 rows = 8, cols = 256;  ///< outputs and inputs of a line, at most
   const float* from;
   float* dw;
   i64 inputs, outputs;  ///< of a half
@@ -526,10 +526,10 @@ struct StrassenGradientSums {
         [&](i64 line, auto& in) {
           const i64 out = line / p.chunks() * rows, first = line % p.chunks() * cols;
           const i64 outs = math::min(rows, p.outputs - out), count = math::min(cols, p.inputs - first);
-          for (i64 quadrant = 0; quadrant < 4; ++quadrant)
-            for (i64 r = 0; r < outs; ++r) {
-              const i64 output = quadrant % 2 * p.outputs + out + r;
-              auto q = c.update(p.to_buf, p.dw + (2 * output + quadrant / 2) * p.inputs + first, count);
+          for (i64 r = 0; r < outs; ++r)
+            for (i64 quadrant = 0; quadrant < 4; ++quadrant) {
+              const i64 output = quadrant / 2 * p.outputs + out + r;
+              auto q = c.update(p.to_buf, p.dw + (2 * output + quadrant % 2) * p.inputs + first, count);
               p.add(c, quadrant, r, count, in, q);
               c.put(q);
             }
@@ -539,10 +539,9 @@ struct StrassenGradientSums {
  private:
   template <class C>
   CORTADO_FN auto product(C& c, i64 line, i64 i) const {
-    Box<float> box = Box<float>::matrix(from + i * inputs * outputs, outputs, inputs, 1, line / chunks() * rows,
-                                        line % chunks() * cols, math::min(rows, outputs), math::min(cols, inputs));
-    box.pitch[3] = outputs;
-    return c.stage(from_buf[i], box);
+    const i64 out = line / chunks() * rows, first = line % chunks() * cols;
+    return c.get2d(from_buf[i], from + (i * outputs + out) * inputs + first, math::min(rows, outputs - out),
+                   math::min(cols, inputs - first), inputs);
   }
   template <class C, class In, class Q>
   CORTADO_FN void add(C& c, i64 quadrant, i64 r, i64 count, const In& in, Q& q) const {
