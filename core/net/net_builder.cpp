@@ -433,20 +433,21 @@ void Net::Builder::take_gradients(Entry& entry, Entry& split) {
   split.is_added_up = true;
 }
 
-/// Of two gradients that `entry` takes, the one that is made last can join the other as it is made.
+/// Of two gradients that `entry` takes, the one that is made last can join the other as it is made; both must be made.
 void Net::Builder::join_gradients(Entry& entry) {
   if (entry.is_absorbed || entry.gradient_tops.size() != 2 || entry.top.size() != 1) return;
-  const auto reads = [](const Entry& e, const Blob* blob) {
-    return !e.is_absorbed && !e.is_added_up && std::find(e.bottom.begin(), e.bottom.end(), blob) != e.bottom.end();
-  };
+  Entry* last = nullptr;  // in backward's order: the first that reads either top
+  Blob* other = nullptr;
   for (Entry& reader : net_.layers_) {
-    const bool first = reads(reader, entry.gradient_tops[0]), second = reads(reader, entry.gradient_tops[1]);
-    if (!first && !second) continue;
-    Blob* const other = entry.gradient_tops[first ? 1 : 0];
-    if (reader.need_backward && reader.propagate_down[0] && entry.layer->lets_join(*reader.layer, *other))
-      entry.joined_in = other;
-    return;
+    if (reader.is_absorbed || reader.is_added_up) continue;
+    for (std::size_t k = 0; k < reader.bottom.size(); ++k)
+      for (const std::size_t top : {0, 1}) {
+        if (reader.bottom[k] != entry.gradient_tops[top]) continue;
+        if (!reader.need_backward || !reader.propagate_down[k]) return;
+        if (last == nullptr) last = &reader, other = entry.gradient_tops[1 - top];
+      }
   }
+  if (last != nullptr && entry.layer->lets_join(*last->layer, *other)) entry.joined_in = other;
 }
 
 void Net::Builder::collect_outputs() {
