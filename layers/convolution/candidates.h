@@ -51,6 +51,13 @@ struct ConvolutionArguments {
   }
 };
 
+/// Lines for joining another gradient in runs of up to `pixels` pixels.
+template <class T>
+void book(OtherGradient<T>& p, i64 pixels, PlanBuilder& builder) {
+  p.values_buf = builder.line("other gradient", 4 * pixels * block_channels, Depth::two);
+  p.x_buf = builder.line("what was rectified", 4 * pixels * block_channels, Depth::two);
+}
+
 /// One way to convolve. Stateless but for its name; accepts a shape or says why not.
 class ConvolutionCandidate {
  public:
@@ -71,7 +78,7 @@ class ConvolutionCandidate {
   virtual i64 kept_weights(CoreGroup& /*group*/, const ConvolutionShape& /*shape*/) const { return 0; }
   /// How many parts of the outputs forward can leave sums of while it makes them; 0: it cannot.
   virtual i64 sum_parts(CoreGroup& /*group*/, const ConvolutionShape& /*shape*/) const { return 0; }
-  /// Whether the input gradient joins another gradient of the same blob (ConvolutionArguments::other).
+  /// Whether the input gradient, which it takes, can join another one of the same blob (ConvolutionArguments::other).
   virtual bool joins(CoreGroup& /*group*/, const ConvolutionShape& /*shape*/) const { return false; }
   /// Seconds by the analytic model, 0 where there is none; only for accepted shapes.
   virtual double estimate(CoreGroup& /*group*/, const ConvolutionShape& /*shape*/,

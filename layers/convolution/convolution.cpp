@@ -284,10 +284,11 @@ void ConvolutionLayer::backward(const Blobs& top, const std::vector<bool>& propa
 /// By the candidate as it makes the bottom's gradient, or, if it cannot, afterwards.
 template <class T>
 void ConvolutionLayer::join_gradient(Blob& bottom, const T* dy) {
-  if (joins())
-    return run(ConvolutionDirection::input_gradient,
-               {bottom.data<T>(), blobs()[0]->data(), dy, other_->mutable_diff<T>(), nullptr, false, nullptr,
-                other_->diff<T>(), slope_of_bottom_});
+  if (joins()) {
+    ConvolutionArguments arguments{bottom.data<T>(), blobs()[0]->data(), dy, other_->mutable_diff<T>()};
+    arguments.other = other_->diff<T>(), arguments.slope = slope_of_bottom_;
+    return run(ConvolutionDirection::input_gradient, arguments);
+  }
   run(ConvolutionDirection::input_gradient, {nullptr, blobs()[0]->data(), dy, bottom.mutable_diff<T>()});
   gradient_of_sum<T>(group(), {&bottom, other_}, true, slope_of_bottom_, *other_);
 }

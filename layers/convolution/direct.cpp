@@ -47,9 +47,7 @@ class DirectConvolution : public ConvolutionCandidate {
     return workspace(group, shape, ConvolutionDirection::forward);
   }
   i64 sum_parts(CoreGroup& group, const ConvolutionShape& shape) const override;
-  bool joins(CoreGroup& /*group*/, const ConvolutionShape& s) const override {
-    return s.src == Layout::nchw16c && s.sh == 1 && s.sw == 1;
-  }
+  bool joins(CoreGroup& group, const ConvolutionShape& shape) const override;
   void run(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction,
            const ConvolutionArguments& arguments, float* workspace) const override;
 
@@ -100,10 +98,12 @@ void book(DirectForward<T>& p, PlanBuilder& builder) {
   p.w_buf = builder.tile("weights", 4 * t.panels * p.packed.piece(), 1);
   p.acc_buf = builder.tile("sums", 4 * t.panels * t.images * t.rows * t.cols * p.packed.panel, 1);
   p.sums_buf = builder.line("sums of outputs", 8 * block_channels, 1);
-  const i64 run = 4 * t.cols * block_channels;
-  p.y_buf = builder.line("outputs", run, 1);
-  p.other.values_buf = builder.line("other gradient", run, Depth::two);
-  p.other.x_buf = builder.line("what was rectified", run, Depth::two);
+}
+/// What it needs more where it joins another gradient.
+template <class T>
+void book_other(DirectForward<T>& p, PlanBuilder& builder) {
+  p.y_buf = builder.line("outputs", 4 * p.tile.cols * block_channels, 1);
+  book(p.other, p.tile.cols, builder);
 }
 
 template <class T>
@@ -254,6 +254,7 @@ void convolve(CoreGroup& group, DirectForward<T> p, const T* x, T* y, const floa
   p.x = x, p.w = reinterpret_cast<const Operand<T>*>(packed), p.y = y;
   PlanBuilder builder(group.spec());
   book(p, builder);
+  if (p.other.values != nullptr) book_other(p, builder);
   Plan plan = builder.plan(0);
   plan.streams = group.spec().outgrows_cache(p.s.images * p.s.oc * p.y_plane * static_cast<i64>(sizeof(T)));
   group.launch(p, plan);
@@ -399,6 +400,21 @@ i64 DirectConvolution::sum_parts(CoreGroup& group, const ConvolutionShape& shape
     parts = forward_program<decltype(element)>(group.spec(), s, s.kh * s.kw, variant_).pixel_tiles();
   });
   return parts;
+}
+
+bool DirectConvolution::joins(CoreGroup& group, const ConvolutionShape& shape) const {
+  const ConvolutionShape s = flattened(shape);
+  const auto parts = gradient_parts(s);
+  if (s.src != Layout::nchw16c || parts.size() != 1) return false;
+  bool fits = false;
+  with_element(s.precision, [&](auto element) {
+    auto program = forward_program<decltype(element)>(group.spec(), parts[0].shape(s), s.kh * s.kw, variant_);
+    PlanBuilder builder(group.spec());
+    book(program, builder);
+    book_other(program, builder);
+    fits = builder.fits();
+  });
+  return fits;
 }
 
 void DirectConvolution::run(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction,

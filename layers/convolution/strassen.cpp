@@ -27,7 +27,7 @@ class StrassenConvolution : public ConvolutionCandidate {
     return workspace(group, shape, ConvolutionDirection::forward);
   }
   i64 sum_parts(CoreGroup& group, const ConvolutionShape& shape) const override;
-  bool joins(CoreGroup& /*group*/, const ConvolutionShape& /*shape*/) const override { return true; }
+  bool joins(CoreGroup& group, const ConvolutionShape& shape) const override;
   void run(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction,
            const ConvolutionArguments& arguments, float* workspace) const override;
 };
@@ -71,8 +71,6 @@ void book(StrassenForward& p, PlanBuilder& builder) {
   p.product_buf = builder.tile("product", 4 * p.in.pixels() * p.panels.panel, 1);
   p.acc_buf = builder.spill("sums", 4 * p.kept_panels() * p.panel_rows() * block_channels);
   p.y_buf = builder.line("outputs", 4 * p.in.cols * block_channels, 1);
-  p.other.values_buf = builder.line("other gradient", 4 * p.in.cols * block_channels, Depth::two);
-  p.other.x_buf = builder.line("what was rectified", 4 * p.in.cols * block_channels, Depth::two);
   p.sums_buf = builder.line("sums of outputs", 8 * block_channels, 1);
 }
 
@@ -174,6 +172,14 @@ i64 StrassenConvolution::sum_parts(CoreGroup& group, const ConvolutionShape& s) 
   return forward_program(group.spec(), s, ConvolutionDirection::forward).in.pairs();
 }
 
+bool StrassenConvolution::joins(CoreGroup& group, const ConvolutionShape& s) const {
+  StrassenForward p = forward_program(group.spec(), s, ConvolutionDirection::input_gradient);
+  PlanBuilder builder(group.spec());
+  book(p, builder);
+  book(p.other, p.in.cols, builder);
+  return builder.fits();
+}
+
 void pack(CoreGroup& group, const StrassenPanels& panels, const float* w, i64 output_pitch, i64 term_pitch, float* to) {
   StrassenWeights p{w, output_pitch, term_pitch, to, panels, {}, {}};
   PlanBuilder builder(group.spec());
@@ -192,6 +198,7 @@ void run_forward(CoreGroup& group, const ConvolutionShape& s, ConvolutionDirecti
   if (turned) p.other = arg.other_as<float>();
   PlanBuilder builder(group.spec());
   book(p, builder);
+  if (p.other.values != nullptr) book(p.other, p.in.cols, builder);
   group.launch(p, builder.plan(p.tiles()));
 }
 

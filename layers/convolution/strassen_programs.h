@@ -405,6 +405,7 @@ struct StrassenForward {
     return row(panel, 0, 0) + i / in.images * in.pixels() + i % in.images * in.cols;
   }
 
+  /// Writes a panel's outputs, of both halves.
   template <class C, class Sums>
   CORTADO_FN void write(C& c, const Tile& at, i64 panel, const Sums& acc) const {
     const StrassenForward p = *this;

@@ -299,8 +299,11 @@ TEST_P(FusionTest, BatchNormsTakeOverSums) {
     }
 }
 
-/// Residual blocks that follow each other: each adds what a convolution and BatchNorm make of a blob to that blob.
-std::string blocks_in_a_row(int blocks, const std::string& shape, const std::string& channels) {
+/// Residual blocks that follow each other: each adds what a convolution and BatchNorm make of a blob to that blob. What
+/// the last one makes goes to another convolution and to a product with that one's output; `of_product`: more of the
+/// product's parameter.
+std::string blocks_in_a_row(int blocks, const std::string& shape, const std::string& channels,
+                            const std::string& of_product = "") {
   const auto convolves = [&](const std::string& name, const std::string& bottom) {
     return "layer { name: '" + name + "' bottom: '" + bottom + "' top: '" + name +
            "' type: 'Convolution' convolution_param { num_output: " + channels +
@@ -318,7 +321,8 @@ std::string blocks_in_a_row(int blocks, const std::string& shape, const std::str
   }
   const std::string last = "sum" + std::to_string(blocks);
   return text + convolves("user", last) + "layer { name: 'last' bottom: '" + last +
-         "' bottom: 'user' top: 'last' type: 'Eltwise' loss_weight: 0.75 eltwise_param { operation: PROD } }";
+         "' bottom: 'user' top: 'last' type: 'Eltwise' loss_weight: 0.75 eltwise_param { operation: PROD } " +
+         of_product + " }";
 }
 
 /// Every block's sum gets both gradients joined by the convolution that reads it, in one place for all blocks.
@@ -334,6 +338,17 @@ TEST_P(FusionTest, GradientsOfSumsJoinFromBlockToBlock) {
     ASSERT_EQ(unseen.values.size(), seen.values.size());
     for (std::size_t i = 0; i < seen.values.size(); ++i) expect_near(unseen.values[i], seen.values[i], 2e-5F, 2e-5F);
   }
+}
+
+/// A gradient that is not made stays zero, however often the other one is.
+TEST_P(FusionTest, GradientsOfSumsJoinOnlyWhereBothAreMade) {
+  std::string text =
+      blocks_in_a_row(2, "dim: 3 dim: 5 dim: 7 dim: 9", "5", "propagate_down: false propagate_down: true");
+  text.erase(0, std::string("force_backward: true ").size());  // which would make all of them
+  const Results seen = run(GetParam(), text, Precision::fp32), unseen = run(GetParam(), text, Precision::fp32, true);
+  EXPECT_EQ(unseen.joined, 1U);
+  ASSERT_EQ(unseen.values.size(), seen.values.size());
+  for (std::size_t i = 0; i < seen.values.size(); ++i) expect_near(unseen.values[i], seen.values[i], 2e-5F, 2e-5F);
 }
 
 class Bf16FusionTest : public ::testing::TestWithParam<std::string> {};

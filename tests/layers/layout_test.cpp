@@ -167,13 +167,15 @@ const std::vector<Window>& windows() {
   return all;
 }
 
+std::string layer_of(const Window& w) {
+  return std::string("name: 'c' type: 'Convolution' bottom: 'x' convolution_param { ") + w.parameter +
+         " num_output: " + std::to_string(w.outputs) +
+         " weight_filler { type: 'uniform' min: -1 max: 1 } bias_filler { type: 'uniform' } }";
+}
+
 /// What a convolution computes, by these candidates.
 Results convolved(const std::string& backend, const Window& w, Precision precision, Layout src, const PlanBook& plans) {
-  LayerRig rig(backend,
-               std::string("name: 'c' type: 'Convolution' convolution_param { ") + w.parameter +
-                   " num_output: " + std::to_string(w.outputs) +
-                   " weight_filler { type: 'uniform' min: -1 max: 1 } bias_filler { type: 'uniform' } }",
-               {w.bottom});
+  LayerRig rig(backend, layer_of(w), {w.bottom});
   rig.bottom(0).reshape(w.bottom, precision, src);
   rig.layer().choose_plans(plans);
   rig.fill_bottom(0, [](i64 e) { return float(bf16(noise(0, e))); });
@@ -189,10 +191,7 @@ Results convolved(const std::string& backend, const Window& w, Precision precisi
 /// scratchpad.
 std::optional<ConvolutionShape> shape_of(const std::string& backend, const Window& w, Precision precision, Layout src,
                                          Layout dst) {
-  LayerRig rig(backend,
-               std::string("name: 'c' type: 'Convolution' convolution_param { ") + w.parameter +
-                   " num_output: " + std::to_string(w.outputs) + " }",
-               {w.bottom});
+  LayerRig rig(backend, layer_of(w), {w.bottom});
   rig.bottom(0).reshape(w.bottom, precision, src);
   rig.layer().choose_plans({{"layout", to_string(dst)}});
   try {
@@ -264,7 +263,6 @@ TEST_P(BlockedConvolutions, StrassenKeepsPackedWeights) {
   LayerRig rig(GetParam(),
                "name: 'c' type: 'Convolution' convolution_param { num_output: 64 kernel_size: 1 bias_term: false }",
                {{2, 128, 5, 3}});
-  if (!group_of(GetParam()).spec().works_from_caches()) return;
   rig.bottom(0).reshape({2, 128, 5, 3}, Precision::fp32, Layout::nchw16c);
   rig.layer().choose_plans({{"layout", "nchw16c"}, {"forward", "strassen"}});
   rig.fill_bottom(0, [](i64 e) { return noise(0, e); });
@@ -322,10 +320,7 @@ TEST_P(BlockedConvolutions, CandidatesLeaveSumsOverWhatTheyMake) {
     int compared = 0;
     for (const Window& w : windows()) {
       if (w.outputs % block_channels != 0) continue;
-      LayerRig rig(GetParam(),
-                   std::string("name: 'c' type: 'Convolution' convolution_param { ") + w.parameter + " num_output: " +
-                       std::to_string(w.outputs) + " weight_filler { type: 'uniform' min: -1 max: 1 } }",
-                   {w.bottom});
+      LayerRig rig(GetParam(), layer_of(w), {w.bottom});
       rig.bottom(0).reshape(w.bottom, precision);
       rig.layer().choose_plans({{"layout", "nchw16c"}});
       rig.fill_bottom(0, [](i64 e) { return float(bf16(noise(0, e))); });
@@ -356,10 +351,7 @@ TEST_P(BlockedConvolutions, CandidatesLeaveSumsOverWhatTheyMake) {
 /// The bottom's gradient by this candidate, or what is in `other`'s after it joined that, a leaky rectifier's.
 std::vector<float> input_gradient(const std::string& backend, const Window& w, Precision precision, Layout layout,
                                   const std::string& candidate, bool joins) {
-  LayerRig rig(backend,
-               std::string("name: 'c' type: 'Convolution' bottom: 'x' convolution_param { ") + w.parameter +
-                   " num_output: " + std::to_string(w.outputs) + " weight_filler { type: 'uniform' min: -1 max: 1 } }",
-               {w.bottom});
+  LayerRig rig(backend, layer_of(w), {w.bottom});
   rig.bottom(0).reshape(w.bottom, precision, layout);
   rig.layer().choose_plans({{"layout", to_string(layout)}, {"input_gradient", candidate}});
   rig.fill_bottom(0, [](i64 e) { return float(bf16(noise(0, e))); });
