@@ -201,6 +201,15 @@ void multiply(const Acc<float>& acc, const LeftOperand<T>& a, const RightOperand
   });
 }
 
+/// Columns are whole vectors, next to each other.
+void multiply_vectors(i64 m, i64 n, const Job<float>& job) {
+  in_parts(n / lanes, best_width(m, n / lanes), [&](i64 first, i64 count) {
+    Columns columns[max_vectors];
+    for (i64 v = 0; v < count; ++v) columns[v] = {(first + v) * lanes, (first + v) * lanes, lanes};
+    multiply_rows(job, m, columns, count);
+  });
+}
+
 }  // namespace
 
 void host_multiply(const Acc<float>& acc, const LeftOperand<float>& a, const RightOperand<float>& b, const Taps& taps) {
@@ -229,12 +238,10 @@ void host_product(const Acc<float>& acc, const LeftOperand<bf16x2>& a, const Rig
 }
 
 void host_multiply(i64 m, i64 n, i64 k, const float* a, LeftView view, const float* b, i64 ldb, float* y, i64 ldy) {
-  const Job<float> job{y, ldy, a, view, b, ldb, k, {}};
-  in_parts(n / lanes, best_width(m, n / lanes), [&](i64 first, i64 count) {
-    Columns columns[max_vectors];
-    for (i64 v = 0; v < count; ++v) columns[v] = {(first + v) * lanes, (first + v) * lanes, lanes};
-    multiply_rows(job, m, columns, count);
-  });
+  multiply_vectors(m, n, {y, ldy, a, view, b, ldb, k, {}});
+}
+void host_product(i64 m, i64 n, i64 k, const float* a, LeftView view, const float* b, i64 ldb, float* y, i64 ldy) {
+  multiply_vectors(m, n, {y, ldy, a, view, b, ldb, k, {}, true});
 }
 
 }  // namespace cortado::kokkos

@@ -17,5 +17,7 @@ void host_product(const Acc<float>& acc, const LeftOperand<bf16x2>& a, const Rig
 /// y (m x n, rows ldy apart) += a b for one thread, the columns being whole vectors: element (i, k) of a lies at
 /// view.m_stride i + view.k_stride k, rows of b lie ldb apart.
 void host_multiply(i64 m, i64 n, i64 k, const float* a, LeftView view, const float* b, i64 ldb, float* y, i64 ldy);
+/// The same with y = a b.
+void host_product(i64 m, i64 n, i64 k, const float* a, LeftView view, const float* b, i64 ldb, float* y, i64 ldy);
 
 }  // namespace cortado::kokkos

@@ -1,6 +1,7 @@
 #include "backends/kokkos/thin_product.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 
 #include "backends/kokkos/host_multiply.h"
@@ -174,11 +175,26 @@ void multiply_by_rows(const Gemm& g, const Range& range) {
   }
 }
 
-/// y (m x n) += the transpose of a (k x m) times b (k x n), y being long: some of its rows at a time, as far as the
-/// columns of b go that lie in the second-level cache.
+/// Writes rows of whole vectors to a long y, past the caches where they are whole lines.
+void write_rows(const float* sums, i64 pitch, i64 rows, i64 columns, float* y, i64 ldy) {
+  const bool streams = vector_lanes == cache_line && ldy % cache_line == 0 &&
+                       reinterpret_cast<std::uintptr_t>(y) % (cache_line * sizeof(float)) == 0;
+  for (i64 r = 0; r < rows; ++r)
+    for (i64 j = 0; j < columns; j += vector_lanes) {
+      const Vector v = load_vector(sums + r * pitch + j);
+      if (streams)
+        stream_vector(y + r * ldy + j, v);
+      else
+        store_vector(y + r * ldy + j, v);
+    }
+}
+
+/// y (m x n) = or += the transpose of a (k x m) times b (k x n), y being long: some of its rows at a time, as far as
+/// the columns of b go that lie in the second-level cache.
 void multiply_outer(const Gemm& g, const Range& range) {
   constexpr i64 rows = 6, columns = 4 * vector_lanes, ahead = 4 * columns;
   Packed<thin, 1024> b;
+  alignas(64) float sums[rows * columns];
   for (i64 j0 = 0; j0 < g.n; j0 += b.width) {
     const i64 end = std::min(g.n, j0 + b.width);
     b.take(g.b + j0, g.k, g.ldb, end - j0);
@@ -186,9 +202,15 @@ void multiply_outer(const Gemm& g, const Range& range) {
       const i64 count = std::min(rows, range.end - i);
       for (i64 j = j0; j < end; j += columns) {
         float* const y = g.y + i * g.ldy + j;
-        fetch_ahead(y + ahead, count, std::clamp<i64>(end - j - ahead, 0, columns), g.ldy);
-        host_multiply(count, std::min(columns, end - j), g.k, g.a + i, {1, g.lda}, b.row(0) + (j - j0), b.pitch, y,
-                      g.ldy);
+        const float *const from_a = g.a + i, *const from_b = b.row(0) + (j - j0);
+        const i64 width = std::min(columns, end - j);
+        if (g.beta == 0) {
+          host_product(count, width, g.k, from_a, {1, g.lda}, from_b, b.pitch, sums, columns);
+          write_rows(sums, columns, count, width, y, g.ldy);
+        } else {
+          fetch_ahead(y + ahead, count, std::clamp<i64>(end - j - ahead, 0, columns), g.ldy);
+          host_multiply(count, width, g.k, from_a, {1, g.lda}, from_b, b.pitch, y, g.ldy);
+        }
       }
     }
   }
@@ -197,22 +219,20 @@ void multiply_outer(const Gemm& g, const Range& range) {
 }  // namespace
 
 bool is_thin(const Gemm& g) {
-  if (g.alpha != 1 || (g.beta != 0 && g.beta != 1)) return false;
+  if (g.alpha != 1 || (g.beta != 0 && g.beta != 1) || g.k == 0) return false;
   if (g.transpose_a) return !g.transpose_b && g.k <= thin && g.m * g.n >= long_matrix && g.n % vector_lanes == 0;
   return g.m <= thin && g.n * g.k >= long_matrix && (g.transpose_b || g.n % vector_lanes == 0);
 }
 
 void multiply_thin(const Gemm& g, int worker, int workers) {
-  const bool shares_rows = g.transpose_a;
-  const Range range = range_of(shares_rows ? g.m : g.n, vector_lanes, worker, workers);
-  if (g.beta == 0) {
-    const Range rows = shares_rows ? range : Range{0, g.m}, columns = shares_rows ? Range{0, g.n} : range;
-    for (i64 i = rows.first; i < rows.end; ++i)
-      std::fill(g.y + i * g.ldy + columns.first, g.y + i * g.ldy + columns.end, 0.0f);
-  }
-  if (g.transpose_a)
+  const Range range = range_of(g.transpose_a ? g.m : g.n, vector_lanes, worker, workers);
+  if (g.transpose_a) {
     multiply_outer(g, range);
-  else if (g.transpose_b && 2 * g.m <= vector_lanes)
+    return end_streams();
+  }
+  if (g.beta == 0)
+    for (i64 i = 0; i < g.m; ++i) std::fill(g.y + i * g.ldy + range.first, g.y + i * g.ldy + range.end, 0.0f);
+  if (g.transpose_b && 2 * g.m <= vector_lanes)
     multiply_by_dots(g, range);
   else if (g.transpose_b)
     multiply_by_columns(g, range);

@@ -52,6 +52,7 @@ void Net::backward(std::size_t from, std::size_t to, const std::function<void(st
     if (entry.is_absorbed) continue;
     if (entry.need_backward && !entry.is_added_up)
       entry.layer->backward(entry.gradient_tops, entry.propagate_down, entry.bottom);
+    write_gradients(entry);
     if (!finished) continue;
     for (auto other = entry.absorbed.rbegin(); other != entry.absorbed.rend(); ++other) finished(*other);
     finished(i);
@@ -100,11 +101,19 @@ void Net::place_shared_gradients() {
   gradients_placed_ = true;
 }
 
+/// Those that nobody made are zeros, which lie in the arena when they have been asked for.
+void Net::write_gradients(const Entry& entry) const {
+  const auto write = [](const Entry& of) {
+    for (const auto& blob : of.layer->blobs())
+      if (blob->has_diff()) blob->diff();
+  };
+  write(entry);
+  for (const std::size_t other : entry.absorbed) write(layers_[other]);
+}
+
 void Net::clear_gradients() {
-  const auto& arena = gradient_arena();
-  if (arena->count > 0) group_->zero(arena->data, static_cast<std::size_t>(arena->count) * sizeof(float));
-  for (const auto& p : learnable_)
-    if (p.division != nullptr) p.blob->zero_diff();
+  gradient_arena();
+  for (const auto& p : learnable_) p.blob->clear_diff();
 }
 
 const std::shared_ptr<Storage>& Net::gradient_arena() {
@@ -114,7 +123,8 @@ const std::shared_ptr<Storage>& Net::gradient_arena() {
     if (p.division == nullptr) size = std::max(size, p.arena_offset + round_up(p.blob->count(), arena_alignment));
   gradient_arena_ = Storage::make(*group_, size);
   for (const auto& p : learnable_)
-    if (p.division == nullptr) p.blob->place_diff(Storage::range(gradient_arena_, p.arena_offset, p.blob->count()));
+    if (p.division == nullptr)  // with the gap behind it, which is cleared, too: a codec may have left something there
+      p.blob->place_diff(Storage::range(gradient_arena_, p.arena_offset, round_up(p.blob->count(), arena_alignment)));
   for (const auto& share : shares_) share.user->share_diff(*share.owner);
   return gradient_arena_;
 }

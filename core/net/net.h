@@ -63,10 +63,11 @@ class Net {
   void forward() { forward(0, layers_.size()); }
   void forward(std::size_t from, std::size_t to);
   /// The diffs of loss tops hold their loss weights from the start; what the caller writes over them stands. Zeroed
-  /// parameter gradients are the caller's business (clear_gradients). Runs layers [from, to) backward; `finished(i)` is
-  /// called when layer i's parameter gradients are queued, if given.
+  /// parameter gradients are the caller's business (clear_gradients). Runs layers [from, to) backward, and their
+  /// parameter gradients then lie in the arena; `finished(i)` is called when layer i's are queued, if given.
   void backward() { backward(0, layers_.size()); }
   void backward(std::size_t from, std::size_t to, const std::function<void(std::size_t)>& finished = {});
+  /// Parameter gradients count as zeros from now on (Blob::clear_diff): layers may set them instead of adding to them.
   void clear_gradients();
   /// By layer: once its backward has run (`finished`), the gradient arena is final up to here. A parameter's gradient
   /// is final when the first layer that uses it, or that does such a layer's work, has run backward.
@@ -172,6 +173,7 @@ class Net {
  private:
   struct Builder;
   void weigh_losses();
+  void write_gradients(const Entry& entry) const;
   void place_shared_gradients();
   bool is_anothers(const Blob& parameter) const;  // whether a layer shares it with its owner
 

@@ -114,8 +114,16 @@ void Blob::reshape(const Shape& shape, Precision precision, Layout layout) {
   if (diff_ && diff_->count < storage()) diff_.reset();
 }
 
-std::shared_ptr<Storage>& Blob::ensure(std::shared_ptr<Storage>& place) const {
+std::shared_ptr<Storage>& Blob::made(std::shared_ptr<Storage>& place) const {
   if (!place) place = Storage::make(*group_, storage());
+  return place;
+}
+
+/// Its zeros are written, too.
+std::shared_ptr<Storage>& Blob::ensure(std::shared_ptr<Storage>& place) const {
+  Storage& memory = *made(place);
+  if (memory.awaits_zeros) group_->zero(memory.data, static_cast<std::size_t>(memory.count) * sizeof(float));
+  memory.awaits_zeros = false;
   return place;
 }
 
@@ -166,6 +174,17 @@ std::vector<float> Blob::diff_vector() const {
 
 void Blob::zero_diff() {
   if (count_ > 0) group_->zero(ensure(diff_)->data, static_cast<std::size_t>(bytes()));
+}
+
+void Blob::clear_diff() { made(diff_)->awaits_zeros = count_ > 0; }
+
+Blob::Sum Blob::sum_diff() {
+  Storage& memory = *made(diff_);
+  const bool sets = memory.awaits_zeros;
+  memory.awaits_zeros = false;
+  if (sets && memory.count > count_)
+    group_->zero(memory.data + count_, static_cast<std::size_t>(memory.count - count_) * sizeof(float));
+  return {mutable_diff(), sets};
 }
 
 }  // namespace cortado

@@ -28,6 +28,7 @@ struct Storage {
   float* data = nullptr;
   i64 count = 0;
   std::shared_ptr<void> owner;
+  bool awaits_zeros = false;  ///< it counts as zeros, which nobody wrote yet (Blob::clear_diff)
 
   static std::shared_ptr<Storage> make(CoreGroup& group, i64 count);
   /// Host memory instead, for copies to or from the group (CoreGroup::allocate_staging).
@@ -114,8 +115,18 @@ class Blob {
   std::vector<float> data_vector() const;
   std::vector<float> diff_vector() const;
   void zero_diff();
+  /// The gradient counts as zeros from now on. They are written when somebody asks for it, unless who would add to it
+  /// sets all of it first: then memory is passed over once instead of three times.
+  void clear_diff();
+  /// For who adds to a gradient of floats and can set it as well: where it is, and which of the two.
+  struct Sum {
+    float* to;
+    bool sets;  ///< what is there means nothing: all of it is to be set, in this call
+  };
+  Sum sum_diff();
 
  private:
+  std::shared_ptr<Storage>& made(std::shared_ptr<Storage>& place) const;
   std::shared_ptr<Storage>& ensure(std::shared_ptr<Storage>& place) const;
   template <class T>
   T* typed(std::shared_ptr<Storage>& place) const {

@@ -5,6 +5,7 @@
 
 #include "core/machine/core_group.h"
 #include "layers/channels/block_programs.h"
+#include "layers/convolution/set_or_add.h"
 #include "layers/convolution/shape.h"
 
 namespace cortado {
@@ -17,7 +18,7 @@ constexpr ConvolutionDirection convolution_directions[] = {
 const char* to_string(ConvolutionDirection direction);
 
 /// Operands in cluster memory, of the shape's precision but for weights and their gradients, which are float. forward
-/// writes y; the weight gradient adds to dw; the input gradient writes dx.
+/// writes y; the weight gradient adds to dw or sets it; the input gradient writes dx.
 struct ConvolutionArguments {
   const void* x = nullptr;   ///< src; not read by the input gradient, unless it joins another one
   const float* w = nullptr;  ///< weights; not read by the weight gradient
@@ -32,6 +33,8 @@ struct ConvolutionArguments {
   /// where the sum counts `slope` times if x is not positive, which is then read; null: dx is made by itself.
   const void* other = nullptr;
   float slope = 1;
+  /// Weight gradient, of candidates that can (sets_weights): dw is set.
+  bool sets = false;
 
   template <class T>
   const T* x_as() const {
@@ -58,6 +61,12 @@ void book(OtherGradient<T>& p, i64 pixels, PlanBuilder& builder) {
   p.x_buf = builder.line("what was rectified", 4 * pixels * block_channels, Depth::two);
 }
 
+/// For lines of up to `weights` weights.
+inline void book(SetOrAdd& p, i64 weights, PlanBuilder& builder) {
+  p.set_buf = builder.tile("gradients of weights", 4 * weights, 1);
+  p.add_buf = builder.line("gradients of weights", 4 * weights, 1);
+}
+
 /// One way to convolve. Stateless but for its name; accepts a shape or says why not.
 class ConvolutionCandidate {
  public:
@@ -80,6 +89,8 @@ class ConvolutionCandidate {
   virtual i64 sum_parts(CoreGroup& /*group*/, const ConvolutionShape& /*shape*/) const { return 0; }
   /// Whether the input gradient, which it takes, can join another one of the same blob (ConvolutionArguments::other).
   virtual bool joins(CoreGroup& /*group*/, const ConvolutionShape& /*shape*/) const { return false; }
+  /// Whether the weight gradient, which it takes, can set dw as well as add to it (ConvolutionArguments::sets).
+  virtual bool sets_weights(const ConvolutionShape& /*shape*/) const { return false; }
   /// Seconds by the analytic model, 0 where there is none; only for accepted shapes.
   virtual double estimate(CoreGroup& /*group*/, const ConvolutionShape& /*shape*/,
                           ConvolutionDirection /*direction*/) const {

@@ -126,6 +126,18 @@ void WindowedLayer::run(ConvolutionDirection direction, ConvolutionArguments arg
   });
 }
 
+void WindowedLayer::run_weight_gradient(const void* x, const void* dy) {
+  ConvolutionArguments arguments{x, nullptr, dy};
+  Blob& weights = *blobs()[0];
+  if (shape_.mb > 0 && chosen_[index_of(ConvolutionDirection::weight_gradient)]->sets_weights(shape_)) {
+    const Blob::Sum sum = weights.sum_diff();
+    arguments.out = sum.to, arguments.sets = sum.sets;
+  } else {
+    arguments.out = weights.mutable_diff();
+  }
+  run(ConvolutionDirection::weight_gradient, arguments);
+}
+
 i64 WindowedLayer::sum_parts() const {
   return chosen_[index_of(ConvolutionDirection::forward)]->sum_parts(group(), shape_);
 }
@@ -267,7 +279,7 @@ void ConvolutionLayer::backward(const Blobs& top, const std::vector<bool>& propa
       if (param_propagate_down(0)) {
         if (volume_) volume_->stack(bottom[i]->data(), stacked_->mutable_data());
         const Blob& x = volume_ ? *stacked_ : *bottom[i];
-        run(ConvolutionDirection::weight_gradient, {x.data<T>(), nullptr, dy, blobs()[0]->mutable_diff()});
+        run_weight_gradient(x.data<T>(), dy);
       }
       if (propagate_down[i]) {
         Blob& x = volume_ ? *stacked_ : *bottom[i];

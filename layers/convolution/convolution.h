@@ -44,6 +44,8 @@ class WindowedLayer : public Layer {
   void check_bottoms(const Blobs& bottom, i64 channels) const;
   i64 samples(const Blob& blob) const { return blob.count(0, channel_axis_); }
   void run(ConvolutionDirection direction, ConvolutionArguments arguments);
+  /// Runs the weight gradient of x and dy to the first parameter's gradient.
+  void run_weight_gradient(const void* x, const void* dy);
   /// ConvolutionCandidate::sum_parts of the chosen candidate.
   i64 sum_parts() const;
   /// ConvolutionCandidate::joins of the chosen candidate.

@@ -57,8 +57,7 @@ void DeconvolutionLayer::backward(const Blobs& top, const std::vector<bool>& pro
       }
       const T* const dy = (volume_ ? *stacked_ : *top[i]).template diff<T>();
       const Blob& x = volume_ ? *images_ : *bottom[i];
-      if (param_propagate_down(0))
-        run(ConvolutionDirection::weight_gradient, {dy, nullptr, x.data<T>(), blobs()[0]->mutable_diff()});
+      if (param_propagate_down(0)) run_weight_gradient(dy, x.data<T>());
       if (!propagate_down[i]) continue;
       Blob& dx = volume_ ? *images_ : *bottom[i];
       run(ConvolutionDirection::forward, {dy, blobs()[0]->data(), nullptr, dx.mutable_diff<T>()});

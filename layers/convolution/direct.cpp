@@ -48,6 +48,7 @@ class DirectConvolution : public ConvolutionCandidate {
   }
   i64 sum_parts(CoreGroup& group, const ConvolutionShape& shape) const override;
   bool joins(CoreGroup& group, const ConvolutionShape& shape) const override;
+  bool sets_weights(const ConvolutionShape&) const override { return true; }
   void run(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction,
            const ConvolutionArguments& arguments, float* workspace) const override;
 
@@ -116,7 +117,7 @@ void book(DirectWeightGradient<T>& p, PlanBuilder& builder) {
 
 void book(UnpackWeights& p, PlanBuilder& builder) {
   p.from_buf = builder.tile("packed", 4 * p.packed.piece(), Depth::two);
-  p.to_buf = builder.line("weights", 4 * p.packed.taps * p.packed.slice, 1);
+  book(p.to, p.packed.taps * p.packed.slice, builder);
 }
 
 template <class Program>
@@ -278,7 +279,7 @@ void run_weight_gradient(CoreGroup& group, const ConvolutionShape& s, const Dire
   p.x = arg.x_as<T>(), p.dy = arg.dy_as<T>(), p.dw = workspace;
   book(p, builder);
   group.launch(p, builder.plan(0));
-  UnpackWeights unpack{workspace, arg.out_as<float>(), p.packed, p.parts, {}, {}};
+  UnpackWeights unpack{workspace, arg.out_as<float>(), p.packed, p.parts, arg.sets, {}, {}};
   book(unpack, unpack_book);
   group.launch(unpack, unpack_book.plan(0));
 }

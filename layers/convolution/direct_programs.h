@@ -530,7 +530,9 @@ struct UnpackWeights {
   float* dw;
   PackedWeights packed;
   i64 parts;
-  Buf from_buf, to_buf;
+  bool sets;  ///< dw is their sum; else it is added to
+  Buf from_buf;
+  SetOrAdd to;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
@@ -539,10 +541,10 @@ struct UnpackWeights {
     c.lines(
         p.packed.pieces(), Depth::one, [&](i64 line) { return line; },
         [&](i64 line, i64&) {
-          const auto to = p.packed.place_of(line);
-          const i64 rows = math::min(p.packed.panel, p.packed.outputs - to.output),
-                    cols = math::min(p.packed.slice, p.packed.terms - to.term) * taps,
-                    first = to.group * p.packed.outputs + to.output;
+          const auto at = p.packed.place_of(line);
+          const i64 rows = math::min(p.packed.panel, p.packed.outputs - at.output),
+                    cols = math::min(p.packed.slice, p.packed.terms - at.term) * taps,
+                    first = at.group * p.packed.outputs + at.output;
           c.pipeline(
               p.parts, Depth::two,
               [&](i64 part) {
@@ -551,12 +553,10 @@ struct UnpackWeights {
                 box.pitch[3] = p.packed.panel;
                 return c.stage(p.from_buf, box);
               },
-              [&](i64, auto& in) {
-                for (i64 r = 0; r < rows; ++r) {
-                  auto q = c.update(p.to_buf, p.dw + ((first + r) * p.packed.terms + to.term) * taps, cols);
-                  c.each(cols, [&](i64 i) { q.set(i, q.at(i) + in(r, i)); });
-                  c.put(q);
-                }
+              [&](i64 part, auto& in) {
+                for (i64 r = 0; r < rows; ++r)
+                  p.to.leave(c, p.sets && part == 0, p.dw + ((first + r) * p.packed.terms + at.term) * taps, cols,
+                             [&](i64 i) { return in(r, i); });
               });
         });
   }

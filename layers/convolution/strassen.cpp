@@ -28,6 +28,7 @@ class StrassenConvolution : public ConvolutionCandidate {
   }
   i64 sum_parts(CoreGroup& group, const ConvolutionShape& shape) const override;
   bool joins(CoreGroup& group, const ConvolutionShape& shape) const override;
+  bool sets_weights(const ConvolutionShape&) const override { return true; }
   void run(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction,
            const ConvolutionArguments& arguments, float* workspace) const override;
 };
@@ -102,7 +103,7 @@ void book(StrassenWeights& p, PlanBuilder& builder) {
 
 void book(StrassenGradientSums& p, PlanBuilder& builder) {
   for (Buf& from : p.from_buf) from = builder.line("product", 4 * p.rows * p.cols, 1);
-  p.to_buf = builder.line("weights", 4 * p.cols, 1);
+  book(p.to, p.cols, builder);
 }
 
 /// Calls make(most pixels of a half) with `most`, or less until the program fits a scratchpad.
@@ -210,7 +211,7 @@ void run_weight_gradient(CoreGroup& group, const ConvolutionShape& s, const Conv
   book(p, builder);
   group.launch(p, builder.plan(p.tiles()));
 
-  StrassenGradientSums sums{workspace, arg.out_as<float>(), p.inputs(), p.outputs(), {}, {}};
+  StrassenGradientSums sums{workspace, arg.out_as<float>(), arg.sets, p.inputs(), p.outputs(), {}, {}};
   PlanBuilder of_sums(group.spec());
   book(sums, of_sums);
   group.launch(sums, of_sums.plan(sums.lines()));

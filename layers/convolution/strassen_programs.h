@@ -502,14 +502,16 @@ struct StrassenGradient {
   }
 };
 
-/// dw (outputs x inputs) += what StrassenGradient's products make.
+/// dw (outputs x inputs) += what StrassenGradient's products make, or is set to it.
 struct StrassenGradientSums {
   static constexpr const char* label = "strassen_gradient_sums";
   static constexpr i64 rows = 8, cols = 256;  ///< outputs and inputs of a line, at most
   const float* from;
   float* dw;
+  bool sets;            ///< dw = them
   i64 inputs, outputs;  ///< of a half
-  Buf from_buf[strassen::products], to_buf;
+  Buf from_buf[strassen::products];
+  SetOrAdd to;
 
   CORTADO_FN i64 chunks() const { return ceil_div(inputs, cols); }
   CORTADO_FN i64 lines() const { return ceil_div(outputs, rows) * chunks(); }
@@ -530,9 +532,7 @@ struct StrassenGradientSums {
           for (i64 r = 0; r < outs; ++r)
             for (i64 quadrant = 0; quadrant < 4; ++quadrant) {
               const i64 output = quadrant / 2 * p.outputs + out + r;
-              auto q = c.update(p.to_buf, p.dw + (2 * output + quadrant % 2) * p.inputs + first, count);
-              p.add(c, quadrant, r, count, in, q);
-              c.put(q);
+              p.write(c, quadrant, r, count, in, p.dw + (2 * output + quadrant % 2) * p.inputs + first);
             }
         });
   }
@@ -544,17 +544,17 @@ struct StrassenGradientSums {
     return c.get2d(from_buf[i], from + (i * outputs + out) * inputs + first, math::min(rows, outputs - out),
                    math::min(cols, inputs - first), inputs);
   }
-  template <class C, class In, class Q>
-  CORTADO_FN void add(C& c, i64 quadrant, i64 r, i64 count, const In& in, Q& q) const {
+  template <class C, class In>
+  CORTADO_FN void write(C& c, i64 quadrant, i64 r, i64 count, const In& in, float* at) const {
     const auto &m1 = in.first.first.first, &m2 = in.first.first.second, &m3 = in.first.second.first,
                &m4 = in.first.second.second, &m5 = in.second.first.first, &m6 = in.second.first.second,
                &m7 = in.second.second;
+    const auto leave = [&](const auto& value) { to.leave(c, sets, at, count, value); };
     switch (quadrant) {
-      case 0: return c.each(count, [&](i64 i) { q.set(i, q.at(i) + ((m1(r, i) + m4(r, i)) + (m7(r, i) - m5(r, i)))); });
-      case 1: return c.each(count, [&](i64 i) { q.set(i, q.at(i) + (m3(r, i) + m5(r, i))); });
-      case 2: return c.each(count, [&](i64 i) { q.set(i, q.at(i) + (m2(r, i) + m4(r, i))); });
-      default:
-        return c.each(count, [&](i64 i) { q.set(i, q.at(i) + ((m1(r, i) - m2(r, i)) + (m3(r, i) + m6(r, i)))); });
+      case 0: return leave([&](i64 i) { return (m1(r, i) + m4(r, i)) + (m7(r, i) - m5(r, i)); });
+      case 1: return leave([&](i64 i) { return m3(r, i) + m5(r, i); });
+      case 2: return leave([&](i64 i) { return m2(r, i) + m4(r, i); });
+      default: return leave([&](i64 i) { return (m1(r, i) - m2(r, i)) + (m3(r, i) + m6(r, i)); });
     }
   }
 };

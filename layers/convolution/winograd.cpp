@@ -52,6 +52,7 @@ class WinogradConvolution : public ConvolutionCandidate {
   i64 workspace(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const override;
   i64 kept_weights(CoreGroup& group, const ConvolutionShape& shape) const override;
   i64 sum_parts(CoreGroup& group, const ConvolutionShape& shape) const override;
+  bool sets_weights(const ConvolutionShape& shape) const override { return !is_strided(shape); }
   void run(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction,
            const ConvolutionArguments& arguments, float* workspace) const override;
 
@@ -299,12 +300,12 @@ WinogradGradient<F> gradient_program(const MachineSpec& spec, const WinogradTile
   return p;
 }
 
-/// dw += what the points of a part of the batch make.
+/// dw += what the points of a part of the batch make, or is set to it.
 template <class F>
-void multiply_to_weights(CoreGroup& group, const float* x, const float* dy, float* dw, const WinogradTiles& of_x,
-                         const WinogradTiles& of_y) {
+void multiply_to_weights(CoreGroup& group, const float* x, const float* dy, float* dw, bool sets,
+                         const WinogradTiles& of_x, const WinogradTiles& of_y) {
   auto p = gradient_program<F>(group.spec(), of_x, of_y);
-  p.x = x, p.dy = dy, p.dw = dw;
+  p.x = x, p.dy = dy, p.dw = dw, p.sets = sets;
   const i64 block = 4 * winograd::lanes * winograd::lanes, weights = 4 * line_terms * p.taps * winograd::lanes;
   PlanBuilder book(group.spec());
   p.x_buf = book.spill("points of inputs", 4 * p.in_groups * of_x.count() * winograd::lanes);
@@ -312,7 +313,9 @@ void multiply_to_weights(CoreGroup& group, const float* x, const float* dy, floa
   p.acc_buf = book.spill("sums", F::products * p.in_groups * p.out_groups * block);
   p.old_buf = book.tile("old weights", weights, 1);
   p.dw_buf = book.tile("weights", weights, 1);
-  group.launch(p, book.plan(p.tiles()));
+  Plan plan = book.plan(p.tiles());
+  plan.streams = sets;  // nobody reads it before the other layers' gradients are made
+  group.launch(p, plan);
 }
 
 /// Calls work(first image, tiles of x, tiles of y) for each part.
@@ -339,10 +342,12 @@ void run_weight_gradient(CoreGroup& group, const ConvolutionShape& s, const Part
     const T* const in = arg.x_as<T>() + g * s.group_ic() * s.ih * s.iw;
     const T* const dy = arg.dy_as<T>() + g * s.group_oc() * s.oh * s.ow;
     float* const dw = arg.out_as<float>() + g * s.terms() * s.group_oc();
+    bool sets = arg.sets;
     for_parts(s, parts, [&](i64 image, const WinogradTiles& of_x, const WinogradTiles& of_y) {
       transform<F, false, T>(group, {in + image * s.src_image(), s.ih, s.iw, s.ph, s.pw, s.src, of_x, {}}, of_in);
       transform<F, true, T>(group, {dy + image * s.dst_image(), s.oh, s.ow, 0, 0, s.dst, of_y, {}}, of_dy);
-      multiply_to_weights<F>(group, of_in, of_dy, dw, of_x, of_y);
+      multiply_to_weights<F>(group, of_in, of_dy, dw, sets, of_x, of_y);
+      sets = false;
     });
   }
 }

@@ -515,8 +515,8 @@ struct WinogradConvolve {
   }
 };
 
-/// dw (oc x ic x kernel x kernel) += Gt (x' dy) G of matrices of points of inputs and of outputs' gradients. A tile is
-/// a slice of inputs by a slice of outputs: the sums of all its products are its own.
+/// dw (oc x ic x kernel x kernel) += Gt (x' dy) G, or is set to it, of matrices of points of inputs and of outputs'
+/// gradients. A tile is a slice of inputs by a slice of outputs: the sums of all its products are its own.
 template <class F>
 struct WinogradGradient {
   static constexpr const char* label = "winograd_weight_gradient";
@@ -526,6 +526,7 @@ struct WinogradGradient {
   WinogradTiles of_x, of_y;
   i64 in_groups, out_groups;  ///< of channels, in a slice
   i64 line_terms;             ///< inputs whose weights are written together
+  bool sets;
   Buf x_buf, dy_buf, acc_buf, old_buf, dw_buf;
 
   CORTADO_FN i64 out_slices() const { return ceil_div(of_y.groups(), out_groups); }
@@ -589,21 +590,27 @@ struct WinogradGradient {
     const WinogradGradient p = *this;
     const i64 ic = p.of_x.channels, oc = p.of_y.channels, terms = math::min(p.line_terms, ic - input - first);
     if (terms <= 0) return;
-    Box<float> box;
-    box.base = p.dw;
-    const i64 extent[4] = {1, 1, ic * taps, oc}, pitch[4] = {0, 0, 1, ic * taps};
-    const i64 origin[4] = {0, 0, (input + first) * taps, output}, size[4] = {1, 1, terms * taps, winograd::lanes};
-    box.set(extent, pitch, origin, size);
-    const auto old = c.stage(p.old_buf, box);
-    auto q = c.out_turned(p.dw_buf, p.dw + (output * ic + input + first) * taps, terms * taps, winograd::lanes,
-                          ic * taps, math::min(winograd::lanes, oc - output));
-    for (i64 k = 0; k < terms; ++k) {
-      const auto du = [&](i64 product, i64 lane) {
-        return acc(product * ins * winograd::lanes + first + k, group * winograd::lanes + lane);
-      };
-      c.each(winograd::lanes, [&](i64 lane) { transform(du, old, lane, k * taps, q); });
+    const auto write = [&](const auto& old) {
+      auto q = c.out_turned(p.dw_buf, p.dw + (output * ic + input + first) * taps, terms * taps, winograd::lanes,
+                            ic * taps, math::min(winograd::lanes, oc - output));
+      for (i64 k = 0; k < terms; ++k) {
+        const auto du = [&](i64 product, i64 lane) {
+          return acc(product * ins * winograd::lanes + first + k, group * winograd::lanes + lane);
+        };
+        c.each(winograd::lanes, [&](i64 lane) { transform(du, old, lane, k * taps, q); });
+      }
+      c.put(q);
+    };
+    if (p.sets) {
+      write([](i64, i64) { return 0.0f; });
+    } else {
+      Box<float> box;
+      box.base = p.dw;
+      const i64 extent[4] = {1, 1, ic * taps, oc}, pitch[4] = {0, 0, 1, ic * taps};
+      const i64 origin[4] = {0, 0, (input + first) * taps, output}, size[4] = {1, 1, terms * taps, winograd::lanes};
+      box.set(extent, pitch, origin, size);
+      write(c.stage(p.old_buf, box));
     }
-    c.put(q);
   }
 
   template <class In, class Old, class Out>

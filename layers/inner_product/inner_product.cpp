@@ -91,11 +91,14 @@ void InnerProductLayer::multiply_errors(const float* dy, float* dx, i64 rows) {
 
 void InnerProductLayer::multiply_gradient(const float* dy, const float* x, i64 rows) {
   const i64 terms = terms_here(), outputs = outputs_here();
-  float* const dw = blobs()[0]->mutable_diff();
+  if (rows == 0) return;
+  const Blob::Sum dw = blobs()[0]->sum_diff();
+  const float old = dw.sets ? 0 : 1;
   if (transpose_)
-    multiply_timed(MatrixLibrary::Gemm{true, false, terms, outputs, rows, 1, x, terms, dy, outputs, 1, dw, outputs});
+    multiply_timed(
+        MatrixLibrary::Gemm{true, false, terms, outputs, rows, 1, x, terms, dy, outputs, old, dw.to, outputs});
   else
-    multiply_timed(MatrixLibrary::Gemm{true, false, outputs, terms, rows, 1, dy, outputs, x, terms, 1, dw, terms});
+    multiply_timed(MatrixLibrary::Gemm{true, false, outputs, terms, rows, 1, dy, outputs, x, terms, old, dw.to, terms});
 }
 
 void InnerProductLayer::forward(const Blobs& bottom, const Blobs& top) {

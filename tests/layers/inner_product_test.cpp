@@ -47,6 +47,10 @@ TEST_P(InnerProductTest, EveryProductIsTheOracle) {
       expect_near(rig.bottom(0).diff_vector(), expected.x, 1e-5f, 1e-4f);
       expect_near(rig.blob(0).diff_vector(), expected.w, 1e-5f, 1e-4f);
       if (biased) expect_near(rig.blob(1).diff_vector(), expected.bias, 1e-5f, 1e-4f);
+      auto twice = expected.w;
+      for (float& gradient : twice) gradient *= 2;
+      rig.layer().backward({&rig.top(0)}, {false}, {&rig.bottom(0)});
+      expect_near(rig.blob(0).diff_vector(), twice, 1e-5f, 1e-4f);
     }
 }
 

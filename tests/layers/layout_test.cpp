@@ -240,6 +240,35 @@ TEST_P(BlockedConvolutions, EveryCandidateConvolvesBetweenAllLayouts) {
   }
 }
 
+/// `convolved` has what is set where gradients were cleared: once more adds the same.
+TEST_P(BlockedConvolutions, WeightGradientsAddUpUntilTheyAreCleared) {
+  int compared = 0;
+  for (const Window& w : windows())
+    for (const Layout layout : {Layout::nchw, Layout::nchw16c}) {
+      if (w.bottom[1] % block_channels != 0 || w.outputs % block_channels != 0) continue;
+      const auto shape = shape_of(GetParam(), w, Precision::fp32, layout, layout);
+      if (!shape) continue;
+      for (const auto& candidate : convolution_candidates()) {
+        const PlanBook plans = plans_of(GetParam(), *shape, *candidate);
+        if (plans.count("weight_gradient") == 0) continue;
+        SCOPED_TRACE(std::string(w.name) + " " + to_string(layout) + " " + candidate->name());
+        LayerRig rig(GetParam(), layer_of(w), {w.bottom});
+        rig.bottom(0).reshape(w.bottom, Precision::fp32, layout);
+        rig.layer().choose_plans(plans);
+        rig.fill_bottom(0, [](i64 e) { return noise(0, e); });
+        rig.forward();
+        rig.fill_top_diff(0, [](i64 e) { return noise(9, e); });
+        rig.backward({false});
+        auto twice = rig.blob(0).diff_vector();
+        for (float& gradient : twice) gradient *= 2;
+        rig.layer().backward({&rig.top(0)}, {false}, {&rig.bottom(0)});
+        expect_near(rig.blob(0).diff_vector(), twice, 1e-4F, 1e-5F);
+        ++compared;
+      }
+    }
+  EXPECT_GT(compared, 40);
+}
+
 TEST_P(BlockedConvolutions, StrassenTakesWholeQuadrants) {
   const auto& all = convolution_candidates();
   const auto& strassen =

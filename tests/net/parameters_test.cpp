@@ -38,6 +38,55 @@ TEST(NetArena, GapsStayZero) {
   expect_gap_zero(*net->gradient_arena());
 }
 
+/// Also those that no layer makes, and those of layers that do not know that they could be set.
+TEST(NetArena, ClearedGradientsLieThereAfterBackward) {
+  const auto net = small_net(data_layer() + scale_layer("a", "data", "x", "", 2, 33) +
+                             "layer { name: 's' type: 'Statistic' bottom: 'x' top: 'y' }" +
+                             scale_layer("b", "y", "z", "", 3) + loss_layer("z"));
+  Storage& arena = *net->gradient_arena();
+  std::vector<float> all(static_cast<std::size_t>(arena.count), 7);
+  CoreGroup& group = group_of("reference");
+  group.copy(arena.data, all.data(), all.size() * sizeof(float));
+  net->blob("data")->write_data(std::vector<float>(6, 1).data());
+  net->clear_gradients();
+  net->forward();
+  net->backward();
+  group.copy(all.data(), arena.data, all.size() * sizeof(float));
+  group.wait();
+  const auto at = [&](std::size_t i, i64 element) {
+    return all[static_cast<std::size_t>(net->learnable()[i].arena_offset + element)];
+  };
+  EXPECT_EQ(at(0, 0), 18) << "six ones, three times";
+  for (i64 i = 33; i < 64; ++i) EXPECT_EQ(at(0, i), 0) << "a gap";
+  for (i64 i = 0; i < Net::arena_alignment; ++i) EXPECT_EQ(at(1, i), 0) << "the statistic's, and a gap";
+  EXPECT_EQ(at(2, 0), 6 * 66);
+}
+
+TEST(ClearedGradients, AreSetOnceOrReadAsZeros) {
+  CoreGroup& group = group_of("reference");
+  Blob one(group, {3}), other(group, {3});
+  other.share_diff(one);
+  const std::vector<float> some = {4, 5, 6};
+  one.write_diff(some.data());
+  EXPECT_FALSE(one.sum_diff().sets) << "there is something to add to";
+  one.clear_diff();
+  const Blob::Sum sum = other.sum_diff();
+  EXPECT_TRUE(sum.sets);
+  group.copy(sum.to, some.data(), some.size() * sizeof(float));
+  EXPECT_FALSE(one.sum_diff().sets) << "the sharer has set it";
+  EXPECT_EQ(one.diff_vector(), some);
+  other.clear_diff();
+  EXPECT_EQ(one.diff_vector(), std::vector<float>(3, 0));
+  EXPECT_FALSE(other.sum_diff().sets);
+  const auto memory = Storage::make(group, 5);
+  one.place_diff(memory);
+  group.copy(memory->data + 2, some.data(), some.size() * sizeof(float));
+  one.clear_diff();
+  EXPECT_TRUE(one.sum_diff().sets);
+  EXPECT_EQ(memory->data[3], 0) << "what lies behind the blob is nobody else's to clear";
+  EXPECT_EQ(memory->data[4], 0);
+}
+
 TEST(NetArena, MultipliersComeFromParam) {
   const auto net = small_net(chain("param { lr_mult: 2 decay_mult: 0 }", "") +
                              "layer { name: 's' type: 'Statistic' bottom: 'data' top: 'd' param { lr_mult: 1 } }");

@@ -79,7 +79,10 @@ void LayerRig::forward() {
 void LayerRig::backward(std::vector<bool> propagate) {
   if (propagate.empty())
     for (std::size_t i = 0; i < bottom_.size(); ++i) propagate.push_back(layer_->allows_backward_to(i));
-  for (auto& b : layer_->blobs()) b->zero_diff();
+  for (auto& b : layer_->blobs()) {
+    b->write_diff(std::vector<float>(static_cast<std::size_t>(b->count()), std::nanf("")).data());
+    b->clear_diff();
+  }
   layer_->backward(top_, propagate, bottom_);
   group_.wait();
 }

@@ -39,7 +39,7 @@ class LayerRig {
   /// Reshape and forward, then wait.
   void forward();
   /// Backward to the bottoms that `propagate` names (all that the layer allows, if empty), from the tops' diffs;
-  /// parameter diffs are zeroed before. Waits.
+  /// parameter diffs are cleared before, no numbers until somebody writes them. Waits.
   void backward(std::vector<bool> propagate = {});
 
   /// Compares backward with central differences of sum over tops of weight(j) * top[j] with respect to every element

@@ -81,6 +81,7 @@ TEST(KokkosLibrary, ThinProductsMatchPlainLoops) {
       check(group, {few, 1027, 1030}, false, true, 1, 1, beta);
       check(group, {few, 1040, 1030}, false, false, 1, 1, beta);
       check(group, {1027, 1040, few}, true, false, 1, 1, beta);
+      check(group, {1027, 1040, few}, true, false, 1, 1, 1 - beta);
     }
     check(group, {3, 40, 27000}, false, true, 1, 1, beta);
     check(group, {3, 27008, 40}, false, false, 1, 1, beta);
@@ -91,15 +92,20 @@ TEST(KokkosLibrary, ThinProductsMatchPlainLoops) {
 TEST(KokkosLibrary, ThinProductsDoNotReadWhatTheyOverwrite) {
   const auto processor = kokkos_processor();
   CoreGroup& group = processor->group(0);
-  const i64 n = 1024, k = 1024;
-  Device<float> a(group, std::vector<float>(static_cast<std::size_t>(k), 1)),
-      b(group, std::vector<float>(static_cast<std::size_t>(n * k), 1)),
-      y(group, std::vector<float>(static_cast<std::size_t>(n), std::numeric_limits<float>::quiet_NaN()));
+  const i64 n = 1024, all = n * n;
+  const float none = std::numeric_limits<float>::quiet_NaN();
+  const Device<float> ones(group, std::vector<float>(static_cast<std::size_t>(all), 1));
+  Device<float> y(group, std::vector<float>(static_cast<std::size_t>(all), none));
   MatrixLibrary::Gemm g;
-  g.m = 1, g.n = n, g.k = k, g.lda = k, g.ldb = k, g.ldy = n, g.transpose_b = true;
-  g.a = a.get(), g.b = b.get(), g.y = y.get();
+  g.m = 1, g.n = g.k = n, g.lda = g.ldb = g.ldy = n, g.transpose_b = true;
+  g.a = g.b = ones.get(), g.y = y.get();
   group.library()->gemm(g);
-  EXPECT_EQ(y.read(), std::vector<float>(static_cast<std::size_t>(n), 1024));
+  auto made = y.read();
+  made.resize(static_cast<std::size_t>(n));
+  EXPECT_EQ(made, std::vector<float>(static_cast<std::size_t>(n), 1024));
+  g.m = n, g.k = 1, g.transpose_a = true, g.transpose_b = false;
+  group.library()->gemm(g);
+  EXPECT_EQ(y.read(), std::vector<float>(static_cast<std::size_t>(all), 1));
 }
 
 TEST(KokkosLibrary, CoreGroupsMultiplyAtTheSameTime) {
