@@ -113,7 +113,7 @@ class Layer {
   /// Queues the computation of all tops' data. Does not wait unless the layer needs a value on the host.
   virtual void forward(const Blobs& bottom, const Blobs& top) = 0;
   /// Given tops' diffs, queues bottoms' diffs (overwritten, where propagate_down says so) and *adds* to the
-  /// parameters' diffs where param_propagate_down says so.
+  /// parameters' diffs where param_propagate_down says so (Blob::mutable_diff; who can set one, too: Blob::sum_diff).
   virtual void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) = 0;
 
   /// Whether `forward` gives tops a shape that depends on values; the net then reshapes the layers behind in every
