@@ -28,10 +28,11 @@ class CuBlas : public MatrixLibrary {
   void gemm_batch(const Gemm& g, i64 count, i64 stride_a, i64 stride_b, i64 stride_y) override {
     if (g.m == 0 || g.n == 0 || count == 0) return;
     const bool empty = g.k == 0;
-    check(cublasSgemmStridedBatched_64(handle_, g.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N,
-                                       g.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N, g.n, g.m, g.k, &g.alpha, g.b,
-                                       empty ? g.n : g.ldb, stride_b, g.a, empty ? g.m : g.lda, stride_a, &g.beta, g.y,
-                                       g.ldy, stride_y, count),
+    const auto compute = g.operands == Precision::bf16 ? CUBLAS_COMPUTE_32F_FAST_16BF : CUBLAS_COMPUTE_32F;
+    check(cublasGemmStridedBatchedEx_64(
+              handle_, g.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N, g.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N, g.n, g.m,
+              g.k, &g.alpha, g.b, CUDA_R_32F, empty ? g.n : g.ldb, stride_b, g.a, CUDA_R_32F, empty ? g.m : g.lda,
+              stride_a, &g.beta, g.y, CUDA_R_32F, g.ldy, stride_y, count, compute, CUBLAS_GEMM_DEFAULT),
           "multiply matrices");
   }
 

@@ -1,5 +1,6 @@
 #include "backends/kokkos/host_multiply.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <type_traits>
@@ -202,10 +203,19 @@ void multiply(const Acc<float>& acc, const LeftOperand<T>& a, const RightOperand
 }
 
 /// Columns are whole vectors, next to each other.
-void multiply_vectors(i64 m, i64 n, const Job<float>& job) {
+template <class T>
+void multiply_vectors(i64 m, i64 n, const Job<T>& job) {
+  const auto vector = [](i64 i) { return Columns{i * lanes, i * lanes, lanes}; };
+#if defined(__x86_64__)
+  if constexpr (std::is_same_v<T, bf16x2> && lanes == tile_lanes)
+    if (Amx::available()) {
+      for (i64 row = 0; job.sets && row < m; ++row) std::fill_n(job.acc + row * job.acc_pitch, n, 0.0f);
+      return unit_multiply<Amx>(job, m, n / lanes, vector);
+    }
+#endif
   in_parts(n / lanes, best_width(m, n / lanes), [&](i64 first, i64 count) {
     Columns columns[max_vectors];
-    for (i64 v = 0; v < count; ++v) columns[v] = {(first + v) * lanes, (first + v) * lanes, lanes};
+    for (i64 v = 0; v < count; ++v) columns[v] = vector(first + v);
     multiply_rows(job, m, columns, count);
   });
 }
@@ -237,11 +247,17 @@ void host_product(const Acc<float>& acc, const LeftOperand<bf16x2>& a, const Rig
   multiply(acc, a, b, taps, true);
 }
 
-void host_multiply(i64 m, i64 n, i64 k, const float* a, LeftView view, const float* b, i64 ldb, float* y, i64 ldy) {
-  multiply_vectors(m, n, {y, ldy, a, view, b, ldb, k, {}});
+template <class T>
+void host_multiply(i64 m, i64 n, i64 k, const T* a, LeftView view, const T* b, i64 ldb, float* y, i64 ldy) {
+  multiply_vectors<T>(m, n, {y, ldy, a, view, b, ldb, k, {}});
 }
-void host_product(i64 m, i64 n, i64 k, const float* a, LeftView view, const float* b, i64 ldb, float* y, i64 ldy) {
-  multiply_vectors(m, n, {y, ldy, a, view, b, ldb, k, {}, true});
+template <class T>
+void host_product(i64 m, i64 n, i64 k, const T* a, LeftView view, const T* b, i64 ldb, float* y, i64 ldy) {
+  multiply_vectors<T>(m, n, {y, ldy, a, view, b, ldb, k, {}, true});
 }
+template void host_multiply(i64, i64, i64, const float*, LeftView, const float*, i64, float*, i64);
+template void host_multiply(i64, i64, i64, const bf16x2*, LeftView, const bf16x2*, i64, float*, i64);
+template void host_product(i64, i64, i64, const float*, LeftView, const float*, i64, float*, i64);
+template void host_product(i64, i64, i64, const bf16x2*, LeftView, const bf16x2*, i64, float*, i64);
 
 }  // namespace cortado::kokkos

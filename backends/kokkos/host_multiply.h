@@ -15,9 +15,11 @@ void host_multiply(const Acc<float>& acc, const LeftOperand<bf16x2>& a, const Ri
 void host_product(const Acc<float>& acc, const LeftOperand<bf16x2>& a, const RightOperand<bf16x2>& b, const Taps& taps);
 
 /// y (m x n, rows ldy apart) += a b for one thread, the columns being whole vectors: element (i, k) of a lies at
-/// view.m_stride i + view.k_stride k, rows of b lie ldb apart.
-void host_multiply(i64 m, i64 n, i64 k, const float* a, LeftView view, const float* b, i64 ldb, float* y, i64 ldy);
+/// view.m_stride i + view.k_stride k, rows of b lie ldb apart. T: float or bf16x2, of which k are pairs.
+template <class T>
+void host_multiply(i64 m, i64 n, i64 k, const T* a, LeftView view, const T* b, i64 ldb, float* y, i64 ldy);
 /// The same with y = a b.
-void host_product(i64 m, i64 n, i64 k, const float* a, LeftView view, const float* b, i64 ldb, float* y, i64 ldy);
+template <class T>
+void host_product(i64 m, i64 n, i64 k, const T* a, LeftView view, const T* b, i64 ldb, float* y, i64 ldy);
 
 }  // namespace cortado::kokkos

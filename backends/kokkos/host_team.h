@@ -134,22 +134,13 @@ class HostTeam {
     transpose(from, from_pitch, rows, cols, to, to_pitch);
   }
 
-  /// Whether rows of `count` values, `pitch` apart, are whole lines, which can be streamed.
   template <class T>
   static bool fills_lines(const T* to, i64 count, i64 pitch) {
-    if constexpr (sizeof(T) != sizeof(float) || sizeof(Vector) != cache_line)
-      return false;
-    else
-      return count % vector_lanes == 0 && pitch % vector_lanes == 0 &&
-             reinterpret_cast<std::uintptr_t>(to) % cache_line == 0;
+    return kokkos::fills_lines(to, count, pitch);
   }
-  /// Rows of whole lines, past the caches.
   template <class T>
   static void stream(const T* from, i64 rows, i64 cols, T* to, i64 to_pitch) {
-    if constexpr (sizeof(T) == sizeof(float))
-      for (i64 r = 0; r < rows; ++r)
-        for (i64 c = 0; c < cols; c += vector_lanes)
-          stream_vector(to + r * to_pitch + c, load_vector(from + r * cols + c));
+    stream_rows(from, cols, rows, cols, to, to_pitch);
   }
 
   template <class T, class U>

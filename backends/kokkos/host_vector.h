@@ -1,5 +1,6 @@
 #pragma once
 #include <array>
+#include <cstdint>
 #include <cstring>
 #include <utility>
 
@@ -57,6 +58,23 @@ void stream_vector(T* p, Vector v) {
   store_vector(p, v);
 #endif
 }
+/// Whether rows of `count` values, `pitch` apart, are whole lines, which can be streamed.
+template <class T>
+bool fills_lines(const T* to, i64 count, i64 pitch) {
+  if constexpr (sizeof(T) != sizeof(float) || sizeof(Vector) != cache_line)
+    return false;
+  else
+    return count % vector_lanes == 0 && pitch % vector_lanes == 0 &&
+           reinterpret_cast<std::uintptr_t>(to) % cache_line == 0;
+}
+/// Rows of whole lines, past the caches.
+template <class T>
+void stream_rows(const T* from, i64 from_pitch, i64 rows, i64 cols, T* to, i64 to_pitch) {
+  if constexpr (sizeof(T) == sizeof(float))
+    for (i64 r = 0; r < rows; ++r)
+      for (i64 c = 0; c < cols; c += vector_lanes)
+        stream_vector(to + r * to_pitch + c, load_vector(from + r * from_pitch + c));
+}
 /// What was streamed is there for other threads once they have met this one.
 inline void end_streams() {
 #if defined(__SSE__)
@@ -77,11 +95,25 @@ inline Vector load_vector(const bf16* p) {
   const Words words = load_halves(p) << 16;
   return reinterpret_cast<Vector>(words);
 }
-inline void store_vector(bf16* p, Vector v) {
-  const Words words = reinterpret_cast<Words>(v), rounded = (words + 0x7FFFu + ((words >> 16) & 1u)) >> 16,
+/// To nearest, ties to even. (The processor's own rounding takes values too small for normal numbers as zeros.)
+inline Halves rounded(Vector v) {
+#if defined(__AVX512BF16__)
+  return reinterpret_cast<Halves>(_mm512_cvtneps_pbh(reinterpret_cast<__m512>(v)));
+#else
+  const Words words = reinterpret_cast<Words>(v), halves = (words + 0x7FFFu + ((words >> 16) & 1u)) >> 16,
               nan = reinterpret_cast<Words>(v != v);
-  const Halves halves = __builtin_convertvector((rounded & ~nan) | (nan & 0x7FC0u), Halves);
+  return __builtin_convertvector((halves & ~nan) | (nan & 0x7FC0u), Halves);
+#endif
+}
+inline void store_vector(bf16* p, Vector v) {
+  const Halves halves = rounded(v);
   std::memcpy(p, &halves, sizeof halves);
+}
+/// Lane i holds lanes i of both, rounded.
+inline Vector paired(Vector first, Vector second) {
+  const Words words = __builtin_convertvector(rounded(first), Words) | __builtin_convertvector(rounded(second), Words)
+                                                                           << 16;
+  return reinterpret_cast<Vector>(words);
 }
 /// Lane i holds elements i of both rows, of which `second` may be null: zeros.
 inline Vector load_pairs(const bf16* first, const bf16* second) {

@@ -115,20 +115,27 @@ inline i64 rows_to_tile(i64 m) {
   return tile_rows;
 }
 
-/// acc += a b for columns that fill tiles, by the matrix unit of one thread. `Unit` has Amx's functions.
-template <class Unit>
-void unit_multiply(const Acc<float>& acc, const LeftOperand<bf16x2>& a, const RightOperand<bf16x2>& b,
-                   const Taps& taps) {
-  const ColumnWalk walk(acc.shape, b.view);
-  const Job<bf16x2> job{acc.p, acc.shape.n(), a.p, a.view, b.p, b.view.k_stride, acc.shape.k, taps};
-  const i64 m = acc.shape.m, rows = rows_to_tile(m), rest = m % rows;
-  if (m == 0 || job.k == 0) return;
-  in_parts(walk.vectors(), 2, [&](i64 first, i64 count) {
-    const Columns columns[2] = {walk(first), walk(first + count - 1)};
+/// acc += a b for m rows and columns of which `vector(i)` is the i-th sixteen, by the matrix unit of one thread. `Unit`
+/// has Amx's functions.
+template <class Unit, class F>
+void unit_multiply(const Job<bf16x2>& job, i64 m, i64 vectors, F vector) {
+  const i64 rows = rows_to_tile(m), rest = m % rows;
+  in_parts(vectors, 2, [&](i64 first, i64 count) {
+    const Columns columns[2] = {vector(first), vector(first + count - 1)};
     const auto multiply = count == 2 ? &multiply_unit_rows<Unit, 2> : &multiply_unit_rows<Unit, 1>;
     multiply(job, 0, m - rest, rows, columns);
     if (rest > 0) multiply(job, m - rest, rest, rest, columns);
   });
+}
+
+/// The same for operands whose columns fill tiles.
+template <class Unit>
+void unit_multiply(const Acc<float>& acc, const LeftOperand<bf16x2>& a, const RightOperand<bf16x2>& b,
+                   const Taps& taps) {
+  if (acc.shape.m == 0 || acc.shape.k == 0) return;
+  const ColumnWalk walk(acc.shape, b.view);
+  unit_multiply<Unit>({acc.p, acc.shape.n(), a.p, a.view, b.p, b.view.k_stride, acc.shape.k, taps}, acc.shape.m,
+                      walk.vectors(), walk);
 }
 
 }  // namespace cortado::kokkos

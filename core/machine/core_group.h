@@ -5,6 +5,7 @@
 #include <string>
 #include <type_traits>
 
+#include "core/base/bf16.h"
 #include "core/machine/machine_spec.h"
 #include "core/machine/plan.h"
 #include "core/machine/program.h"
@@ -34,6 +35,7 @@ class MatrixLibrary {
     float beta = 0;
     float* y = nullptr;
     i64 ldy = 0;
+    Precision operands = Precision::fp32;  ///< bf16: a and b may be rounded to it as they are multiplied
   };
   virtual std::string name() const = 0;
   virtual void gemm(const Gemm& g) = 0;

@@ -28,7 +28,8 @@ class Caster {
       const auto found = newest_.find(bottom);
       return found != newest_.end() && found->second.made == Precision::bf16;
     });
-    return follows || layer.type() == "Convolution" ? Precision::bf16 : Precision::fp32;
+    const bool begins = layer.type() == "Convolution" || layer.type() == "InnerProduct";
+    return follows || begins ? Precision::bf16 : Precision::fp32;
   }
 
   void add(const caffe::LayerParameter& given) {

@@ -1,7 +1,7 @@
 #include "layers/cast/cast.h"
 
 #include "core/formats/caffe.pb.h"
-#include "layers/cast/programs.h"
+#include "layers/cast/convert.h"
 
 namespace cortado {
 
@@ -14,27 +14,18 @@ void CastLayer::reshape(const Blobs& bottom, const Blobs& top) {
 void CastLayer::forward(const Blobs& bottom, const Blobs& top) {
   const i64 n = bottom[0]->count();
   if (top[0]->precision() == Precision::bf16)
-    convert(bottom[0]->data(), top[0]->mutable_data<bf16>(), n);
+    convert(group(), bottom[0]->data(), top[0]->mutable_data<bf16>(), n);
   else
-    convert(bottom[0]->data<bf16>(), top[0]->mutable_data(), n);
+    convert(group(), bottom[0]->data<bf16>(), top[0]->mutable_data(), n);
 }
 
 void CastLayer::backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
   if (!propagate_down[0]) return;
   const i64 n = bottom[0]->count();
   if (top[0]->precision() == Precision::bf16)
-    convert(top[0]->diff<bf16>(), bottom[0]->mutable_diff(), n);
+    convert(group(), top[0]->diff<bf16>(), bottom[0]->mutable_diff(), n);
   else
-    convert(top[0]->diff(), bottom[0]->mutable_diff<bf16>(), n);
-}
-
-template <class From, class To>
-void CastLayer::convert(const From* from, To* to, i64 n) {
-  Convert<From, To> p{from, to, n, line_elements(group().spec(), n, 3), {}, {}};
-  PlanBuilder book(group().spec());
-  p.from_buf = book.line("from", p.block * 4, Depth::two);
-  p.to_buf = book.line("to", p.block * 4, 1);
-  group().launch(p, book.plan(ceil_div(n, p.block)));
+    convert(group(), top[0]->diff(), bottom[0]->mutable_diff<bf16>(), n);
 }
 
 Layer::Cost CastLayer::cost(const Blobs& bottom, const Blobs&) const {

@@ -13,10 +13,6 @@ class CastLayer : public Layer {
   void forward(const Blobs& bottom, const Blobs& top) override;
   void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) override;
   Cost cost(const Blobs& bottom, const Blobs& top) const override;
-
- private:
-  template <class From, class To>
-  void convert(const From* from, To* to, i64 n);
 };
 
 }  // namespace cortado

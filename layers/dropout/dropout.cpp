@@ -11,20 +11,30 @@ void DropoutLayer::setup(const Blobs&, const Blobs&) {
     bad_config("dropout_ratio must be 0 or more and below 1, it is " + std::to_string(ratio));
 }
 
-void DropoutLayer::reshape(const Blobs& bottom, const Blobs& top) { top[0]->reshape(bottom[0]->shape()); }
+void DropoutLayer::reshape(const Blobs& bottom, const Blobs& top) {
+  top[0]->reshape(bottom[0]->shape(), bottom[0]->precision());
+}
 
 void DropoutLayer::forward(const Blobs& bottom, const Blobs& top) {
-  apply(bottom[0]->data(), top[0]->mutable_data(), *bottom[0]);
+  with_element(bottom[0]->precision(), [&](auto element) {
+    using T = decltype(element);
+    apply(bottom[0]->data<T>(), top[0]->mutable_data<T>(), *bottom[0]);
+  });
 }
 
 void DropoutLayer::backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
-  if (propagate_down[0]) apply(top[0]->diff(), bottom[0]->mutable_diff(), *bottom[0]);
+  if (!propagate_down[0]) return;
+  with_element(bottom[0]->precision(), [&](auto element) {
+    using T = decltype(element);
+    apply(top[0]->diff<T>(), bottom[0]->mutable_diff<T>(), *bottom[0]);
+  });
 }
 
-void DropoutLayer::apply(const float* from, float* to, const Blob& shape) {
+template <class T>
+void DropoutLayer::apply(const T* from, T* to, const Blob& shape) {
   const i64 n = shape.count();
   if (run().phase == Phase::test) {
-    if (from != to) group().copy(to, from, static_cast<std::size_t>(n) * sizeof(float));
+    if (from != to) group().copy(to, from, static_cast<std::size_t>(n) * sizeof(T));
     return;
   }
   const float ratio = parameter().dropout_param().dropout_ratio();
@@ -32,7 +42,7 @@ void DropoutLayer::apply(const float* from, float* to, const Blob& shape) {
   const i64 first = batch > 0 ? run().first_sample(batch) * (n / batch) : 0;
   PlanBuilder book(group().spec());
   const Buf x = book.line("x", block * 4, Depth::two), y = book.line("y", block * 4, 1);
-  group().launch(Dropout{from, to, random_key(0), first, ratio, 1 / (1 - ratio), n, block, x, y},
+  group().launch(Dropout<T>{from, to, random_key(0), first, ratio, 1 / (1 - ratio), n, block, x, y},
                  book.plan((n + block - 1) / block));
 }
 

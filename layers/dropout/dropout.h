@@ -10,6 +10,7 @@ namespace cortado {
 class DropoutLayer : public Layer {
  public:
   using Layer::Layer;
+  static bool keeps_bf16(const caffe::LayerParameter& /*parameter*/) { return true; }
   bool can_run_in_place() const override { return true; }
   void setup(const Blobs& bottom, const Blobs& top) override;
   void reshape(const Blobs& bottom, const Blobs& top) override;
@@ -18,7 +19,8 @@ class DropoutLayer : public Layer {
   Cost cost(const Blobs& bottom, const Blobs& top) const override;
 
  private:
-  void apply(const float* from, float* to, const Blob& shape);
+  template <class T>
+  void apply(const T* from, T* to, const Blob& shape);
 };
 
 }  // namespace cortado

@@ -6,11 +6,12 @@
 namespace cortado {
 
 /// y = x scale where element (first + i) of the random stream is kept, 0 elsewhere: forward on values and backward on
-/// gradients alike, because the mask is a function of the element's number. y may be x.
+/// gradients alike, because the mask is a function of the element's number. y may be x. T: float or bf16.
+template <class T>
 struct Dropout {
   static constexpr const char* label = "dropout";
-  const float* x;
-  float* y;
+  const T* x;
+  T* y;
   std::uint64_t key;
   i64 first;  ///< number of element 0 in the stream
   float ratio, scale;

@@ -1,8 +1,13 @@
 #include "layers/inner_product/inner_product.h"
 
 #include "core/formats/caffe.pb.h"
+#include "layers/cast/convert.h"
 
 namespace cortado {
+
+bool InnerProductLayer::keeps_bf16(const caffe::LayerParameter& parameter) {
+  return parameter.inner_product_param().divided() == caffe::InnerProductParameter::NO;
+}
 
 void InnerProductLayer::setup(const Blobs& bottom, const Blobs&) {
   const auto& p = parameter().inner_product_param();
@@ -50,9 +55,10 @@ void InnerProductLayer::reshape(const Blobs& bottom, const Blobs& top) {
     bad_shape("the weights take " + std::to_string(terms_) + " values, the bottom has shape " +
               to_string(bottom[0]->shape()));
   rows_ = bottom[0]->count(0, axis_);
+  precision_ = bottom[0]->precision();
   Shape shape(bottom[0]->shape().begin(), bottom[0]->shape().begin() + axis_);
   shape.push_back(outputs_);
-  top[0]->reshape(shape);
+  top[0]->reshape(shape, precision_);
   if (divided_) divided_->reshape(rows_);
   multiplier_ = tile_program_wanted_ ? Multiplier::tile_program : preferred_multiplier(group());
 }
@@ -67,13 +73,14 @@ PlanBook InnerProductLayer::plans() const {
 }
 
 std::vector<PlanOption> InnerProductLayer::plan_options() const {
-  const std::string shape =
-      "m" + std::to_string(rows_here()) + "n" + std::to_string(outputs_here()) + "k" + std::to_string(terms_here());
+  const std::string shape = "m" + std::to_string(rows_here()) + "n" + std::to_string(outputs_here()) + "k" +
+                            std::to_string(terms_here()) + (precision_ == Precision::bf16 ? "bf16" : "");
   return {{"product", shape, "library", why_not(Multiplier::library, group()), 0},
           {"product", shape, "tile_program", "", 0}};
 }
 
-void InnerProductLayer::multiply_timed(const MatrixLibrary::Gemm& gemm) {
+void InnerProductLayer::multiply_timed(MatrixLibrary::Gemm gemm) {
+  gemm.operands = precision_;
   run_plan("product", [&] { multiply(group(), multiplier_, gemm); });
 }
 
@@ -101,9 +108,7 @@ void InnerProductLayer::multiply_gradient(const float* dy, const float* x, i64 r
     multiply_timed(MatrixLibrary::Gemm{true, false, outputs, terms, rows, 1, dy, outputs, x, terms, old, dw.to, terms});
 }
 
-void InnerProductLayer::forward(const Blobs& bottom, const Blobs& top) {
-  const float* const x = bottom[0]->data();
-  float* const y = top[0]->mutable_data();
+void InnerProductLayer::compute(const float* x, float* y) {
   if (divided_)
     divided_->forward(x, y,
                       [this](const float* all_x, float* all_y, i64 rows) { multiply_forward(all_x, all_y, rows); });
@@ -112,9 +117,15 @@ void InnerProductLayer::forward(const Blobs& bottom, const Blobs& top) {
   if (bias_) add_to_columns(group(), blobs()[1]->data(), y, rows_, outputs_);
 }
 
-void InnerProductLayer::backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
-  const float *const dy = top[0]->diff(), *const x = bottom[0]->data();
-  float* const dx = propagate_down[0] ? bottom[0]->mutable_diff() : nullptr;
+void InnerProductLayer::forward(const Blobs& bottom, const Blobs& top) {
+  if (precision_ == Precision::fp32) return compute(bottom[0]->data(), top[0]->mutable_data());
+  float *const x = workspace(inputs() + results()), *const y = x + inputs();
+  convert(group(), bottom[0]->data<bf16>(), x, inputs());
+  compute(x, y);
+  convert(group(), y, top[0]->mutable_data<bf16>(), results());
+}
+
+void InnerProductLayer::compute_gradients(const float* dy, const float* x, float* dx) {
   const bool learns = param_propagate_down(0);
   if (bias_ && param_propagate_down(1)) sum_to_bias(group(), dy, rows_, outputs_, 1, blobs()[1]->mutable_diff());
   if (divided_) {
@@ -127,6 +138,18 @@ void InnerProductLayer::backward(const Blobs& top, const std::vector<bool>& prop
   }
   if (learns) multiply_gradient(dy, x, rows_);
   if (dx != nullptr) multiply_errors(dy, dx, rows_);
+}
+
+void InnerProductLayer::backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
+  const bool passes_on = propagate_down[0];
+  if (precision_ == Precision::fp32)
+    return compute_gradients(top[0]->diff(), bottom[0]->data(), passes_on ? bottom[0]->mutable_diff() : nullptr);
+  // The inputs are done with when the gradient of the weights is, which comes first.
+  float *const x = workspace(inputs() + results()), *const dy = x + inputs(), *const dx = passes_on ? x : nullptr;
+  convert(group(), bottom[0]->data<bf16>(), x, inputs());
+  convert(group(), top[0]->diff<bf16>(), dy, results());
+  compute_gradients(dy, x, dx);
+  if (passes_on) convert(group(), dx, bottom[0]->mutable_diff<bf16>(), inputs());
 }
 
 Layer::Cost InnerProductLayer::cost(const Blobs&, const Blobs&) const {

@@ -15,9 +15,13 @@ namespace cortado {
 /// With `divided` and several ranks, each holds the weights of some outputs, or of some inputs, and multiplies all
 /// ranks' rows by them (DividedRows). Their gradients are then sums over all ranks' rows, which nobody needs to
 /// exchange. Each rank has the whole bias, adds it to its own rows, and has its gradient from them.
+///
+/// Where its blobs are bf16, products may round weights to that as well (MatrixLibrary::Gemm::operands). Divided layers
+/// work in float.
 class InnerProductLayer : public Layer {
  public:
   using Layer::Layer;
+  static bool keeps_bf16(const caffe::LayerParameter& parameter);
   void setup(const Blobs& bottom, const Blobs& top) override;
   void reshape(const Blobs& bottom, const Blobs& top) override;
   void forward(const Blobs& bottom, const Blobs& top) override;
@@ -30,18 +34,24 @@ class InnerProductLayer : public Layer {
 
  private:
   void divide(const Shape& weights);
+  i64 inputs() const { return rows_ * terms_; }
+  i64 results() const { return rows_ * outputs_; }
   i64 terms_here() const { return divided_ ? divided_->terms_here() : terms_; }
   i64 outputs_here() const { return divided_ ? divided_->outputs_here() : outputs_; }
   i64 rows_here() const { return divided_ ? divided_->most_rows() : rows_; }
   // Products with the weights that this rank holds.
-  void multiply_timed(const MatrixLibrary::Gemm& gemm);
+  void multiply_timed(MatrixLibrary::Gemm gemm);
   void multiply_forward(const float* x, float* y, i64 rows);
   void multiply_errors(const float* dy, float* dx, i64 rows);
   void multiply_gradient(const float* dy, const float* x, i64 rows);
+  // From floats to floats; `dx` may be null.
+  void compute(const float* x, float* y);
+  void compute_gradients(const float* dy, const float* x, float* dx);
 
   int axis_ = 1;
   i64 rows_ = 0, terms_ = 0, outputs_ = 0;
   bool bias_ = true, transpose_ = false;
+  Precision precision_ = Precision::fp32;  // of bottom and top
   bool tile_program_wanted_ = false;
   std::unique_ptr<Division> division_;  // of the weights; null: each rank has all
   std::unique_ptr<DividedRows> divided_;

@@ -56,6 +56,11 @@ const std::vector<Case>& cases() {
       {"lrn_within", "type: 'LRN' lrn_param { norm_region: WITHIN_CHANNEL local_size: 3 alpha: 2 }", {image}},
       {"lrn_small", "type: 'LRN'", {small}},
       {"split", "type: 'Split'", {wide}},
+      {"dropout", "type: 'Dropout'", {image}},
+      {"inner_product", "type: 'InnerProduct' inner_product_param { num_output: 33 }", {image}},
+      {"inner_product_small", "type: 'InnerProduct' inner_product_param { num_output: 1 bias_term: false }", {{1, 1}}},
+      {"inner_product_turned", "type: 'InnerProduct' inner_product_param { num_output: 5 transpose: true }", {wide}},
+      {"inner_product_long", "type: 'InnerProduct' inner_product_param { num_output: 512 }", {{9, 2051}}},
       {"pointwise_pixel", "type: 'Convolution' convolution_param { num_output: 5 kernel_size: 1 }", {{3, 7, 1, 1}}},
   };
   return all;

@@ -40,33 +40,42 @@ const std::string conv = R"(layer { name: 'conv' type: 'Convolution' bottom: 'da
   convolution_param { num_output: 4 kernel_size: 3 weight_filler { type: 'xavier' } } })";
 
 TEST(InsertCasts, ConvolutionsBeginAndOthersFollowAsFarAsTheyCan) {
-  EXPECT_EQ(cast(data + "layer { name: 'relu0' type: 'ReLU' bottom: 'data' top: 'data' }" + conv + R"(
+  EXPECT_EQ(
+      cast(data + "layer { name: 'relu0' type: 'ReLU' bottom: 'data' top: 'data' }" + conv + R"(
       layer { name: 'relu' type: 'ReLU' bottom: 'conv' top: 'conv' }
       layer { name: 'pool' type: 'Pooling' bottom: 'conv' top: 'pool' pooling_param { kernel_size: 2 } }
       layer { name: 'ip' type: 'InnerProduct' bottom: 'pool' top: 'ip' inner_product_param { num_output: 2 } }
-      layer { name: 'relu1' type: 'ReLU' bottom: 'ip' top: 'ip' })"),
-            "data: -> data\nrelu0: data -> data\ndata_conv_bf16: data -> data_conv_bf16\nconv: data_conv_bf16 -> conv\n"
-            "relu: conv -> conv\npool: conv -> pool\npool_ip_fp32: pool -> pool_ip_fp32\nip: pool_ip_fp32 -> ip\n"
-            "relu1: ip -> ip\n");
+      layer { name: 'drop' type: 'Dropout' bottom: 'ip' top: 'ip' }
+      layer { name: 'softmax' type: 'Softmax' bottom: 'ip' top: 'softmax' })"),
+      "data: -> data\nrelu0: data -> data\ndata_conv_bf16: data -> data_conv_bf16\nconv: data_conv_bf16 -> conv\n"
+      "relu: conv -> conv\npool: conv -> pool\nip: pool -> ip\ndrop: ip -> ip\nip_softmax_fp32: ip -> ip_softmax_fp32\n"
+      "softmax: ip_softmax_fp32 -> softmax\n");
+}
+
+TEST(InsertCasts, InnerProductsBeginUnlessRanksDivideThem) {
+  const std::string ip = "layer { name: 'ip' type: 'InnerProduct' bottom: 'data' top: 'ip' inner_product_param { ";
+  EXPECT_EQ(cast(data + ip + "num_output: 2 } }"),
+            "data: -> data\ndata_ip_bf16: data -> data_ip_bf16\nip: data_ip_bf16 -> ip\n");
+  EXPECT_EQ(cast(data + ip + "num_output: 2 divided: OUTPUTS } }"), "data: -> data\nip: data -> ip\n");
 }
 
 TEST(InsertCasts, OneCastServesAllWhoNeedIt) {
   EXPECT_EQ(cast(data + conv + R"(
       layer { name: 'norm' type: 'MVN' bottom: 'conv' top: 'norm' }
-      layer { name: 'ip' type: 'InnerProduct' bottom: 'conv' top: 'ip' inner_product_param { num_output: 2 } }
+      layer { name: 'tanh' type: 'TanH' bottom: 'conv' top: 'tanh' }
       layer { name: 'sum' type: 'Eltwise' bottom: 'norm' bottom: 'conv' top: 'sum' })"),
             "data: -> data\ndata_conv_bf16: data -> data_conv_bf16\nconv: data_conv_bf16 -> conv\n"
-            "conv_norm_fp32: conv -> conv_norm_fp32\nnorm: conv_norm_fp32 -> norm\nip: conv_norm_fp32 -> ip\n"
+            "conv_norm_fp32: conv -> conv_norm_fp32\nnorm: conv_norm_fp32 -> norm\ntanh: conv_norm_fp32 -> tanh\n"
             "norm_sum_bf16: norm -> norm_sum_bf16\nsum: norm_sum_bf16 conv -> sum\n");
 }
 
 TEST(InsertCasts, ALayerInPlaceOnWhatIsCastKeepsTheBlobsName) {
   EXPECT_EQ(cast(data + conv + R"(
       layer { name: 'relu' type: 'ReLU' bottom: 'conv' top: 'conv' }
-      layer { name: 'drop' type: 'Dropout' bottom: 'conv' top: 'conv' }
+      layer { name: 'tanh' type: 'TanH' bottom: 'conv' top: 'conv' }
       layer { name: 'pool' type: 'Pooling' bottom: 'conv' top: 'pool' pooling_param { kernel_size: 2 } })"),
-            "data: -> data\ndata_conv_bf16: data -> data_conv_bf16\nconv: data_conv_bf16 -> conv_drop_bf16\n"
-            "relu: conv_drop_bf16 -> conv_drop_bf16\nconv_drop_fp32: conv_drop_bf16 -> conv\ndrop: conv -> conv\n"
+            "data: -> data\ndata_conv_bf16: data -> data_conv_bf16\nconv: data_conv_bf16 -> conv_tanh_bf16\n"
+            "relu: conv_tanh_bf16 -> conv_tanh_bf16\nconv_tanh_fp32: conv_tanh_bf16 -> conv\ntanh: conv -> conv\n"
             "pool: conv -> pool\n");
 }
 
@@ -116,7 +125,7 @@ TEST_P(MixedPrecision, GradientsAreThoseOfFloatWithinItsRounding) {
     net->backward();
   }
   EXPECT_EQ(mixed->blob("sum")->precision(), Precision::bf16);
-  EXPECT_EQ(mixed->blob("ip")->precision(), Precision::fp32);
+  EXPECT_EQ(mixed->blob("ip")->precision(), Precision::bf16);
   EXPECT_LT(mixed->memory().activations, exact->memory().activations);
   EXPECT_NEAR(mixed->loss(), exact->loss(), 1e-2 * exact->loss());
   ASSERT_EQ(mixed->learnable().size(), exact->learnable().size());

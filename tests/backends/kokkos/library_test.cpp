@@ -1,6 +1,7 @@
 // The vendor's matrix library behind the Kokkos backend against plain loops.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 
 #include "tests/backends/kokkos/rig.h"
@@ -28,8 +29,9 @@ void oracle(const MatrixLibrary::Gemm& g, i64 count, i64 stride_a, i64 stride_b,
 }
 
 void check(CoreGroup& group, const Sizes& s, bool transpose_a, bool transpose_b, i64 count, float alpha = 2,
-           float beta = 3) {
+           float beta = 3, Precision operands = Precision::fp32) {
   MatrixLibrary::Gemm g;
+  g.operands = operands;
   g.transpose_a = transpose_a;
   g.transpose_b = transpose_b;
   g.m = s.m;
@@ -54,7 +56,7 @@ void check(CoreGroup& group, const Sizes& s, bool transpose_a, bool transpose_b,
     group.library()->gemm_batch(g, count, stride_a, stride_b, stride_y);
   oracle(g, count, stride_a, stride_b, stride_y, a, b, y);
   EXPECT_EQ(dy.read(), y) << count << " products of " << s.m << " x " << s.n << " x " << s.k
-                          << (transpose_a ? " T" : " N") << (transpose_b ? "T" : "N");
+                          << (transpose_a ? " T" : " N") << (transpose_b ? "T " : "N ") << to_string(operands);
 }
 
 void check_all(CoreGroup& group) {
@@ -86,6 +88,51 @@ TEST(KokkosLibrary, ThinProductsMatchPlainLoops) {
     check(group, {3, 40, 27000}, false, true, 1, 1, beta);
     check(group, {3, 27008, 40}, false, false, 1, 1, beta);
   }
+}
+
+// Pairs of terms, in several passes where there are many rows. Whole numbers round to themselves.
+TEST(KokkosLibrary, ThinProductsOfPairsMatchPlainLoops) {
+  for (const int threads : {1, 2}) {
+    const auto processor = kokkos_processor(1, threads);
+    CoreGroup& group = processor->group(0);
+    const float beta = threads == 1 ? 0.0f : 1.0f;
+    for (const i64 few : {8, 9, 22, 131}) {
+      check(group, {few, 1027, 1031}, false, true, 1, 1, beta, Precision::bf16);
+      check(group, {few, 1040, 1031}, false, false, 1, 1, beta, Precision::bf16);
+      check(group, {1027, 1040, few}, true, false, 1, 1, beta, Precision::bf16);
+      check(group, {1027, 1040, few}, true, false, 1, 1, 1 - beta, Precision::bf16);
+    }
+    check(group, {17, 40, 27001}, false, true, 1, 1, beta, Precision::bf16);
+    check(group, {17, 27008, 41}, false, false, 1, 1, beta, Precision::bf16);
+    check(group, {17, 33, 65}, false, true, 1, 1, beta, Precision::bf16);
+  }
+}
+
+// An operand's rounding is off by 2^-9 of the value at most, on average by nothing: sums of positive terms show it.
+TEST(KokkosLibrary, RoundedOperandsChangeProductsByTheirRounding) {
+  const auto processor = kokkos_processor();
+  CoreGroup& group = processor->group(0);
+  const i64 m = 20, n = 1056, k = 1000;
+  const auto values = [](std::uint64_t key, i64 count) {
+    std::vector<float> v(static_cast<std::size_t>(count));
+    for (i64 i = 0; i < count; ++i) v[static_cast<std::size_t>(i)] = random_uniform(key, static_cast<std::uint64_t>(i));
+    return v;
+  };
+  const auto a = values(1, m * k), b = values(2, n * k);
+  const Device<float> of_a(group, a), of_b(group, b);
+  Device<float> y(group, std::vector<float>(static_cast<std::size_t>(m * n)));
+  MatrixLibrary::Gemm g;
+  g.transpose_b = true, g.m = m, g.n = n, g.k = k, g.lda = g.ldb = k, g.ldy = n, g.operands = Precision::bf16;
+  g.a = of_a.get(), g.b = of_b.get(), g.y = y.get();
+  group.library()->gemm(g);
+  const auto made = y.read();
+  for (i64 i = 0; i < m; ++i)
+    for (i64 j = 0; j < n; ++j) {
+      double sum = 0;
+      for (i64 t = 0; t < k; ++t)
+        sum += double{a[static_cast<std::size_t>(i * k + t)]} * double{b[static_cast<std::size_t>(j * k + t)]};
+      ASSERT_NEAR(made[static_cast<std::size_t>(i * n + j)], sum, 0x1p-11 * sum) << i << ", " << j;
+    }
 }
 
 // NaN in what beta = 0 overwrites must not be read.

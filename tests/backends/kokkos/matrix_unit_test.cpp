@@ -177,6 +177,40 @@ TEST(MatrixUnit, Taps) {
   expect_product({7, 24, 1, 32, {8, 1}, taps});
 }
 
+// As thin products have them.
+TEST(MatrixUnit, PartsOfWiderMatrices) {
+  constexpr i64 m = 19, n = 3 * vector_lanes, lda = 30, ldb = n + 32, ldy = n + 16;
+  const auto b = numbers(40 * ldb, 2), all_a = numbers(m * lda + vector_lanes, 1);
+  for (const LeftView view : {LeftView{lda, 1}, LeftView{1, lda}})
+    for (const i64 k : {1, 16, 19}) {
+      const std::vector<float> before(static_cast<std::size_t>(m * ldy), 7.0f);
+      std::vector<float> products = before, sums = before;
+      for (i64 i = 0; i < m; ++i)
+        for (i64 j = 0; j < n; ++j) {
+          float& product = products[static_cast<std::size_t>(i * ldy + j)] = 0;
+          for (i64 t = 0; t < k; ++t) {
+            const auto x = all_a[static_cast<std::size_t>(i * view.m_stride + t * view.k_stride)];
+            const auto y = b[static_cast<std::size_t>(t * ldb + j)];
+            product += static_cast<float>(x.first) * static_cast<float>(y.first) +
+                       static_cast<float>(x.second) * static_cast<float>(y.second);
+          }
+          sums[static_cast<std::size_t>(i * ldy + j)] += product;
+        }
+      auto y = before;
+      host_multiply(m, n, k, all_a.data(), view, b.data(), ldb, y.data(), ldy);
+      EXPECT_EQ(y, sums);
+      host_product(m, n, k, all_a.data(), view, b.data(), ldb, y.data(), ldy);
+      EXPECT_EQ(y, products);
+      if constexpr (vector_lanes == tile_lanes) {
+        y = before;
+        const auto vector = [](i64 i) { return Columns{i * tile_lanes, i * tile_lanes, tile_lanes}; };
+        unit_multiply<ModelOfUnit>({y.data(), ldy, all_a.data(), view, b.data(), ldb, k, {}}, m, n / tile_lanes,
+                                   vector);
+        EXPECT_EQ(y, sums);
+      }
+    }
+}
+
 TEST(MatrixUnit, LeavesColumnsThatDoNotFillItToVectors) {
   TileShape shape;
   shape.m = 4, shape.k = 4, shape.n1 = 2, shape.n0 = 20;
