@@ -73,12 +73,16 @@ struct Way {
   Multiply multiply;
 };
 
-/// The model, the processor's own unit where it has one, and what host_multiply takes by itself.
+/// What host_multiply takes by itself; where vectors are as wide as tiles, the model, and the processor's own unit if
+/// it has one.
 std::vector<Way> ways() {
-  std::vector<Way> all = {{"model", &unit_multiply<ModelOfUnit>}, {"host_multiply", &host_multiply}};
+  std::vector<Way> all = {{"host_multiply", &host_multiply}};
+  if constexpr (vector_lanes == tile_lanes) {
+    all.push_back({"model", &unit_multiply<ModelOfUnit>});
 #if defined(__x86_64__)
-  if (Amx::available()) all.push_back({"AMX", &unit_multiply<Amx>});
+    if (Amx::available()) all.push_back({"AMX", &unit_multiply<Amx>});
 #endif
+  }
   return all;
 }
 
