@@ -1,0 +1,81 @@
+#include <sstream>
+
+#include "core/base/log.h"
+#include "core/solver/solver_state.h"
+
+namespace cortado {
+
+std::vector<double> no_sums(const Net& net) {
+  i64 count = 0;
+  for (const Net::Output& output : net.outputs()) count += output.blob->count();
+  return std::vector<double>(static_cast<std::size_t>(count));
+}
+
+void add_outputs(const Net& net, std::vector<double>& sums) {
+  auto sum = sums.begin();
+  for (const Net::Output& output : net.outputs())
+    for (const float value : output.blob->data_vector()) *sum++ += double{value};
+}
+
+std::vector<Solver::Score> scores_of(const Net& net, const double* sums, i64 terms) {
+  std::vector<Solver::Score> scores;
+  for (const Net::Output& output : net.outputs())
+    for (i64 i = 0; i < output.blob->count(); ++i)
+      scores.push_back({output.name, *sums++ / static_cast<double>(terms), output.loss_weight});
+  return scores;
+}
+
+std::string score_line(const char* phase, std::size_t index, const Solver::Score& score) {
+  std::ostringstream line;
+  line << "    " << phase << " net output #" << index << ": " << score.name << " = " << score.value;
+  if (score.loss_weight != 0)
+    line << " (* " << score.loss_weight << " = " << score.loss_weight * score.value << " loss)";
+  return line.str();
+}
+
+void Solver::State::test_all() {
+  if (test_nets.empty()) return;
+  complete_update();
+  net->average_statistics();
+  for (std::size_t i = 0; i < test_nets.size() && !stopped; ++i) test(i);
+}
+
+/// For other ranks' passes, in which this one has none: what divided layers need. Layers that only take, like those
+/// that write files, are left out.
+void Solver::State::assist(Net& tested) {
+  for (std::size_t i = 0; i < tested.end_of_divided(); ++i)
+    if (!tested.layers()[i].top.empty()) tested.forward(i, i + 1);
+}
+
+void Solver::State::test(std::size_t index) {
+  CORTADO_LOG(info) << "Iteration " << iteration << ", Testing net (#" << index << ")";
+  Net& tested = *test_nets[index];
+  const int passes = parameter.test_iter(static_cast<int>(index));
+  double loss = 0;
+  auto sums = no_sums(tested);
+  tested.run().parameter_version = ++tests;
+  for (int first = 0; first < passes; first += replicas.size()) {
+    const Merged merged = merge(0, false);
+    if (merged.snapshot) snapshot();
+    if (merged.stop) {
+      stopped = true;
+      CORTADO_LOG(info) << "Test interrupted.";
+      return;
+    }
+    tested.run().pass = first + replicas.rank();
+    if (tested.run().pass >= passes) {
+      assist(tested);
+      continue;
+    }
+    tested.forward();
+    if (parameter.test_compute_loss()) loss += tested.loss();
+    add_outputs(tested, sums);
+  }
+  sums.push_back(loss);
+  replicas.sum(sums.data(), static_cast<i64>(sums.size()));
+  if (parameter.test_compute_loss()) CORTADO_LOG(info) << "Test loss: " << sums.back() / passes;
+  scores[index] = scores_of(tested, sums.data(), passes);
+  for (std::size_t i = 0; i < scores[index].size(); ++i) CORTADO_LOG(info) << score_line("Test", i, scores[index][i]);
+}
+
+}  // namespace cortado
