@@ -6,6 +6,7 @@
 #include <iostream>
 
 #include "app/build_info.h"
+#include "app/environment.h"
 #include "core/base/error.h"
 
 namespace cortado {
@@ -458,7 +459,7 @@ Options parse_command_line(int count, char** arguments) {
   try {
     app.parse(words);
   } catch (const CLI::Success& wanted) {  // --help, --version
-    app.exit(wanted);
+    if (launched_rank() == 0) app.exit(wanted);
     return options;
   } catch (const CLI::ParseError& error) { throw ConfigError("command line", error.what(), "see cortado --help"); }
   options.verb = app.get_subcommands().front()->get_name();

@@ -1,4 +1,11 @@
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <iostream>
+
 #include "app/environment.h"
+#include "app/log_header.h"
 #include "app/session.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
@@ -6,7 +13,6 @@
 namespace cortado {
 namespace {
 int run_verb(const MpiJob& job, const Options& options) {
-  if (options.verb.empty()) return 0;  // --help and --version have printed
   if (options.verb == "convert") return convert(job, options);
   if (options.verb == "upgrade") return upgrade(job, options);
   Session session(job, options);
@@ -23,12 +29,44 @@ int run_verb(const MpiJob& job, const Options& options) {
   if (options.verb == "compare") return compare(session, options);
   return device_query(session, options);
 }
+
+/// What went to standard output is there, or an error says why not.
+void end_output() {
+  const bool is_whole = std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good();
+  if (!is_whole)
+    throw FileError("standard output", std::string("cannot be written: ") + std::strerror(errno),
+                    "what was printed is not whole");
+}
+
+/// The exit code after --help or --version, which start no MPI.
+int end_help() {
+  try {
+    end_output();
+  } catch (const Error& error) {
+    CORTADO_LOG(error) << error.what();
+    return 1;
+  }
+  return 0;
+}
 }  // namespace
 }  // namespace cortado
 
 int main(int count, char** arguments) {
+  cortado::outlive_failed_writes();
+  cortado::Options options;
+  std::exception_ptr mistake;  // told in the job, which says it once for all ranks
+  try {
+    options = cortado::parse_command_line(count, arguments);
+    if (options.verb.empty()) return cortado::end_help();
+  } catch (const cortado::Error&) { mistake = std::current_exception(); }
   cortado::settle_environment(arguments);
   cortado::MpiJob job(&count, &arguments);
   cortado::open_log(job.rank() != 0);
-  return job.run([&] { return cortado::run_verb(job, cortado::parse_command_line(count, arguments)); });
+  return job.run([&] {
+    if (mistake) std::rethrow_exception(mistake);
+    cortado::log_header(job, arguments);
+    const int code = cortado::run_verb(job, options);
+    cortado::end_output();
+    return code;
+  });
 }

@@ -1,12 +1,19 @@
 #include "app/signal_actions.h"
 
+#include <cstring>
+
 #include "core/base/error.h"
+#include "core/base/log.h"
 
 namespace cortado {
 namespace {
 // All that a handler may touch: one flag per signal.
 constexpr int signals = NSIG;
 volatile std::sig_atomic_t arrived[signals];
+
+const char* name_of(SolverAction effect) {
+  return effect == SolverAction::stop ? "stop" : effect == SolverAction::snapshot ? "snapshot" : "none, as asked";
+}
 
 extern "C" void remember_signal(int signal) { arrived[signal] = 1; }
 }  // namespace
@@ -42,6 +49,7 @@ SolverAction SignalActions::take() {
   for (const Watched& watched : watched_) {
     if (arrived[watched.signal] == 0) continue;
     arrived[watched.signal] = 0;
+    CORTADO_LOG(info) << "SIG" << sigabbrev_np(watched.signal) << " came: " << name_of(watched.effect);
     if (result != SolverAction::stop && watched.effect != SolverAction::none) result = watched.effect;
   }
   return result;

@@ -1,7 +1,9 @@
 #include <cstdio>
 #include <iostream>
 
+#include "app/environment.h"
 #include "app/layer_times.h"
+#include "app/load_watch.h"
 #include "app/measure.h"
 #include "app/plan_text.h"
 #include "app/report.h"
@@ -90,6 +92,7 @@ int time(Session& session, const Options& options) {
     with.layouts = tuning.layouts();
     tested = std::make_unique<Net>(parameter, with);
     tested->use_plans(tuning.plans_for(*tested));
+    CORTADO_LOG(info) << tuning.coverage(*tested);
   }
   Net& net = training ? solver->net() : *tested;
   if (!training) net.run().parameter_version = 1;
@@ -109,6 +112,8 @@ int time(Session& session, const Options& options) {
   }
   session.group.wait();
   const Limits limits = limits_of(session.group);
+  CORTADO_LOG(info) << "Threads that wait for work: " << describe_waiting();
+  LoadWatch load;
   CORTADO_LOG(info) << "*** Benchmark begins ***";
   CORTADO_LOG(info) << "Testing for " << options.iterations << " iterations.";
   const LayerTimes times = time_layers(net, session.group, options.iterations, training);
@@ -122,6 +127,7 @@ int time(Session& session, const Options& options) {
     whole = times.forward_sum / static_cast<double>(options.iterations);
   }
   CORTADO_LOG(info) << "*** Benchmark ends ***";
+  load.look(0);
 
   Report report({{"layer", "layer"},
                  {"type", "type"},

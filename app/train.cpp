@@ -1,6 +1,8 @@
 #include <cstdio>
 
+#include "app/environment.h"
 #include "app/exchange.h"
+#include "app/load_watch.h"
 #include "app/progress_bar.h"
 #include "app/session.h"
 #include "app/signal_actions.h"
@@ -19,6 +21,9 @@ namespace {
 void log_machines(const Session& session) {
   const auto all = session.job.gather(session.job.host() + ": " + session.group.spec().description);
   for (std::size_t rank = 0; rank < all.size(); ++rank) CORTADO_LOG(info) << "Rank " << rank << " on " << all[rank];
+  CORTADO_LOG(info) << "Threads that wait for work: " << describe_waiting();
+  if (MatrixLibrary* const library = session.group.library())
+    CORTADO_LOG(info) << "Matrix products: " << library->name();
 }
 
 void show(ProgressBar& bar, const SolverOptions::Progress& progress) {
@@ -50,6 +55,7 @@ int train(Session& session, const Options& options) {
   MpiPartExchange parts(session.job.replicas().communicator(), session.group, options.patience, timeline.get());
   const Sources sources(timeline.get());
   ProgressBar bar("training");
+  LoadWatch load;
   SolverOptions with;
   with.group = &session.group;  // of core group 0
   with.layers = &session.layers;
@@ -69,7 +75,10 @@ int train(Session& session, const Options& options) {
   with.tuning = &tuning;
   with.choose_plans = options.choose_plans;
   with.action = [&] { return signals.take(); };
-  with.progress = [&](const SolverOptions::Progress& progress) { show(bar, progress); };
+  with.progress = [&](const SolverOptions::Progress& progress) {
+    show(bar, progress);
+    load.look();
+  };
 
   // As in Caffe, either flag stands instead of the solver's own `weights`.
   if (!options.weights.empty() || !options.snapshot.empty()) parameter.clear_weights();

@@ -35,11 +35,13 @@ Solver::State::State(const caffe::SolverParameter& given, const SolverOptions& g
   check_solver(parameter);
   if (writes_hdf5()) require_hdf5(options.hdf5, "a snapshot");
   CORTADO_LOG(info) << "Initializing solver from parameters:\n" << parameter.DebugString();
+  CORTADO_LOG(info) << "Seed: " << seed_of(parameter);
   if (parameter.debug_info()) CORTADO_LOG(warning) << "debug_info has no effect here";
   NamedNet training = training_net(parameter);
   divide_batches(training.net, options.core_groups);
   CORTADO_LOG(info) << "Creating training net from " << training.source;
   net = make_net(training.net, &replicas);
+  if (options.tuning != nullptr) CORTADO_LOG(info) << options.tuning->coverage(*net);
   if (exchange.has_master() && net->end_of_divided() > 0)
     throw ConfigError("layer '" + net->layers()[net->end_of_divided() - 1].layer->name() + "'",
                       "is divided over ranks, but the exchange lets rank 0 alone update",
@@ -67,7 +69,7 @@ std::unique_ptr<Net> Solver::State::make_net(const caffe::NetParameter& net_para
   net_options.feed = options.feed;
   net_options.replicas = net_replicas;
   net_options.parts = options.parts;
-  net_options.seed = parameter.random_seed() >= 0 ? static_cast<std::uint64_t>(parameter.random_seed()) : 1;
+  net_options.seed = seed_of(parameter);
   net_options.only_trains = true;
   net_options.loss_scale = parameter.loss_scale();
   net_options.precision = parameter.precision() == caffe::BF16 ? Precision::bf16 : Precision::fp32;

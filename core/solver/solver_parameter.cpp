@@ -60,6 +60,10 @@ void check_solver(const caffe::SolverParameter& parameter) {
   check_test_counts(parameter);
 }
 
+std::uint64_t seed_of(const caffe::SolverParameter& parameter) {
+  return parameter.random_seed() >= 0 ? static_cast<std::uint64_t>(parameter.random_seed()) : 1;
+}
+
 NamedNet training_net(const caffe::SolverParameter& parameter) {
   constexpr const char* fields = "net, net_param, train_net, train_net_param";
   const int given = generic_nets(parameter) + parameter.has_train_net() + parameter.has_train_net_param();

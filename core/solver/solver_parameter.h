@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,9 @@ namespace cortado {
 
 /// Throws ConfigError for a solver that cannot mean anything, or that asks for what Cortado does not have.
 void check_solver(const caffe::SolverParameter& parameter);
+
+/// Of everything drawn at random: random_seed, or 1 where it is not given.
+std::uint64_t seed_of(const caffe::SolverParameter& parameter);
 
 /// A net that a solver names, with the state (phase, level, stages) it is to be built in, and where it came from as
 /// Caffe's log says it ("net file: lenet.prototxt").

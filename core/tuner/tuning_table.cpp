@@ -1,5 +1,6 @@
 #include "core/tuner/tuning_table.h"
 
+#include <set>
 #include <tuple>
 
 #include "core/base/error.h"
@@ -25,7 +26,7 @@ TuningTable::Key TuningTable::key_of(const PlanOption& option) const {
 }
 
 void TuningTable::set(const PlanOption& option, double seconds) {
-  entries_[key_of(option)] = {option.candidate, seconds};
+  entries_[key_of(option)] = {option.candidate, seconds, ""};
 }
 
 void TuningTable::read(const std::string& file) {
@@ -37,7 +38,9 @@ void TuningTable::read(const std::string& file) {
                           std::to_string(version),
                       "make a new one with cortado tune");
   for (const auto& e : tuning.entry())
-    entries_[{e.backend(), e.machine(), e.build(), e.direction(), e.type(), e.shape()}] = {e.candidate(), e.seconds()};
+    entries_[{e.backend(), e.machine(), e.build(), e.direction(), e.type(), e.shape()}] = {e.candidate(), e.seconds(),
+                                                                                           file};
+  files_.push_back(file);
 }
 
 void TuningTable::write(const std::string& file) const {
@@ -65,15 +68,46 @@ std::map<std::string, Layout> TuningTable::layouts() const {
   return layouts;
 }
 
+const TuningTable::Choice* TuningTable::choice_of(const PlanOption& option) const {
+  const auto found = entries_.find(key_of(option));
+  const bool holds = found != entries_.end() && found->second.candidate == option.candidate && option.refused.empty();
+  return holds ? &found->second : nullptr;
+}
+
 PlanBook TuningTable::plans_for(const Net& net) const {
   PlanBook plans;
   for (const auto& entry : net.layers())
-    for (const PlanOption& option : entry.layer->plan_options()) {
-      const auto found = entries_.find(key_of(option));
-      if (found != entries_.end() && found->second.candidate == option.candidate && option.refused.empty())
-        plans[entry.layer->name() + "/" + option.direction] = option.candidate;
-    }
+    for (const PlanOption& option : entry.layer->plan_options())
+      if (choice_of(option) != nullptr) plans[entry.layer->name() + "/" + option.direction] = option.candidate;
   return plans;
+}
+
+std::string TuningTable::coverage(const Net& net) const {
+  i64 with_choice = 0, covered = 0;
+  std::set<std::string> used;
+  for (const auto& entry : net.layers()) {
+    const auto options = entry.layer->plan_options();
+    bool found = false;
+    for (const PlanOption& option : options)
+      if (const Choice* const choice = choice_of(option)) {
+        found = true;
+        used.insert(choice->file.empty() ? "this run" : choice->file);
+      }
+    with_choice += options.empty() ? 0 : 1;
+    covered += found ? 1 : 0;
+  }
+  const auto list = [](const auto& names) {
+    std::string text;
+    for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+    return text;
+  };
+  std::string text = "tuning: " + std::to_string(covered) + " of " + std::to_string(with_choice) + " layers";
+  if (covered > 0) return text + " from " + list(used);
+  if (with_choice == 0) return text;
+  return text +
+         (files_.empty() ? "; no tuning file here"
+                         : "; " + list(files_) + " has none for this machine, build and batch") +
+         " (cortado tune makes one)";
 }
 
 }  // namespace cortado

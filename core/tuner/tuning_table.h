@@ -1,6 +1,7 @@
 #pragma once
 #include <map>
 #include <string>
+#include <vector>
 
 #include "core/net/net.h"
 
@@ -28,6 +29,8 @@ class TuningTable {
   PlanBook plans_for(const Net& net) const;
   /// The layouts that it says, for NetOptions.
   std::map<std::string, Layout> layouts() const;
+  /// For the log: "tuning: 11 of 13 layers from tuning.prototxt", of the layers that have a choice.
+  std::string coverage(const Net& net) const;
   bool empty() const { return entries_.empty(); }
 
  private:
@@ -38,11 +41,15 @@ class TuningTable {
   struct Choice {
     std::string candidate;
     double seconds;
+    std::string file;  ///< it was read from; empty: set here
   };
+  /// The choice that holds for the option; nullptr: there is none, or it is another candidate.
+  const Choice* choice_of(const PlanOption& option) const;
   Key key_of(const PlanOption& option) const;
 
   std::string backend_, machine_, build_;
   std::map<Key, Choice> entries_;
+  std::vector<std::string> files_;  // in order of reading
 };
 
 }  // namespace cortado
