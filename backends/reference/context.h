@@ -311,7 +311,8 @@ class Context {
     T* const sums = acc.sums();
     for (i64 e = cpe_.lane(); e < part.m * part.n(); e += cpe_.lanes()) {
       const i64 n0 = e % part.n0, n1 = e / part.n0 % part.n1, n2 = e / part.n0 / part.n1 % part.n2, m = e / part.n();
-      T& y = box.base[m * box.pitch_m + n2 * box.pitch2 + n1 * box.pitch1 + n0 * box.pitch0];
+      T* const place = box.base + m * box.pitch_m + n2 * box.pitch2 + n1 * box.pitch1 + n0 * box.pitch0;
+      T& y = *reinterpret_cast<T*>(cpe_.at(place));
       T& sum = sums[((m * s.n2 + n2) * s.n1 + n1) * s.n0 + n0];
       y = f(sum, y, m);
       sum = std::numeric_limits<T>::quiet_NaN();  // spent: whoever reads it again finds out

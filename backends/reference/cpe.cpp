@@ -148,7 +148,7 @@ void Cpe::input(Slot& slot, const void* p, i64 rows, i64 cols, i64 pitch, i64 el
     }
   item().reads.push_back({region, &slot, slot.generation});
   for (i64 r = 0; r < rows && region.row_bytes > 0; ++r)
-    std::memcpy(slot.data + r * region.row_bytes, region.first + r * region.pitch,
+    std::memcpy(slot.data + r * region.row_bytes, at(region.first + r * region.pitch),
                 static_cast<std::size_t>(region.row_bytes));
 }
 
@@ -170,7 +170,7 @@ void Cpe::output(Slot& slot, void* p, i64 rows, i64 cols, i64 pitch, i64 element
   slot.output = true;
   slot.set.assign(static_cast<std::size_t>(slot.count), update ? 2 : 0);  // 2: the old value
   for (i64 r = 0; update && r < rows && region.row_bytes > 0; ++r)
-    std::memcpy(slot.data + r * region.row_bytes, region.first + r * region.pitch,
+    std::memcpy(slot.data + r * region.row_bytes, at(region.first + r * region.pitch),
                 static_cast<std::size_t>(region.row_bytes));
 }
 
@@ -194,7 +194,7 @@ void Cpe::put(Slot& slot, std::uint32_t generation) {
       violation(slot, "put, but element " + std::to_string(i) + " of " + std::to_string(slot.count) + " was never set");
   const Region& region = slot.region;
   for (i64 r = 0; r < region.rows && region.row_bytes > 0; ++r)
-    std::memcpy(const_cast<char*>(region.first) + r * region.pitch, slot.data + r * region.row_bytes,
+    std::memcpy(at(region.first + r * region.pitch), slot.data + r * region.row_bytes,
                 static_cast<std::size_t>(region.row_bytes));
   slot.output = false;
   slot.was_put = true;

@@ -7,6 +7,7 @@
 #include "backends/reference/lanes.h"
 #include "backends/reference/memory.h"
 #include "backends/reference/programs.h"
+#include "backends/reference/touched.h"
 #include "core/machine/plan.h"
 #include "core/machine/program.h"
 
@@ -31,6 +32,7 @@ struct Launch {
   int group;                         ///< core group, for its record of touched words
   i64 worker, workers;               ///< this CPE among those that run the launch
   std::uint32_t first_item;          ///< number of the launch's first item
+  Touched* touched = nullptr;        ///< takes down which memory the launch reads and writes; null: nobody asks
   std::vector<ItemName> items = {};  ///< of item first_item + i
 
   bool failed = false;  ///< the first call of fail
@@ -185,6 +187,11 @@ class Cpe {
   void check_inside(const char* low, const char* high, i64 element, const char* what, const Slot& slot);
   /// The current item reads or writes a run of memory for a tile, inside of what check_inside has seen.
   void touch_run(const char* first, i64 bytes, bool write, const Slot& slot);
+  /// Where that byte of memory lies, inside of what check_inside has seen.
+  char* at(const void* p) {
+    const auto* const byte = static_cast<const char*>(p);
+    return area_of(byte).at(byte);
+  }
 
   [[noreturn]] void violation(const std::string& what) const;
   [[noreturn]] void violation(const Slot& slot, const std::string& what) const;

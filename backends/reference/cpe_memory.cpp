@@ -43,6 +43,7 @@ bool Cpe::touch(const Region& region, bool write, const Slot& slot) {
     const Touch found =
         (write ? write_words : read_words)(words, region.row_bytes / 4, item().number, launch_.first_item);
     again = again || found.again;
+    if (launch_.touched != nullptr) launch_.touched->add(row, region.row_bytes, write);
     if (found.conflict != 0)
       violation(slot, std::string(write ? "writes" : "reads") + " memory (row " + std::to_string(r) + ", byte " +
                           std::to_string(found.word * 4) + " of it) that " + name_of(found.conflict) + " " +

@@ -19,7 +19,8 @@ void run_on_cpe(Launch& launch, const Program& program) {
 template <class Program>
 void add_program(Programs& table) {
   table.add(program_key<Program>(),
-            [](Launch& launch, const void* program) { run_on_cpe(launch, *static_cast<const Program*>(program)); });
+            {[](Launch& launch, const void* program) { run_on_cpe(launch, *static_cast<const Program*>(program)); },
+             sizeof(Program)});
 }
 
 }  // namespace cortado::reference

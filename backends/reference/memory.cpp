@@ -4,6 +4,7 @@
 #include <new>
 #include <string>
 
+#include "backends/reference/device_addresses.h"
 #include "core/base/error.h"
 
 namespace cortado::reference {
@@ -55,17 +56,18 @@ Word* Area::words_of(int group) {
 }
 
 Memory::~Memory() {
-  for (auto& entry : areas_) ::operator delete(entry.second.first, area_alignment);
+  for (auto& entry : areas_) ::operator delete(entry.second.values, area_alignment);
 }
 
 void* Memory::allocate(std::size_t bytes) {
   Area area;
-  area.first = static_cast<char*>(::operator new(bytes, area_alignment, std::nothrow));
-  if (area.first == nullptr)
+  area.values = static_cast<char*>(::operator new(bytes, area_alignment, std::nothrow));
+  if (area.values == nullptr)
     throw Error("reference processor", "cannot allocate " + std::to_string(bytes) + " bytes", "use a smaller batch");
+  area.first = is_device_ ? device_addresses(bytes) : area.values;
   area.bytes = bytes;
   area.words.resize(static_cast<std::size_t>(core_groups_));
-  std::memset(area.first, 0xFF, bytes);
+  std::memset(area.values, 0xFF, bytes);
   char* const first = area.first;
   const std::lock_guard<std::mutex> lock(mutex_);
   areas_[first] = std::move(area);
@@ -73,11 +75,11 @@ void* Memory::allocate(std::size_t bytes) {
 }
 
 void Memory::release(void* memory) noexcept {
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    areas_.erase(static_cast<const char*>(memory));
-  }
-  ::operator delete(memory, area_alignment);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = areas_.find(static_cast<const char*>(memory));
+  if (found == areas_.end()) return;
+  ::operator delete(found->second.values, area_alignment);
+  areas_.erase(found);
 }
 
 Area* Memory::find(const void* p) {

@@ -30,18 +30,21 @@ Touch write_words(Word* words, i64 count, std::uint32_t item, std::uint32_t firs
 
 /// One allocation. Core groups run at the same time, so each has its own record of the words.
 struct Area {
-  char* first = nullptr;
+  char* first = nullptr;   ///< its address for programs and copies
+  char* values = nullptr;  ///< where its bytes lie: at `first`, unless the memory is a device's
   std::size_t bytes = 0;
   std::vector<std::unique_ptr<Word[]>> words;  ///< by core group; made by its first launch that touches the area
 
   bool holds(const char* begin, const char* end) const { return begin >= first && end <= first + bytes; }
+  char* at(const char* p) const { return values + (p - first); }  ///< where that byte lies
   Word* words_of(int group);
 };
 
-/// The memory of a reference processor. Pointers of programs must lie inside of it.
+/// The memory of a reference processor. Pointers of programs must lie inside of it. That of a device has addresses that
+/// only copies and programs translate: host code that follows one ends with a message (device_addresses.h).
 class Memory {
  public:
-  explicit Memory(int core_groups) : core_groups_(core_groups) {}
+  Memory(int core_groups, bool is_device) : core_groups_(core_groups), is_device_(is_device) {}
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
   ~Memory();
@@ -57,6 +60,7 @@ class Memory {
 
  private:
   const int core_groups_;
+  const bool is_device_;
   std::mutex mutex_;
   std::map<const char*, Area> areas_;
 };

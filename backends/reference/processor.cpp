@@ -8,36 +8,18 @@
 #include <utility>
 #include <vector>
 
-#include "backends/reference/cpe.h"
-#include "core/base/error.h"
+#include "backends/reference/cluster.h"
+#include "backends/reference/device_group.h"
 #include "core/machine/group_barrier.h"
 
 namespace cortado::reference {
 namespace {
 
-constexpr std::size_t alignment = 128;
-
-/// Plans come from a PlanBuilder, but are plain data that anybody can make.
-void check_plan(const Plan& plan, const char* label, const MachineSpec& spec) {
-  const std::string where = std::string("program ") + label;
-  const i64 needed = plan.scratch_bytes - plan.spilled_bytes;
-  if (needed > spec.scratch_bytes)
-    throw PlanError(where, "needs " + std::to_string(needed) + " bytes of scratchpad, a CPE has " +
-                               std::to_string(spec.scratch_bytes));
-  i64 used = 0;
-  for (const auto& booking : plan.bookings) {
-    if (booking.place.slots < 1) throw PlanError(where, "books no slot for '" + booking.name + "'");
-    if (booking.place.offset % 8 != 0 || i64{booking.place.offset} < used)
-      throw PlanError(where, "books '" + booking.name + "' over another buffer");
-    used = booking.place.offset + i64{booking.place.bytes} * booking.place.slots;
-  }
-  if (used > plan.scratch_bytes) throw PlanError(where, "books more than the scratchpad it asks for");
-}
-
+/// A core group that does everything at once, in the host's memory.
 class Group : public CoreGroup {
  public:
   Group(const MachineSpec& spec, int index, int lanes, const Programs& programs, Memory& memory)
-      : spec_(spec), index_(index), lanes_(lanes), programs_(programs), memory_(memory) {}
+      : spec_(spec), index_(index), cluster_(spec, index, lanes, programs, memory), memory_(memory) {}
 
   const MachineSpec& spec() const override { return spec_; }
   int index() const override { return index_; }
@@ -67,50 +49,20 @@ class Group : public CoreGroup {
 
  protected:
   void run_program(ProgramKey key, const char* label, const void* program, const Plan& plan, Stream) override {
-    const Entry entry = programs_.find(key);
-    if (entry == nullptr)
-      throw BugError(std::string("program ") + label, "is not built for this backend",
-                     "list it with cortado_programs in its folder's CMakeLists.txt");
-    check_plan(plan, label, spec_);
-    const i64 workers = plan.work_items > 0 ? std::min<i64>(plan.work_items, spec_.cpes) : spec_.cpes;
-    std::vector<char> scratch(static_cast<std::size_t>(plan.scratch_bytes) + alignment);
-    void* place = scratch.data();
-    std::size_t space = scratch.size();
-    std::align(alignment, static_cast<std::size_t>(plan.scratch_bytes), place, space);
-    Launch launch{label, plan, memory_, lanes_, static_cast<char*>(place), index_, 0, workers, first_item()};
+    const Entry entry = cluster_.find(key, label, plan);
     try {
-      run(entry, launch, program);
+      cluster_.run(entry, label, program, plan, nullptr);
     } catch (...) {
       if (!failure_) failure_ = std::current_exception();
     }
-    next_item_ = launch.first_item + static_cast<std::uint32_t>(launch.items.size());
   }
 
  private:
-  static void run(Entry entry, Launch& launch, const void* program) {
-    for (; launch.worker < launch.workers; ++launch.worker) entry(launch, program);
-    if (!launch.failed) return;
-    throw ClusterError(std::string("program ") + launch.label,
-                       "failed at line " + std::to_string(launch.index) + " with code " + std::to_string(launch.code));
-  }
-
-  /// Item numbers go on from launch to launch, so that old records need no clearing until the numbers run out.
-  std::uint32_t first_item() {
-    constexpr std::uint32_t enough = 1u << 31;
-    if (next_item_ >= enough) {
-      memory_.forget(index_);
-      next_item_ = 1;
-    }
-    return next_item_;
-  }
-
   const MachineSpec& spec_;
   const int index_;
-  Lanes lanes_;
-  const Programs& programs_;
+  Cluster cluster_;
   Memory& memory_;
   int streams_ = 0;
-  std::uint32_t next_item_ = 1;
   std::exception_ptr failure_;
 };
 
@@ -119,6 +71,8 @@ MachineSpec spec_of(const Options& options) {
   spec.name = "reference";
   spec.description = options.lanes > 1 ? "serial, checking, " + std::to_string(options.lanes) + " lanes per CPE"
                                        : std::string("serial, checking");
+  if (options.is_device) spec.description += ", memory of its own";
+  spec.host_memory = !options.is_device;
   spec.core_groups = std::max(1, options.core_groups);
   spec.cpes = options.cpes;
   spec.scratch_bytes = options.scratch_bytes;
@@ -130,9 +84,14 @@ MachineSpec spec_of(const Options& options) {
 class ReferenceProcessor : public Processor {
  public:
   ReferenceProcessor(const Options& options, Programs programs)
-      : programs_(std::move(programs)), spec_(spec_of(options)), memory_(spec_.core_groups) {
+      : programs_(std::move(programs)), spec_(spec_of(options)), memory_(spec_.core_groups, options.is_device) {
+    const int lanes = std::max(1, options.lanes);
     for (int i = 0; i < spec_.core_groups; ++i)
-      groups_.push_back(std::make_unique<Group>(spec_, i, std::max(1, options.lanes), programs_, memory_));
+      if (options.is_device)
+        groups_.push_back(
+            std::make_unique<DeviceGroup>(spec_, i, lanes, programs_, memory_, options.haste, options.seed));
+      else
+        groups_.push_back(std::make_unique<Group>(spec_, i, lanes, programs_, memory_));
   }
 
   int core_groups() const override { return spec_.core_groups; }
@@ -152,7 +111,7 @@ class ReferenceProcessor : public Processor {
   const Programs programs_;
   const MachineSpec spec_;
   Memory memory_;
-  std::vector<std::unique_ptr<Group>> groups_;
+  std::vector<std::unique_ptr<CoreGroup>> groups_;
 };
 
 }  // namespace

@@ -1,12 +1,17 @@
 #pragma once
+#include <cstddef>
+
 #include "core/machine/program_table.h"
 
 namespace cortado::reference {
 
 struct Launch;
 
-/// Runs a type-erased program on this backend's cluster.
-using Entry = void (*)(Launch& launch, const void* program);
+/// A type-erased program of this backend's cluster.
+struct Entry {
+  void (*run)(Launch& launch, const void* program) = nullptr;
+  std::size_t bytes = 0;  ///< of the program
+};
 using Programs = ProgramTable<Entry>;
 
 }  // namespace cortado::reference

@@ -41,8 +41,10 @@ void stage(Cpe& cpe, Slot& slot, const Box<T>& box) {
       inside = inside && x >= 0 && x < box.extent[d];
       offset += x * box.pitch[d];
     }
-    *to = inside ? box.base[offset] : T(0);
-    if (inside) cpe.touch_run(reinterpret_cast<const char*>(box.base + offset), sizeof(T), false, slot);
+    *to = T(0);
+    if (!inside) continue;
+    cpe.touch_run(reinterpret_cast<const char*>(box.base + offset), sizeof(T), false, slot);
+    std::memcpy(static_cast<void*>(to), cpe.at(box.base + offset), sizeof(T));
   }
 }
 

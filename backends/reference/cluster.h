@@ -1,0 +1,33 @@
+#pragma once
+#include <cstdint>
+
+#include "backends/reference/cpe.h"
+#include "core/machine/machine_spec.h"
+
+namespace cortado::reference {
+
+/// The compute cluster of one core group: runs programs on its CPEs, one after the other.
+class Cluster {
+ public:
+  Cluster(const MachineSpec& spec, int group, int lanes, const Programs& programs, Memory& memory)
+      : spec_(spec), group_(group), lanes_(lanes), programs_(programs), memory_(memory) {}
+
+  /// The program, if it may run with the plan. Throws BugError when this backend was built without it, PlanError for a
+  /// plan that contradicts itself or needs more scratchpad than a CPE has.
+  Entry find(ProgramKey key, const char* label, const Plan& plan) const;
+
+  /// Runs it to its end; `touched`, if not null, learns what memory it read and wrote. Throws what went wrong.
+  void run(const Entry& entry, const char* label, const void* program, const Plan& plan, Touched* touched);
+
+ private:
+  std::uint32_t first_item();
+
+  const MachineSpec& spec_;
+  const int group_;
+  Lanes lanes_;
+  const Programs& programs_;
+  Memory& memory_;
+  std::uint32_t next_item_ = 1;
+};
+
+}  // namespace cortado::reference
