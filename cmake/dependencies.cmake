@@ -66,17 +66,21 @@ if(CORTADO_TESTS)
 endif()
 
 if(CORTADO_BACKEND STREQUAL "kokkos")
-  # scripts/get-kokkos installs here when the machine has none.
+  # scripts/get-kokkos installs here when the machine has none, or none with CUDA.
   find_package(Kokkos 3.4 QUIET HINTS $ENV{Kokkos_ROOT})
+  if(CORTADO_CUDA AND (NOT Kokkos_FOUND OR NOT Kokkos_ENABLE_CUDA) AND EXISTS ${CMAKE_SOURCE_DIR}/build/kokkos-cuda)
+    unset(Kokkos_DIR CACHE)
+    find_package(Kokkos QUIET PATHS ${CMAKE_SOURCE_DIR}/build/kokkos-cuda NO_DEFAULT_PATH)
+  endif()
   if(NOT Kokkos_FOUND)
     find_package(Kokkos QUIET PATHS ${CMAKE_SOURCE_DIR}/build/kokkos NO_DEFAULT_PATH)
   endif()
   if(NOT Kokkos_FOUND)
     cortado_missing("Kokkos 3.4 to 5.x with OpenMP"
-      "run scripts/get-kokkos (builds it into build/kokkos), or load a module, or set Kokkos_ROOT; preset 'reference' needs none")
+      "run scripts/get-kokkos (--cuda for the preset cuda), or load a module, or set Kokkos_ROOT; preset 'reference' needs none")
   elseif(CORTADO_CUDA AND (NOT Kokkos_ENABLE_CUDA OR Kokkos_VERSION VERSION_LESS 4.6))
     cortado_missing("Kokkos 4.6 or newer with CUDA (found ${Kokkos_VERSION} for ${Kokkos_DEVICES} in ${Kokkos_DIR})"
-      "Spack: kokkos +cuda +openmp cuda_arch=90; or build it with -DKokkos_ENABLE_CUDA=ON and set Kokkos_ROOT; preset 'openmp' needs no CUDA")
+      "run scripts/get-kokkos --cuda (builds it into build/kokkos-cuda), or Spack: kokkos +cuda +openmp cuda_arch=90, or set Kokkos_ROOT; preset 'openmp' needs no CUDA")
   elseif(NOT CORTADO_CUDA AND NOT Kokkos_ENABLE_OPENMP)
     cortado_missing("Kokkos with OpenMP (found ${Kokkos_VERSION} for ${Kokkos_DEVICES} in ${Kokkos_DIR})"
       "run scripts/get-kokkos and set Kokkos_ROOT to build/kokkos, or Spack: kokkos +openmp")
