@@ -5,6 +5,8 @@
 #   cortado_programs_of_both(FOLDER PROGRAM...)  lists programs with a type T, for float on every backend and for bf16
 #                                 where the backend knows it (CORTADO_BF16_BACKENDS)
 #   cortado_bf16_programs(FOLDER PROGRAM...)     lists programs for those backends alone
+#       CACHES_ONLY before the programs of any of these: they run only where MachineSpec::works_from_caches() holds, and
+#       are compiled for CORTADO_CACHE_BACKENDS alone. Launching one elsewhere throws BugError.
 #   cortado_program_library(TARGET BACKEND NAME FOLDER...)
 #       makes library TARGET with one unit per folder for BACKEND (reference, kokkos), and the generated header
 #       "programs/BACKEND_NAME.h", which declares  cortado::BACKEND::Programs cortado::BACKEND::NAME();
@@ -14,30 +16,51 @@ set_property(GLOBAL PROPERTY CORTADO_PROGRAM_FOLDERS "")
 # CUDA's plans multiply lines of a warp, not pairs.
 if(CORTADO_CUDA)
   set(CORTADO_BF16_BACKENDS "")
+  set(CORTADO_CACHE_BACKENDS reference)
 else()
   set(CORTADO_BF16_BACKENDS kokkos)
+  set(CORTADO_CACHE_BACKENDS reference kokkos)
 endif()
 
-function(cortado_programs folder)
+# Lists programs as of a kind: PROGRAMS or BF16_PROGRAMS.
+function(cortado_list_programs kind folder)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "CACHES_ONLY" "" "")
   get_property(folders GLOBAL PROPERTY CORTADO_PROGRAM_FOLDERS)
   if(NOT folder IN_LIST folders)
     set_property(GLOBAL APPEND PROPERTY CORTADO_PROGRAM_FOLDERS ${folder})
   endif()
-  set_property(GLOBAL APPEND PROPERTY CORTADO_PROGRAMS_OF_${folder} ${ARGN})
+  set_property(GLOBAL APPEND PROPERTY CORTADO_${kind}_OF_${folder} ${arg_UNPARSED_ARGUMENTS})
+  if(arg_CACHES_ONLY)
+    set_property(GLOBAL APPEND PROPERTY CORTADO_CACHES_ONLY_OF_${folder} ${arg_UNPARSED_ARGUMENTS})
+  endif()
+endfunction()
+
+function(cortado_programs folder)
+  cortado_list_programs(PROGRAMS ${folder} ${ARGN})
 endfunction()
 
 function(cortado_bf16_programs folder)
-  cortado_programs(${folder})
-  set_property(GLOBAL APPEND PROPERTY CORTADO_BF16_PROGRAMS_OF_${folder} ${ARGN})
+  cortado_list_programs(BF16_PROGRAMS ${folder} ${ARGN})
 endfunction()
 
 function(cortado_programs_of_both folder)
-  foreach(program ${ARGN})
-    string(REGEX REPLACE "([<, ])T([,>])" "\\1float\\2" single "${program}")
-    string(REGEX REPLACE "([<, ])T([,>])" "\\1bf16\\2" half "${program}")
-    cortado_programs(${folder} "${single}")
-    cortado_bf16_programs(${folder} "${half}")
+  foreach(kind_and_type "PROGRAMS float" "BF16_PROGRAMS bf16")
+    separate_arguments(kind_and_type)
+    list(GET kind_and_type 0 kind)
+    list(GET kind_and_type 1 type)
+    string(REGEX REPLACE "([<, ])T([,>])" "\\1${type}\\2" programs "${ARGN}")
+    cortado_list_programs(${kind} ${folder} ${programs})
   endforeach()
+endfunction()
+
+# Sets `variable` to the programs of a kind in the folder that `backend` compiles.
+function(cortado_programs_for variable backend kind folder)
+  get_property(programs GLOBAL PROPERTY CORTADO_${kind}_OF_${folder})
+  get_property(caches_only GLOBAL PROPERTY CORTADO_CACHES_ONLY_OF_${folder})
+  if(caches_only AND NOT backend IN_LIST CORTADO_CACHE_BACKENDS)
+    list(REMOVE_ITEM programs ${caches_only})
+  endif()
+  set(${variable} ${programs} PARENT_SCOPE)
 endfunction()
 
 function(cortado_program_library target backend name)
@@ -51,7 +74,7 @@ function(cortado_program_library target backend name)
   endif()
   foreach(folder ${ARGN})
     foreach(kind ${kinds})
-      get_property(programs GLOBAL PROPERTY CORTADO_${kind}_OF_${folder})
+      cortado_programs_for(programs ${backend} ${kind} ${folder})
       if(NOT programs)
         continue()
       endif()

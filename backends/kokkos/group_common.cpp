@@ -28,7 +28,7 @@ Entry entry_of(const Programs& programs, ProgramKey key, const char* label) {
   const Entry entry = programs.find(key);
   if (entry == nullptr)
     throw BugError(named(label), "is not built for this backend",
-                   "list it with cortado_programs in its folder's CMakeLists.txt");
+                   "list it with cortado_programs in its folder's CMakeLists.txt, without CACHES_ONLY");
   return entry;
 }
 
