@@ -23,12 +23,14 @@ void Preload::forget(Buffer& buffer) {
 }
 
 void Preload::load(Buffer& buffer, std::shared_ptr<const Batch> batch) {
-  group_.order(Stream{}, copies_);  // what computes on the buffer's old values goes first
   buffer.first = batch->first;
   buffer.fields.resize(batch->fields.size());
+  for (std::size_t i = 0; i < buffer.fields.size(); ++i)
+    if (!buffer.fields[i]) buffer.fields[i] = Storage::make(group_, batch->fields[i]->count);
+  // New fields' zeros, and what computes on the buffer's old values, go first.
+  group_.order(Stream{}, copies_);
   for (std::size_t i = 0; i < buffer.fields.size(); ++i) {
     const Storage& from = *batch->fields[i];
-    if (!buffer.fields[i]) buffer.fields[i] = Storage::make(group_, from.count);
     if (from.count > 0) group_.copy(buffer.fields[i]->data, from.data, bytes_of(from), copies_);
   }
   buffer.copied = group_.record(copies_);
