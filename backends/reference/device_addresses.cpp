@@ -12,7 +12,7 @@
 namespace cortado::reference {
 namespace {
 constexpr std::size_t reserved_bytes = std::size_t{1} << 40;  // of addresses; no memory stands behind them
-constexpr std::size_t alignment = 128;
+constexpr std::size_t address_step = 128;
 
 std::atomic<char*> reserved{nullptr};
 struct sigaction before {};  // what the signal did until then
@@ -40,7 +40,7 @@ char* reserve() {
 char* device_addresses(std::size_t bytes) {
   static char* const first = reserve();
   static std::atomic<std::size_t> given{0};
-  const std::size_t room = (bytes / alignment + 2) * alignment;  // one line at least stays between two of them
+  const std::size_t room = (bytes / address_step + 2) * address_step;  // one line at least stays between two of them
   const std::size_t at = given.fetch_add(room);
   if (bytes > reserved_bytes || at + room > reserved_bytes)
     throw Error("reference processor", "has no addresses left for a device's memory", "start anew");
