@@ -1,11 +1,12 @@
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <iostream>
 #include <numeric>
+#include <sstream>
 
 #include "app/session.h"
 #include "core/base/error.h"
+#include "core/base/file.h"
 #include "core/formats/blob_proto.h"
 #include "core/formats/caffe.pb.h"
 #include "core/formats/prototxt.h"
@@ -16,8 +17,7 @@ namespace {
 
 std::vector<std::string> read_labels(const std::string& file, i64 classes) {
   std::vector<std::string> labels;
-  std::ifstream in(file);
-  if (!file.empty() && !in) throw FileError(file, "cannot be read", "it should hold one class name per line");
+  std::istringstream in(file.empty() ? "" : read_file(file));
   for (std::string line; std::getline(in, line);) labels.push_back(line);
   if (!file.empty() && static_cast<i64>(labels.size()) != classes)
     throw ConfigError(file,

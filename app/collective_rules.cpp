@@ -1,11 +1,9 @@
 #include "app/collective_rules.h"
 
-#include <unistd.h>
-
 #include <nlohmann/json.hpp>
 
 #include "core/base/error.h"
-#include "core/formats/files.h"
+#include "core/base/file.h"
 
 namespace cortado {
 namespace {
@@ -54,9 +52,7 @@ void write_rules(const std::string& file, const std::vector<CollectiveRule>& rul
                    {"chunk_bytes", rule.chunk_bytes},
                    {"radix", rule.radix}});
   const std::string text = nlohmann::json({{"version", version}, {"rules", all}}).dump(1) + "\n";
-  replace_file(file, [&](int descriptor) {
-    return ::write(descriptor, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  });
+  write_text(file, text);
 }
 
 }  // namespace cortado

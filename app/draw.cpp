@@ -1,8 +1,8 @@
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <sstream>
 
@@ -10,8 +10,8 @@
 #include "app/net_sets.h"
 #include "app/session.h"
 #include "core/base/error.h"
+#include "core/base/file.h"
 #include "core/base/log.h"
-#include "core/formats/files.h"
 #include "core/net/rules.h"
 
 namespace cortado {
@@ -54,21 +54,22 @@ std::string quoted(const std::string& word) {
   return out + "'";
 }
 
-void write_to(const std::string& file, const std::string& name, const std::string& text) {
-  if (!(std::ofstream(file, std::ios::binary) << text).flush()) throw FileError(name, "cannot be written");
-}
-
 void write_picture(const std::string& out, const std::string& text) {
   const std::string dot = find_dot(out), format = fs::path(out).extension().string().substr(1);
-  replace_file_by_name(out, [&](const std::string& beside) {
-    const std::string source = beside + ".dot";
-    write_to(source, out, text);
-    const std::string command =
-        quoted(dot) + " -T" + quoted(format) + " -o " + quoted(beside) + " " + quoted(source) + " </dev/null";
-    const int status = std::system(command.c_str());
-    fs::remove(source);
-    if (status != 0) throw FileError(out, "was not drawn by " + dot, "it has said why; does it know '" + format + "'?");
-  });
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> source(std::tmpfile(), &std::fclose);
+  if (!source || std::fwrite(text.data(), 1, text.size(), source.get()) != text.size() ||
+      std::fflush(source.get()) != 0)
+    throw_system_error(out, "drawn: its temporary file cannot be written");
+  const std::string command =
+      quoted(dot) + " -T" + quoted(format) + " </proc/self/fd/" + std::to_string(::fileno(source.get()));
+  std::FILE* const drawing = ::popen(command.c_str(), "r");
+  std::string picture;
+  char piece[4096];
+  for (std::size_t got = 1; drawing != nullptr && got > 0; picture.append(piece, got))
+    got = std::fread(piece, 1, sizeof piece, drawing);
+  if (drawing == nullptr || ::pclose(drawing) != 0)
+    throw FileError(out, "was not drawn by " + dot, "it has said why; does it know '" + format + "'?");
+  write_text(out, picture);
 }
 
 }  // namespace
@@ -85,7 +86,7 @@ int draw(Session& session, const Options& options) {
   if (out.empty())
     std::cout << text;
   else if (extension.empty() || extension == ".dot" || extension == ".gv")
-    replace_file_by_name(out, [&](const std::string& beside) { write_to(beside, out, text); });
+    write_text(out, text);
   else
     write_picture(out, text);
   return 0;

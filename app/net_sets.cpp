@@ -1,9 +1,9 @@
 #include "app/net_sets.h"
 
-#include <filesystem>
 #include <set>
 
 #include "core/base/error.h"
+#include "core/base/file.h"
 #include "core/formats/prototxt.h"
 
 namespace cortado {
@@ -11,8 +11,8 @@ namespace {
 
 std::string file_of(const std::string& set) {
   const std::string in_models = "models/" + set + "/train_val.prototxt";
-  if (std::filesystem::exists(in_models)) return in_models;
-  if (std::filesystem::is_regular_file(set)) return set;
+  if (exists(in_models)) return in_models;
+  if (exists(set)) return set;
   throw FileError("--set " + set, "is neither " + in_models + " nor a file",
                   "run in Cortado's folder, or give the path of a net");
 }

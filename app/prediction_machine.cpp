@@ -4,7 +4,7 @@
 #include <set>
 
 #include "core/base/error.h"
-#include "core/formats/files.h"
+#include "core/base/file.h"
 
 namespace cortado {
 namespace {

@@ -1,9 +1,9 @@
 #include "app/published.h"
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "core/base/error.h"
+#include "core/base/file.h"
 
 namespace cortado {
 namespace {
@@ -13,10 +13,9 @@ constexpr const char* folder = "models/published/";
 template <class Use>
 void for_tables(const std::string& name, Use use) {
   const std::string file = folder + name;
-  std::ifstream in(file);
-  if (!in) return;
+  if (!exists(file)) return;
   try {
-    for (const auto& table : nlohmann::json::parse(in)) use(table);
+    for (const auto& table : nlohmann::json::parse(read_file(file))) use(table);
   } catch (const nlohmann::json::exception& error) { throw FileError(file, error.what()); }
 }
 }  // namespace

@@ -1,12 +1,12 @@
 #include "app/published_prediction.h"
 
 #include <cmath>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "comm/predict/speedup.h"
 #include "core/base/error.h"
+#include "core/base/file.h"
 
 namespace cortado {
 namespace {
@@ -16,9 +16,9 @@ constexpr const char* predictions_file = "models/published/predictions.json";
 constexpr double kib = 1024, mib = kib * kib;  // the paper's
 
 json read() {
-  std::ifstream in(predictions_file);
-  if (!in) throw FileError(predictions_file, "cannot be opened", "run this in Cortado's folder, where models/ lies");
-  return json::parse(in);
+  if (!exists(predictions_file))
+    throw FileError(predictions_file, "is not there", "run this in Cortado's folder, where models/ lies");
+  return json::parse(read_file(predictions_file));
 }
 
 LayerWork layer_of(const json& from, const char* times) {

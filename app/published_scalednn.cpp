@@ -1,11 +1,11 @@
 #include "app/published_scalednn.h"
 
 #include <algorithm>
-#include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
 
 #include "core/base/error.h"
+#include "core/base/file.h"
 
 namespace cortado {
 namespace {
@@ -167,10 +167,10 @@ class Evaluation {
 }  // namespace
 
 ScaleDnn simulate_scalednn() {
-  std::ifstream in(scalednn_file);
-  if (!in) throw FileError(scalednn_file, "cannot be opened", "run this in Cortado's folder, where models/ lies");
+  if (!exists(scalednn_file))
+    throw FileError(scalednn_file, "is not there", "run this in Cortado's folder, where models/ lies");
   try {
-    const json paper = json::parse(in);
+    const json paper = json::parse(read_file(scalednn_file));
     return Evaluation(paper).all();
   } catch (const json::exception& error) { throw FileError(scalednn_file, error.what()); }
 }

@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 
 #include "app/build_info.h"
-#include "core/base/error.h"
+#include "core/base/file.h"
 
 namespace cortado {
 namespace {
@@ -50,11 +49,9 @@ std::string Report::table() const {
 }
 
 void Report::write_json(const std::string& file) const {
-  std::ofstream out(file);
   nlohmann::json json = {{"header", header_}, {"rows", rows_}};
   if (!summary_.is_null()) json["summary"] = summary_;
-  out << json.dump(2) << "\n";
-  if (!out.flush()) throw FileError(file, "cannot be written", "choose another file for --json");
+  write_text(file, json.dump(2) + "\n");
 }
 
 nlohmann::json to_json(const MachineSpec& machine) {

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "core/base/file.h"
 #include "core/base/log.h"
-#include "core/formats/files.h"
 
 namespace cortado {
 namespace {
@@ -84,9 +84,7 @@ void write_timeline(const Timeline& timeline, const MpiJob& job, const std::stri
   }
   const std::string text =
       Json({{"traceEvents", trace}, {"displayTimeUnit", "ms"}, {"breakdown", breakdowns}}).dump() + "\n";
-  replace_file(file, [&](int descriptor) {
-    return ::write(descriptor, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  });
+  write_text(file, text);
   CORTADO_LOG(info) << "Wrote " << file << "; open it in Perfetto or chrome://tracing";
 }
 

@@ -13,6 +13,7 @@
 #include "app/session.h"
 #include "app/tuning.h"
 #include "core/base/error.h"
+#include "core/base/file.h"
 #include "core/tuner/tuner.h"
 
 namespace cortado {
@@ -103,7 +104,7 @@ int tune(Session& session, const Options& options) {
   if (options.timing_only) start_with_zeros(parameter);
   const std::string out = options.tune.out.empty() ? "tuning.prototxt" : options.tune.out;
   TuningTable table = empty_tuning(session.group.spec());
-  if (std::filesystem::exists(out)) table.read(out);
+  if (exists(out)) table.read(out);
 
   const auto net = net_in(session, parameter, Layout::nchw), blocks = net_in(session, parameter, Layout::nchw16c);
   std::vector<Tuner::Row> rows;

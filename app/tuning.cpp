@@ -1,9 +1,9 @@
 #include "app/tuning.h"
 
 #include <cstdlib>
-#include <filesystem>
 
 #include "app/build_info.h"
+#include "core/base/file.h"
 
 namespace cortado {
 namespace {
@@ -23,7 +23,7 @@ TuningTable empty_tuning(const MachineSpec& machine) {
 TuningTable read_tuning(const MachineSpec& machine, const std::string& file) {
   TuningTable table = empty_tuning(machine);
   for (const std::string& known : {std::string("models/tuning.prototxt"), of_user()})
-    if (std::filesystem::exists(known)) table.read(known);
+    if (exists(known)) table.read(known);
   if (!file.empty()) table.read(file);
   return table;
 }

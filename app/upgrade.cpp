@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <fstream>
 #include <iostream>
 
 #include "app/session.h"
@@ -46,10 +45,7 @@ bool is_solver(const std::string& file) {
 
 void write(const google::protobuf::Message& message, const std::string& form, const std::string& file) {
   if (form == "binary") return write_binary(file, message);
-  replace_file_by_name(file, [&](const std::string& beside) {
-    if (!(std::ofstream(beside, std::ios::binary) << to_text(message)).flush())
-      throw FileError(file, "cannot be written");
-  });
+  write_text(file, to_text(message));
 }
 
 }  // namespace
@@ -58,6 +54,7 @@ int upgrade(const MpiJob& job, const Options& options) {
   const auto& u = options.upgrade;
   const std::string form = form_of(u);
   const Hdf5Weights hdf5;
+  if (is_taken(u.to)) throw FileError(u.to, "is there already", "remove it, or give another name");
   if (u.solver || is_solver(u.from)) {
     caffe::SolverParameter solver;
     if (looks_like_text(u.from))

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
 #include <map>
 #include <numeric>
 #include <sstream>
 
 #include "core/base/error.h"
+#include "core/base/file.h"
 
 namespace cortado {
 namespace {
@@ -91,8 +91,7 @@ Topology Topology::of_job(MPI_Comm communicator, int nodes_per_supernode) {
 }
 
 Topology Topology::from_file(const std::string& file, int ranks, int nodes_per_supernode) {
-  std::ifstream in(file);
-  if (!in) throw FileError(file, "cannot be read", "a line per rank: the name of its node, and of its supernode");
+  std::istringstream in(read_file(file));
   Topology made;
   std::map<std::string, int> nodes, supernodes;
   bool named = false;

@@ -5,7 +5,6 @@
 #include <google/protobuf/unknown_field_set.h>
 
 #include <climits>
-#include <fstream>
 
 #include "core/base/error.h"
 #include "core/formats/files.h"
@@ -28,7 +27,7 @@ bool is_foreign(const pb::Message& message) {
 void read_binary(const std::string& file, pb::Message& message) {
   if (looks_like_text(file))
     throw FileError(file, "is empty or a text, where a binary " + message.GetDescriptor()->name() + " is due");
-  std::ifstream stream(file, std::ios::binary);
+  FileStream stream(file);
   pb::io::IstreamInputStream bytes(&stream);
   pb::io::CodedInputStream coded(&bytes);
   coded.SetTotalBytesLimit(INT_MAX);

@@ -2,21 +2,19 @@
 #include <functional>
 #include <string>
 
-namespace cortado {
+#include "core/base/file.h"
 
-/// The whole file. Throws FileError.
-std::string read_file(const std::string& file);
+namespace cortado {
 
 /// Whether the beginning of the file holds no control characters but white space. Throws FileError when it cannot be
 /// opened.
 bool looks_like_text(const std::string& file);
 
-/// Calls `write` with a file beside `file`, brings it to the disk and renames it: at any moment `file` is absent, the
-/// old one or complete. `write` gets a file descriptor and answers whether it succeeded. Throws FileError with the
-/// system's reason; then nothing is left behind.
+/// Calls `write` with a new file, brings it to the disk and names it `file`: at any moment `file` is absent, the old
+/// one or complete. `write` gets a file descriptor and answers whether it succeeded. Throws FileError with the system's
+/// reason; then nothing is left behind.
 void replace_file(const std::string& file, const std::function<bool(int)>& write);
-/// The same for a library that writes to a name of its own: `write` gets the name of the file beside, and throws where
-/// it fails.
+/// The same for a library that writes to a path: `write` gets the new file's, and throws where it fails.
 void replace_file_by_name(const std::string& file, const std::function<void(const std::string&)>& write);
 
 }  // namespace cortado

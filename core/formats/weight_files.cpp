@@ -1,8 +1,7 @@
 #include "core/formats/weight_files.h"
 
-#include <fstream>
-
 #include "core/base/error.h"
+#include "core/base/file.h"
 #include "core/formats/caffe.pb.h"
 #include "core/formats/prototxt.h"
 
@@ -12,9 +11,7 @@ bool is_hdf5(const std::string& file) {
   const std::string extension = ".h5", signature = "\x89HDF\r\n\x1a\n";
   if (file.size() > extension.size() && file.compare(file.size() - extension.size(), extension.size(), extension) == 0)
     return true;
-  std::string start(signature.size(), '\0');
-  std::ifstream(file, std::ios::binary).read(start.data(), static_cast<std::streamsize>(start.size()));
-  return start == signature;
+  return exists(file) && first_bytes(file, static_cast<i64>(signature.size())) == signature;
 }
 
 const Hdf5Files& require_hdf5(const Hdf5Files* hdf5, const std::string& file) {

@@ -1,10 +1,9 @@
 #include "core/solver/solver.h"
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 
 #include "core/base/error.h"
+#include "core/base/file.h"
 #include "core/base/log.h"
 #include "core/solver/agreement.h"
 #include "core/solver/core_groups.h"
@@ -16,12 +15,13 @@ namespace cortado {
 namespace {
 /// Makes the prefix's folder; fails now rather than after hours when nothing can be written there.
 void probe(const std::string& prefix) {
-  const auto folder = std::filesystem::path(prefix).parent_path();
-  std::error_code ignored;  // the probe tells
-  if (!folder.empty()) std::filesystem::create_directories(folder, ignored);
-  const std::string file = prefix + ".probe";
-  if (!std::ofstream(file)) throw FileError(prefix, "snapshots cannot be written there", "change snapshot_prefix");
-  std::filesystem::remove(file);
+  try {
+    make_folders(folder_of(prefix));
+    const NewFile probe(prefix + ".solverstate.h5");
+  } catch (const FileError& error) {
+    throw FileError(prefix, std::string("snapshots cannot be written there: ") + error.what(),
+                    "change snapshot_prefix");
+  }
 }
 }  // namespace
 

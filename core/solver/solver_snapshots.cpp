@@ -2,6 +2,7 @@
 #include <sstream>
 
 #include "core/base/error.h"
+#include "core/base/file.h"
 #include "core/base/log.h"
 #include "core/formats/prototxt.h"
 #include "core/solver/agreement.h"
@@ -43,7 +44,8 @@ std::string Solver::State::residuals_file(const std::string& state_file) const {
 void Solver::State::write_residuals(const std::string& state_file) const {
   const std::vector<float> values = exchange.residuals();
   if (values.empty()) {  // those of an earlier run that wrote a snapshot of this name are not of this one
-    std::filesystem::remove(residuals_file(state_file));
+    std::error_code none;
+    std::filesystem::remove(residuals_file(state_file), none);
     return;
   }
   caffe::SolverState file;
@@ -56,7 +58,7 @@ void Solver::State::write_residuals(const std::string& state_file) const {
 void Solver::State::restore_residuals(const std::string& state_file) {
   const std::string name = residuals_file(state_file);
   std::vector<float> values;
-  if (std::filesystem::exists(name)) {
+  if (exists(name)) {
     caffe::SolverState file;
     read_binary(name, file);
     if (file.iter() == iteration && file.history_size() == 1)

@@ -3,15 +3,17 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <numeric>
 
 #include "core/base/error.h"
+#include "core/base/file.h"
 #include "core/formats/caffe.pb.h"
-#include "core/formats/prototxt.h"
+#include "core/formats/weight_files.h"
 #include "parallel_io/convert/digits.h"
 #include "parallel_io/sets/byte_sets.h"
+#include "parallel_io/sets/hdf5.h"
 #include "parallel_io/sets/image_set.h"
+#include "parallel_io/sets/striped.h"
 
 namespace cortado {
 namespace {
@@ -23,28 +25,48 @@ const Replicas& ranks_of(const ConvertOptions& options) {
   return options.ranks != nullptr ? *options.ranks : alone;
 }
 
-void make_folder(const std::string& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) throw FileError(folder, "cannot be made: " + error.message());
-}
-
-/// Writes a small text file, on one rank.
-void write_lines(const fs::path& file, const std::vector<std::string>& lines, const ConvertOptions& options) {
+/// Writes a small file, on one rank, unless it is there as it should be. Throws FileError where another one is.
+void write_once(const std::string& file, const std::string& bytes, const ConvertOptions& options) {
   if (ranks_of(options).rank() != 0) return;
-  std::ofstream out(file);
-  for (const auto& line : lines) out << line << "\n";
-  if (!out.flush()) throw FileError(file.string(), "cannot be written");
+  if (exists(file) && read_file(file) == bytes) return;
+  NewFile out(file);
+  out.write(bytes.data(), static_cast<i64>(bytes.size()));
+  out.create();
 }
 
-/// FOLDER/NAME.h5 and its list. Data that are there already are made anew.
+/// The same for lines of text.
+void write_lines(const fs::path& file, const std::vector<std::string>& lines, const ConvertOptions& options) {
+  std::string text;
+  for (const auto& line : lines) text += line + "\n";
+  write_once(file.string(), text, options);
+}
+
+bool is_converted(const std::string& file) {
+  if (kind_of(file) != FileKind::regular || !is_hdf5(file)) return false;
+  return hdf5::has_attribute(hdf5::File(file).id(), striped_attribute::from);
+}
+
+/// Removes a set that an earlier run made, on one rank; collective. Throws FileError for anything else.
+void remove_own(const std::string& file, const Replicas& ranks) {
+  std::string problem;
+  if (ranks.rank() == 0 && is_taken(file)) {
+    try {
+      if (!is_converted(file)) throw FileError(file, "is there already", "remove it, or give another folder");
+      fs::remove(file);
+    } catch (const std::exception& error) { problem = error.what(); }
+  }
+  problem = ranks.from_root(problem);
+  if (!problem.empty()) throw FileError("", problem);
+}
+
+/// FOLDER/NAME.h5 and its list. Data that an earlier run made are made anew.
 void write_split(std::unique_ptr<DataSet> from, const Preparation& preparation, const std::string& what,
                  const std::string& name, const FolderOptions& folder, const ConvertOptions& options) {
-  make_folder(folder.to);
+  make_folders(folder.to);
   const PreparedSet set(std::move(from), preparation);
   const std::string file = (fs::path(folder.to) / (name + ".h5")).string();
   const Replicas& ranks = ranks_of(options);
-  if (ranks.rank() == 0) fs::remove(file);
+  remove_own(file, ranks);
   WriteOptions write;
   write.from = what;
   const auto writer = make_writer(set, file, write, ranks);
@@ -66,7 +88,7 @@ std::string text_of(const FolderOptions& folder) {
 /// FROM/NAME, or that with .gz.
 std::string plain_or_zipped(const std::string& from, const std::string& name) {
   const std::string file = (fs::path(from) / name).string();
-  return !fs::exists(file) && fs::exists(file + ".gz") ? file + ".gz" : file;
+  return !exists(file) && exists(file + ".gz") ? file + ".gz" : file;
 }
 
 /// Adds samples of `size` values to their sums.
@@ -110,15 +132,16 @@ std::vector<float> mean_of(const DataSet& set, bool channel, const ConvertOption
   return mean;
 }
 
-/// As Caffe's compute_image_mean writes it.
-void write_mean(const std::vector<float>& mean, const Shape& shape, const std::string& file) {
+/// As Caffe's compute_image_mean writes it, to a name that is free or holds the same.
+void write_mean(const std::vector<float>& mean, const Shape& shape, const std::string& file,
+                const ConvertOptions& options) {
   caffe::BlobProto proto;
   proto.set_num(1);
   proto.set_channels(static_cast<int>(shape[0]));
   proto.set_height(static_cast<int>(shape[1]));
   proto.set_width(static_cast<int>(shape[2]));
   for (const float value : mean) proto.add_data(value);
-  write_binary(file, proto);
+  write_once(file, proto.SerializeAsString(), options);
 }
 
 }  // namespace
@@ -135,13 +158,14 @@ void convert_set(const std::string& from, const std::string& to, SetOptions set,
 
 std::vector<float> convert_mean(const std::string& from, const std::string& to, const SetOptions& set,
                                 const ConvertOptions& options) {
+  if (is_taken(to)) throw FileError(to, "is there already", "remove it, or give another name");
   const PreparedSet prepared(open_set(from, set.open), set.preparation);
   const Shape& shape = prepared.fields()[0].sample_shape;
   if (shape.size() != 3 || prepared.samples() == 0)
     throw ConfigError(
         from, prepared.samples() == 0 ? "has no samples" : "has samples of shape " + to_string(shape) + ", no images");
   const auto mean = mean_of(prepared, false, options);
-  if (ranks_of(options).rank() == 0) write_mean(mean, shape, to);
+  write_mean(mean, shape, to, options);
   const auto plane = static_cast<std::ptrdiff_t>(mean.size()) / shape[0];
   std::vector<float> channels;
   for (auto at = mean.begin(); at != mean.end(); at += plane)
@@ -165,10 +189,9 @@ void convert_digits(const DigitOptions& digits, const FolderOptions& folder, con
       write_split(std::move(set), preparation_for(folder), what + " as " + text_of(folder), name, folder, options);
       return;
     }
-    make_folder(folder.to);
+    make_folders(folder.to);
     const std::string file = (fs::path(folder.to) / (prefix + "-images-idx3-ubyte")).string();
     const Replicas& ranks = ranks_of(options);
-    if (ranks.rank() == 0) fs::remove(file);
     WriteOptions write;
     write.format = Format::idx;
     write.from = what;
@@ -185,9 +208,9 @@ void convert_images(const std::string& from, const ImageOptions& images, const F
     throw ConfigError("convert images", "values without their mean do not fit uint8", "store float, or keep the mean");
   std::vector<fs::path> splits;
   for (const char* split : {"train", "val", "test"})
-    if (fs::is_directory(fs::path(from) / split)) splits.push_back(fs::path(from) / split);
+    if (kind_of((fs::path(from) / split).string()) == FileKind::folder) splits.push_back(fs::path(from) / split);
   if (splits.empty()) splits.push_back(from);
-  make_folder(folder.to);
+  make_folders(folder.to);
   OpenOptions colour;
   colour.channels = 3;
   std::vector<float> mean;
@@ -207,8 +230,7 @@ void convert_images(const std::string& from, const ImageOptions& images, const F
       bytes.to_float = false;
       const PreparedSet set(open(), bytes);
       mean = mean_of(set, images.mean == ImageOptions::Mean::channel, options);
-      if (ranks_of(options).rank() == 0)
-        write_mean(mean, set.fields()[0].sample_shape, (fs::path(folder.to) / "mean.binaryproto").string());
+      write_mean(mean, set.fields()[0].sample_shape, (fs::path(folder.to) / "mean.binaryproto").string(), options);
     }
     preparation.mean = mean;
     const std::string name = split == fs::path(from) ? "train" : split.filename().string();

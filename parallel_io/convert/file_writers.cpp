@@ -1,5 +1,8 @@
 #include "parallel_io/convert/file_writers.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -7,7 +10,7 @@
 #include <filesystem>
 
 #include "core/base/error.h"
-#include "core/formats/files.h"
+#include "core/base/file.h"
 #include "parallel_io/sets/byte_sets.h"
 #include "parallel_io/sets/image.h"
 
@@ -23,10 +26,12 @@ int label_of(const Values& labels, i64 i, int largest, const std::string& to) {
   return static_cast<int>(label);
 }
 
-void write_file(const std::string& name, const void* from, std::size_t bytes) {
-  GrowingFile file(name);
-  file.append(from, static_cast<i64>(bytes));
-  file.finish();
+/// A file in a folder of ours, where a try that was killed may have left it. It is not brought to the disk: images are
+/// many, and a block is only done when its list is.
+void write_image_file(const std::string& name, const void* from, std::size_t bytes) {
+  ::unlink(name.c_str());
+  const Descriptor file(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
+  if (!file || ::write(file.get(), from, bytes) != static_cast<ssize_t>(bytes)) throw_system_error(name, "written");
 }
 
 /// Throws ConfigError unless samples are bytes of this shape (0: any).
@@ -45,7 +50,7 @@ ImageWriter::ImageWriter(const DataSet& set, const std::string& to, const std::s
       to_(to),
       folder_((fs::path(to).parent_path() / fs::path(to).stem()).string()),
       ranks_(ranks),
-      note_(to, plan, ranks),
+      note_(to, plan, ranks, {folder_}),
       workers_(process_cpus() - 1) {}
 
 void ImageWriter::expect_fits(const DataSet& set, const std::string& to) {
@@ -60,7 +65,7 @@ void ImageWriter::expect_fits(const DataSet& set, const std::string& to) {
 
 std::string ImageWriter::part(i64 block) const { return folder_ + "/block_" + std::to_string(block) + ".part"; }
 
-bool ImageWriter::is_done(i64 block) const { return fs::exists(part(block)); }
+bool ImageWriter::is_done(i64 block) const { return exists(part(block)); }
 
 std::string ImageWriter::write_image(i64 sample, int label, const std::uint8_t* from, i64 bytes) const {
   const auto& field = set_.fields()[0];
@@ -75,8 +80,8 @@ std::string ImageWriter::write_image(i64 sample, int label, const std::uint8_t* 
   const bool jpeg = png.empty() && size > 1 && from[0] == 0xFF;
   char name[64];
   std::snprintf(name, sizeof name, "%d/%010lld.%s", label, static_cast<long long>(sample), jpeg ? "jpg" : "png");
-  fs::create_directories(folder_ + "/" + std::to_string(label));
-  write_file(folder_ + "/" + name, png.empty() ? from : png.data(), png.empty() ? size : png.size());
+  make_folders(folder_ + "/" + std::to_string(label));
+  write_image_file(folder_ + "/" + name, png.empty() ? from : png.data(), png.empty() ? size : png.size());
   return fs::path(folder_).filename().string() + "/" + name;
 }
 
@@ -96,36 +101,41 @@ void ImageWriter::write(i64 first, i64 count, const std::vector<Values>& values)
 }
 
 void ImageWriter::finish_block(i64 block) {
-  write_file(part(block), lines_.data(), lines_.size());
+  NewFile file(part(block));
+  file.write(lines_.data(), static_cast<i64>(lines_.size()));
+  file.replace();
   lines_.clear();
 }
 
 void ImageWriter::finish() {
   if (ranks_.rank() == 0) {
     const i64 blocks = (set_.samples() + block() - 1) / block();
-    GrowingFile list(to_);
+    NewFile list(to_);
     for (i64 b = 0; b < blocks; ++b) {
       const std::string lines = read_file(part(b));
-      list.append(lines.data(), static_cast<i64>(lines.size()));
+      list.write(lines.data(), static_cast<i64>(lines.size()));
     }
-    list.finish();
-    for (i64 b = 0; b < blocks; ++b) fs::remove(part(b));
+    list.create();
+    std::error_code none;
+    for (i64 b = 0; b < blocks; ++b) fs::remove(part(b), none);
     note_.remove();
   }
   meet(ranks_);
 }
 
-GrowingFile::GrowingFile(const std::string& name)
-    : name_(name), beside_(name + ".unfinished"), out_(beside_, std::ios::binary) {}
-
 void GrowingFile::append(const void* from, i64 bytes) {
-  if (!out_.write(static_cast<const char*>(from), bytes))
-    throw FileError(name_, "cannot be written", "check the folder and the space left");
+  buffer_.append(static_cast<const char*>(from), static_cast<std::size_t>(bytes));
+  if (buffer_.size() >= buffer_bytes) flush();
 }
 
-void GrowingFile::finish() {
-  out_.close();
-  if (!out_ || std::rename(beside_.c_str(), name_.c_str()) != 0) throw FileError(name_, "cannot be written");
+void GrowingFile::flush() {
+  file_.write(buffer_.data(), static_cast<i64>(buffer_.size()));
+  buffer_.clear();
+}
+
+void GrowingFile::finish(bool replace) {
+  flush();
+  replace ? file_.replace() : file_.create();
 }
 
 void SerialWriter::finish() {
@@ -142,7 +152,7 @@ void IdxWriter::expect_fits(const DataSet& set, const std::string& to) {
 }
 
 IdxWriter::IdxWriter(const DataSet& set, const std::string& to, const std::string& plan, const Replicas& ranks)
-    : SerialWriter(set, to, plan, ranks) {
+    : SerialWriter(set, to, plan, ranks, {idx_labels_of(to)}) {
   if (ranks.rank() != 0) return;
   images_ = std::make_unique<GrowingFile>(to);
   labels_ = std::make_unique<GrowingFile>(idx_labels_of(to));
@@ -165,7 +175,7 @@ void IdxWriter::write(i64 first, i64 count, const std::vector<Values>& values) {
 }
 
 void IdxWriter::name_files() {
-  labels_->finish();
+  labels_->finish(goes_on());  // an earlier try may have named them
   images_->finish();
 }
 
@@ -174,7 +184,7 @@ void CifarWriter::expect_fits(const DataSet& set, const std::string& to) {
 }
 
 CifarWriter::CifarWriter(const DataSet& set, const std::string& to, const std::string& plan, const Replicas& ranks)
-    : SerialWriter(set, to, plan, ranks) {
+    : SerialWriter(set, to, plan, ranks, {}) {
   if (ranks.rank() == 0) file_ = std::make_unique<GrowingFile>(to);
 }
 

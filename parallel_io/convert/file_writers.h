@@ -1,6 +1,5 @@
 #pragma once
-#include <fstream>
-
+#include "core/base/file.h"
 #include "parallel_io/convert/set_writer.h"
 #include "parallel_io/feed/worker_pool.h"
 
@@ -32,16 +31,19 @@ class ImageWriter : public SetWriter {
   std::string lines_;  // of the block at hand
 };
 
-/// A file that is written from front to back beside its name, and then renamed.
+/// A file that is written from front to back in small pieces, and then gets its name.
 class GrowingFile {
  public:
-  explicit GrowingFile(const std::string& name);
+  explicit GrowingFile(const std::string& name) : file_(name) {}
   void append(const void* from, i64 bytes);
-  void finish();
+  /// Throws FileError if the name is taken, unless it is to be replaced.
+  void finish(bool replace = false);
 
  private:
-  std::string name_, beside_;
-  std::ofstream out_;
+  static constexpr std::size_t buffer_bytes = 1 << 20;
+  void flush();
+  NewFile file_;
+  std::string buffer_;
 };
 
 /// What formats without places for their samples share: one rank writes from front to back, and begins anew each time.
@@ -53,8 +55,10 @@ class SerialWriter : public SetWriter {
   void finish() override;
 
  protected:
-  SerialWriter(const DataSet& set, const std::string& to, const std::string& plan, const Replicas& ranks)
-      : set_(set), ranks_(ranks), note_(to, plan, ranks) {}
+  SerialWriter(const DataSet& set, const std::string& to, const std::string& plan, const Replicas& ranks,
+               const std::vector<std::string>& works)
+      : set_(set), ranks_(ranks), note_(to, plan, ranks, works) {}
+  bool goes_on() const { return note_.goes_on(); }  ///< whether this was begun before
   /// The files get their names; on rank 0.
   virtual void name_files() = 0;
 

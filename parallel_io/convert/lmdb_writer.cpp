@@ -7,7 +7,9 @@
 #include <filesystem>
 
 #include "core/base/error.h"
+#include "core/base/file.h"
 #include "core/formats/caffe.pb.h"
+#include "parallel_io/sets/lmdb_file.h"
 
 namespace cortado {
 namespace {
@@ -31,10 +33,11 @@ void LmdbWriter::expect_fits(const DataSet& set, const std::string& to) {
 }
 
 LmdbWriter::LmdbWriter(const DataSet& set, const std::string& to, const std::string& plan, const Replicas& ranks)
-    : set_(set), to_(to), ranks_(ranks), note_(to, plan, ranks) {
+    : set_(set), to_(to), ranks_(ranks), note_(to, plan, ranks, {unfinished()}) {
   if (ranks.rank() != 0) return;
-  if (!note_.goes_on()) fs::remove_all(unfinished());
-  fs::create_directories(unfinished());
+  make_folders(unfinished());
+  // The library would take a damaged file as it is.
+  if (const std::string begun = unfinished() + "/data.mdb"; is_taken(begun)) open_own(begun), LmdbFile(begun);
   check(mdb_env_create(&environment_), "cannot be made");
   check(mdb_env_set_mapsize(environment_, map_bytes), "cannot be made");
   // The disk is asked to keep it once, in finish: until then the set has no name.
@@ -100,8 +103,9 @@ void LmdbWriter::finish() {
     check(mdb_env_sync(environment_, 1), "cannot be written");
     mdb_env_close(environment_);
     environment_ = nullptr;
-    fs::remove(fs::path(unfinished()) / "lock.mdb");
-    if (std::rename(unfinished().c_str(), to_.c_str()) != 0)
+    std::error_code none;
+    fs::remove(fs::path(unfinished()) / "lock.mdb", none);
+    if (is_taken(to_) || std::rename(unfinished().c_str(), to_.c_str()) != 0)
       throw FileError(to_, "cannot be renamed from " + unfinished());
     note_.remove();
   }

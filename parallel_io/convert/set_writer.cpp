@@ -1,13 +1,11 @@
 #include "parallel_io/convert/set_writer.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <numeric>
 
 #include "core/base/error.h"
-#include "core/formats/files.h"
+#include "core/base/file.h"
 #include "parallel_io/convert/file_writers.h"
 #include "parallel_io/convert/lmdb_writer.h"
 #include "parallel_io/convert/striped_writer.h"
@@ -35,26 +33,41 @@ void meet(const Replicas& ranks) {
   ranks.sum(&nothing, 1);
 }
 
-Unfinished::Unfinished(const std::string& to, const std::string& plan, const Replicas& ranks) : to_(to) {
+/// Throws FileError if the conversion's names are taken. Returns whether an unfinished one of this plan took them.
+bool Unfinished::expect_free(const std::string& to, const std::string& plan, const std::vector<std::string>& works) {
+  const std::string note = name(to);
+  const auto expect = [](const std::string& file) {
+    if (is_taken(file)) throw FileError(file, "is there already", "remove it, or give another name");
+  };
+  expect(to);
+  const bool goes_on = is_taken(note);
+  if (goes_on && read_file(note) != plan)
+    throw FileError(to, "is the unfinished work of another conversion",
+                    "remove " + note + (works.empty() ? "" : " and " + works[0]) + " to begin anew");
+  for (const auto& work : works)  // without a note they are others'
+    if (!goes_on) expect(work);
+  return goes_on;
+}
+
+Unfinished::Unfinished(const std::string& to, const std::string& plan, const Replicas& ranks,
+                       const std::vector<std::string>& works)
+    : to_(to) {
   const std::string note = name(to);
   std::string problem;
   if (ranks.rank() == 0) {
-    std::error_code error;
-    if (!fs::path(to).parent_path().empty()) fs::create_directories(fs::path(to).parent_path(), error);
-    if (fs::exists(to))
-      problem = "is there already: remove it, or give another name";
-    else if (fs::exists(note) && read_file(note) != plan)
-      problem = "is the unfinished work of another conversion: remove " + note + " to begin anew";
-    else
-      goes_on_ = fs::exists(note);
+    try {
+      make_folders(folder_of(to));
+      goes_on_ = expect_free(to, plan, works);
+    } catch (const FileError& error) { problem = error.what(); }
   }
   // All ranks find the same mistake.
   problem = ranks.from_root(problem);
-  if (!problem.empty()) throw FileError(to, problem);
-  if (ranks.rank() == 0 && !goes_on_)
-    replace_file(note, [&](int descriptor) {
-      return ::write(descriptor, plan.data(), plan.size()) == static_cast<ssize_t>(plan.size());
-    });
+  if (!problem.empty()) throw FileError("", problem);
+  if (ranks.rank() == 0 && !goes_on_) {
+    NewFile text(note);
+    text.write(plan.data(), static_cast<i64>(plan.size()));
+    text.create();
+  }
   goes_on_ = ranks.from_root(std::string(goes_on_ ? "1" : "")) == "1";
 }
 

@@ -47,13 +47,16 @@ void write_set(const DataSet& set, SetWriter& to, const Replicas& ranks, const P
 /// Remembers beside an unfinished set what is being written: TO.part, a text.
 class Unfinished {
  public:
-  /// On rank 0, others wait: makes the note, or finds one of the same text. Collective. Throws FileError.
-  Unfinished(const std::string& to, const std::string& plan, const Replicas& ranks);
+  /// On rank 0, others wait: makes the note, or finds one of the same text. `works` are names that the conversion will
+  /// take besides, all of one format in an order of its own. Collective. Throws FileError where they are taken.
+  Unfinished(const std::string& to, const std::string& plan, const Replicas& ranks,
+             const std::vector<std::string>& works);
   bool goes_on() const { return goes_on_; }  ///< whether there was one
   void remove() const;                       ///< on rank 0
   static std::string name(const std::string& to) { return to + ".part"; }
 
  private:
+  static bool expect_free(const std::string& to, const std::string& plan, const std::vector<std::string>& works);
   std::string to_;
   bool goes_on_ = false;
 };

@@ -1,6 +1,7 @@
 #include "parallel_io/convert/striped_writer.h"
 
 #include <mpi.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <numeric>
 
 #include "core/base/error.h"
+#include "core/base/file.h"
 #include "core/base/random.h"
 
 namespace cortado {
@@ -77,15 +79,15 @@ StripedWriter::StripedWriter(const DataSet& set, const std::string& to, const Wr
       plain_(options.format == Format::hdf5),
       ranks_(ranks),
       from_(options.from),
-      id_(static_cast<i64>(mix64(std::hash<std::string>()(plan + to)) >> 1)),
-      note_(to, plan, ranks) {
+      id_(static_cast<i64>(mix64(std::hash<std::string>()(plan + to)) >> 1)) {
   const i64 bytes = plain_ ? std::min(options.stripe_bytes, plain_block_bytes) : options.stripe_bytes;
   layout_.samples = set.samples();
   layout_.block = std::clamp<i64>(bytes / std::max<i64>(1, set.fields()[0].sample_bytes()), 1, set.samples());
   layout_.stripes = plain_ ? 1 : std::min(options.stripes, layout_.blocks());
   name_stripes(to, options);
+  note_.emplace(to, plan, ranks, names_);
   for (i64 s = ranks.rank(); s < layout_.stripes; s += ranks.size())
-    if (!fs::exists(names_[static_cast<std::size_t>(s)])) make_stripe(s);
+    if (!is_taken(names_[static_cast<std::size_t>(s)])) make_stripe(s);
   meet(ranks);
   for (i64 s = 0; s < layout_.stripes; ++s) stripes_.push_back(open_stripe(s));
   sums_.assign(static_cast<std::size_t>(channels()), 0);
@@ -109,9 +111,6 @@ void StripedWriter::name_stripes(const std::string& to, const WriteOptions& opti
     const bool beside = options.folders.empty();
     const fs::path folder = beside ? fs::path(to + ".stripes")
                                    : fs::path(options.folders[static_cast<std::size_t>(s) % options.folders.size()]);
-    std::error_code error;
-    fs::create_directories(folder, error);
-    if (error) throw FileError(folder.string(), "cannot be made: " + error.message());
     const fs::path name = folder / (stem + number);
     names_.push_back(name.string());
     names_in_master_.push_back(folder.is_absolute() ? name.string() : fs::proximate(name, home).string());
@@ -121,9 +120,11 @@ void StripedWriter::name_stripes(const std::string& to, const WriteOptions& opti
 void StripedWriter::make_stripe(i64 stripe) const {
   const std::string& name = names_[static_cast<std::size_t>(stripe)];
   const std::string beside = name + ".new";
+  make_folders(folder_of(name));
+  if (note_->goes_on()) ::unlink(beside.c_str());
   {
     const hdf5::Quiet quiet;
-    const hdf5::Handle file(H5Fcreate(beside.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT,
+    const hdf5::Handle file(H5Fcreate(beside.c_str(), H5F_ACC_EXCL, H5P_DEFAULT,
                                       access_list(layout_.block * set_.fields()[0].sample_bytes()).get()),
                             H5Fclose);
     if (file.get() < 0)
@@ -282,11 +283,12 @@ void StripedWriter::finish() {
     check_done();
     for (const Stripe& stripe : stripes_) stripe.raw.sync();
     if (plain_) {
-      if (std::rename(names_[0].c_str(), to_.c_str()) != 0) throw FileError(to_, "cannot be renamed from " + names_[0]);
+      if (is_taken(to_) || std::rename(names_[0].c_str(), to_.c_str()) != 0)
+        throw FileError(to_, "cannot be renamed from " + names_[0]);
     } else {
       write_master();
     }
-    note_.remove();
+    note_->remove();
   }
   meet(ranks_);
 }
@@ -369,10 +371,10 @@ void StripedWriter::present_encoded(hid_t master, const std::string& field, std:
 }
 
 void StripedWriter::write_master() const {
-  const std::string beside = to_ + ".new";
+  NewFile master(to_, NewFile::For::path);
   {
     const auto lock = hdf5::library_lock();
-    const hdf5::Handle file(H5Fcreate(beside.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose);
+    const hdf5::Handle file(H5Fcreate(master.path().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose);
     if (file.get() < 0) throw FileError(to_, "cannot be created", "check the folder and its permissions");
     hdf5::write_attribute(file.get(), attribute::version, i64{1});
     hdf5::write_attribute(file.get(), attribute::id, id_);
@@ -392,7 +394,7 @@ void StripedWriter::write_master() const {
       present(file.get(), field.name + "_crc");
     }
   }
-  if (std::rename(beside.c_str(), to_.c_str()) != 0) throw FileError(to_, "cannot be renamed from " + beside);
+  master.create();
 }
 
 }  // namespace cortado

@@ -1,4 +1,6 @@
 #pragma once
+#include <optional>
+
 #include "parallel_io/convert/set_writer.h"
 #include "parallel_io/sets/hdf5.h"
 #include "parallel_io/sets/raw_file.h"
@@ -54,7 +56,7 @@ class StripedWriter : public SetWriter {
   StripedLayout layout_;
   i64 id_ = 0;
   std::vector<std::string> names_, names_in_master_;
-  Unfinished note_;
+  std::optional<Unfinished> note_;
   std::vector<Stripe> stripes_;
   std::vector<double> sums_;  // of the block at hand, by channel
 };

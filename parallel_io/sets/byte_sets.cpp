@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "core/base/error.h"
+#include "core/base/file.h"
 
 namespace cortado {
 namespace fs = std::filesystem;
@@ -26,6 +27,7 @@ IdxSet::IdxSet(const std::string& images) : file_(images), images_(images), labe
     throw FileError(images, "images have shape " + to_string(shape) + ", labels " + to_string(labels));
   samples_ = shape[0];
   if (samples_ == 0) throw FileError(images, "holds no samples");
+  if (count_of(shape) == 0) throw FileError(images, "has images of shape " + to_string(shape) + ", without pixels");
   fields_ = {{"data", {1, shape[1], shape[2]}, Stored::uint8}, {"label", {}, Stored::float32}};
 }
 
@@ -48,14 +50,15 @@ void IdxSet::read(const i64* indices, i64 count, std::vector<Values>& to) const 
 
 CifarSet::CifarSet(const std::string& path) {
   std::vector<std::string> names;
-  if (fs::is_directory(path))
-    for (const auto& entry : fs::directory_iterator(path)) {
-      const std::string name = entry.path().filename().string();
-      if (name.rfind("data_batch_", 0) == 0 && entry.path().extension() == ".bin")
+  if (kind_of(path) == FileKind::folder) {
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(path, error))
+      if (entry.path().filename().string().rfind("data_batch_", 0) == 0 && entry.path().extension() == ".bin")
         names.push_back(entry.path().string());
-    }
-  else
+    if (error) throw FileError(path, "cannot be read: " + error.message());
+  } else {
     names.push_back(path);
+  }
   std::sort(names.begin(), names.end());
   for (const auto& name : names) {
     files_.emplace_back(name);

@@ -1,11 +1,10 @@
 #include "parallel_io/sets/hdf5.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
 
 #include "core/base/error.h"
+#include "core/base/file.h"
 #include "core/tensor/blob.h"
 
 namespace cortado::hdf5 {
@@ -127,8 +126,7 @@ std::vector<std::string> read_strings(hid_t of, const std::string& name, const s
 }
 
 File::File(const std::string& name) : name_(name) {
-  if (access(name.c_str(), R_OK) != 0)
-    throw FileError(name, "cannot be read", "check the path and that it exists on every node");
+  expect_readable(name);
   const Quiet quiet;
   file_ = Handle(H5Fopen(name.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
   if (file_.get() < 0) throw FileError(name, "is not a whole HDF5 file: " + quiet.reason());

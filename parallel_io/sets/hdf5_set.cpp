@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 
 #include "core/base/error.h"
+#include "core/formats/files.h"
 #include "parallel_io/sets/striped.h"
 
 namespace cortado {
@@ -16,8 +16,9 @@ namespace fs = std::filesystem;
 namespace attribute = striped_attribute;
 
 std::vector<std::string> read_lines(const std::string& file) {
-  std::ifstream in(file);
-  if (!in) throw FileError(file, "cannot be read", "it should list HDF5 files, one per line");
+  if (!looks_like_text(file))
+    throw FileError(file, "is no text and no HDF5 file", "it should list HDF5 files, one per line");
+  FileStream in(file);
   std::vector<std::string> lines;
   for (std::string line; std::getline(in, line);) {
     line.erase(line.find_last_not_of(" \t\r") + 1);
@@ -28,17 +29,12 @@ std::vector<std::string> read_lines(const std::string& file) {
 }
 
 std::string beside(const std::string& path, const std::string& list_file) {
-  if (fs::path(path).is_absolute() || fs::exists(path)) return path;
+  if (fs::path(path).is_absolute() || exists(path)) return path;
   const fs::path near = fs::path(list_file).parent_path() / path;
-  return fs::exists(near) ? near.string() : path;
+  return exists(near) ? near.string() : path;
 }
 
-bool is_list(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  char signature[4] = {};
-  in.read(signature, sizeof signature);
-  return std::memcmp(signature, "\x89HDF", 4) != 0;
-}
+bool is_list(const std::string& path) { return first_bytes(path, 4) != "\x89HDF"; }
 
 /// Offset of an array that the format keeps contiguous; -1 if the file has none.
 i64 side_array(const hdf5::File& file, const std::string& name, i64 samples) {
@@ -184,6 +180,9 @@ void Hdf5Set::settle_fields(const std::vector<std::string>& wanted) {
       for (const auto& size : hdf5::read_strings(places.id(), attribute::sample_shape, first.raw.name()))
         field.sample_shape.push_back(std::stoll(size));
     }
+    if (count_of(field.sample_shape) == 0)
+      throw FileError(first.raw.name(), "samples of '" + wanted[f] + "' have shape " + to_string(field.sample_shape) +
+                                            ", which holds no values");
     fields_.push_back(field);
   }
 }

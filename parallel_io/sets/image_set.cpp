@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "core/base/error.h"
+#include "core/base/file.h"
 #include "parallel_io/sets/image.h"
 
 namespace cortado {
@@ -15,9 +16,11 @@ namespace fs = std::filesystem;
 std::vector<std::string> sorted_names(const fs::path& folder, bool folders) {
   std::error_code error;
   std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(folder, error))
-    if (entry.is_directory() == folders && (folders || is_image_name(entry.path().string())))
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    std::error_code unknown;  // such as that of a link without a target
+    if (entry.is_directory(unknown) == folders && (folders || is_image_name(entry.path().string())))
       names.push_back(entry.path().filename().string());
+  }
   if (error) throw FileError(folder.string(), "cannot be read: " + error.message());
   std::sort(names.begin(), names.end());
   return names;
@@ -26,8 +29,8 @@ std::vector<std::string> sorted_names(const fs::path& folder, bool folders) {
 
 ImageSet::ImageSet(const std::string& path, const OpenOptions& options)
     : path_(path),
-      root_(fs::is_directory(path) ? "" : options.root),
-      list_(fs::is_directory(path) ? list_folder(path, options.classes) : open_list(path)) {
+      root_(kind_of(path) == FileKind::folder ? "" : options.root),
+      list_(kind_of(path) == FileKind::folder ? list_folder(path, options.classes) : open_list(path)) {
   samples_ = list_.lines();
   const Image first = read_image(entry(0).file, options.channels);
   fields_ = {{"data", {first.channels, first.height, first.width}, Stored::encoded}, {"label", {}, Stored::float32}};
@@ -44,7 +47,7 @@ ListFile ImageSet::list_folder(const std::string& path, const std::vector<std::s
   ListWriter list(path);
   for (std::size_t label = 0; label < classes_.size(); ++label) {
     const fs::path folder = fs::path(path) / classes_[label];
-    if (!fs::is_directory(folder)) continue;
+    if (kind_of(folder) != FileKind::folder) continue;
     for (const auto& name : sorted_names(folder, false)) {
       const std::string file = (folder / name).string();
       if (file.find('\n') != std::string::npos) throw FileError(file, "has a line break in its name", "rename it");
@@ -69,9 +72,9 @@ ImageSet::Entry ImageSet::parse(const ListFile::Line& line) const {
 
 ImageSet::Entry ImageSet::entry(i64 sample) const {
   Entry entry = parse(list_.line(sample));
-  if (!root_.empty() || fs::path(entry.file).is_absolute() || fs::exists(entry.file)) return entry;
+  if (!root_.empty() || fs::path(entry.file).is_absolute() || exists(entry.file)) return entry;
   const fs::path near = fs::path(path_).parent_path() / entry.file;
-  if (fs::exists(near)) entry.file = near.string();
+  if (exists(near)) entry.file = near.string();
   return entry;
 }
 

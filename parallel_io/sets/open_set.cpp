@@ -1,8 +1,8 @@
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 
 #include "core/base/error.h"
+#include "core/formats/files.h"
 #include "parallel_io/sets/byte_sets.h"
 #include "parallel_io/sets/hdf5_set.h"
 #include "parallel_io/sets/image.h"
@@ -14,17 +14,23 @@ namespace {
 namespace fs = std::filesystem;
 
 std::unique_ptr<DataSet> open_folder(const fs::path& folder, const OpenOptions& options) {
-  if (fs::exists(folder / "data.mdb")) return std::make_unique<LmdbSet>(folder.string(), options);
-  if (fs::exists(folder / "CURRENT"))
+  if (exists(folder / "data.mdb")) return std::make_unique<LmdbSet>(folder.string(), options);
+  if (exists(folder / "CURRENT"))
     throw FileError(folder.string(), "is a LevelDB, which is not read here", "convert it to LMDB with Caffe's tools");
-  for (const auto& entry : fs::directory_iterator(folder))
+  std::error_code error;
+  fs::directory_iterator entries(folder, error);
+  if (error) throw FileError(folder.string(), "cannot be read: " + error.message());
+  for (const auto& entry : entries)
     if (entry.path().filename().string().rfind("data_batch_", 0) == 0)
       return std::make_unique<CifarSet>(folder.string());
   return std::make_unique<ImageSet>(folder.string(), options);
 }
 
 std::unique_ptr<DataSet> open_list(const std::string& path, const OpenOptions& options) {
-  std::ifstream in(path);
+  if (!looks_like_text(path))
+    throw FileError(path, "is none of the files that are read as data",
+                    "HDF5, LMDB, IDX, CIFAR-10's .bin, or a text that lists HDF5 files or images");
+  FileStream in(path);
   std::string line;
   std::getline(in, line);
   const std::string first = line.substr(0, line.find_first_of(" \t\r"));
@@ -35,22 +41,24 @@ std::unique_ptr<DataSet> open_list(const std::string& path, const OpenOptions& o
 }  // namespace
 
 std::unique_ptr<DataSet> open_set(const std::string& path, const OpenOptions& options) {
-  if (!fs::exists(path)) {
-    if (fs::exists(path + ".part") || fs::exists(path + ".stripes"))
+  const FileKind kind = kind_of(path);
+  if (kind == FileKind::absent) {
+    if (exists(path + ".part") || exists(path + ".stripes"))
       throw FileError(path, "is unfinished", "run the same cortado convert again to finish it");
     throw FileError(path, "is not there", "check the path and that it exists on every node");
   }
-  if (fs::is_directory(path)) return open_folder(path, options);
-  std::ifstream in(path, std::ios::binary);
+  if (kind == FileKind::folder) return open_folder(path, options);
+  const std::string start = first_bytes(path, 4);
+  if (start.empty()) throw FileError(path, "is empty");
   unsigned char begin[4] = {};
-  in.read(reinterpret_cast<char*>(begin), sizeof begin);
+  std::memcpy(begin, start.data(), start.size());
   const std::string name = fs::path(path).filename().string();
   if (std::memcmp(begin, "\x89HDF", 4) == 0) return std::make_unique<Hdf5Set>(path, options);
   const bool idx = begin[0] == 0 && begin[1] == 0 && begin[2] == 8, gzipped = begin[0] == 0x1F && begin[1] == 0x8B;
   if (idx || (gzipped && name.find("idx") != std::string::npos)) return std::make_unique<IdxSet>(path);
   if (fs::path(path).extension() == ".bin") return std::make_unique<CifarSet>(path);
-  if (in.gcount() > 0) return open_list(path, options);
-  throw FileError(path, "is empty");
+  if (LmdbFile::begins(path)) return std::make_unique<LmdbSet>(path, options);
+  return open_list(path, options);
 }
 
 }  // namespace cortado

@@ -1,7 +1,6 @@
 #include "parallel_io/sets/raw_file.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -74,11 +73,7 @@ void announce(int descriptor, const std::vector<RawFile::Part>& parts) {
 }  // namespace
 
 RawFile::RawFile(const std::string& name, For use)
-    : name_(name), descriptor_(open(name.c_str(), (use == For::reading ? O_RDONLY : O_RDWR) | O_CLOEXEC)) {
-  if (descriptor_ < 0)
-    throw FileError(name, std::string("cannot be opened: ") + std::strerror(errno),
-                    "check the path, and that it exists on every node");
-}
+    : name_(name), descriptor_(use == For::reading ? open_regular(name) : open_own(name)) {}
 
 RawFile RawFile::unnamed(const std::string& name) {
   const char* const folder = std::getenv("TMPDIR");
@@ -88,38 +83,27 @@ RawFile RawFile::unnamed(const std::string& name) {
     throw FileError(path, "cannot be made for what belongs to " + name + ": " + std::strerror(errno),
                     "set TMPDIR to a folder with space");
   unlink(path.c_str());
-  return {name, descriptor};
+  return {name, Descriptor(descriptor)};
 }
 
-RawFile::RawFile(RawFile&& other) noexcept
-    : name_(std::move(other.name_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
-
-RawFile::~RawFile() {
-  if (descriptor_ >= 0) close(descriptor_);
-}
-
-i64 RawFile::bytes() const {
-  struct stat status {};
-  if (fstat(descriptor_, &status) != 0) throw FileError(name_, std::string("has no size: ") + std::strerror(errno));
-  return status.st_size;
-}
+i64 RawFile::bytes() const { return bytes_of(descriptor_, name_); }
 
 void RawFile::read(const std::vector<Part>& parts) const {
   thread_local std::vector<char> unwanted(static_cast<std::size_t>(gap_worth_reading));
-  announce(descriptor_, parts);
+  announce(descriptor_.get(), parts);
   Request request;
   for (const Part& part : parts) {
     if (part.bytes == 0) continue;
-    if (!request.takes(part.offset)) run(name_, descriptor_, request);
+    if (!request.takes(part.offset)) run(name_, descriptor_.get(), request);
     request.add(part.offset, part.bytes, part.to, unwanted);
   }
-  run(name_, descriptor_, request);
+  run(name_, descriptor_.get(), request);
 }
 
 void RawFile::write(i64 offset, i64 bytes, const void* from) const {
   const auto* at = static_cast<const char*>(from);
   while (bytes > 0) {
-    const ssize_t put = pwrite(descriptor_, at, static_cast<std::size_t>(std::min(bytes, i64{1} << 30)), offset);
+    const ssize_t put = pwrite(descriptor_.get(), at, static_cast<std::size_t>(std::min(bytes, i64{1} << 30)), offset);
     if (put < 0 && errno == EINTR) continue;
     if (put < 0)
       throw FileError(name_, "cannot be written at byte " + std::to_string(offset) + ": " + std::strerror(errno),
@@ -131,7 +115,8 @@ void RawFile::write(i64 offset, i64 bytes, const void* from) const {
 }
 
 void RawFile::sync() const {
-  if (fdatasync(descriptor_) != 0) throw FileError(name_, std::string("cannot be written: ") + std::strerror(errno));
+  if (fdatasync(descriptor_.get()) != 0)
+    throw FileError(name_, std::string("cannot be written: ") + std::strerror(errno));
 }
 
 }  // namespace cortado

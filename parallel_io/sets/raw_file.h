@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/types.h"
+#include "core/base/file.h"
 
 namespace cortado {
 
@@ -15,10 +15,6 @@ class RawFile {
   /// One without a name in $TMPDIR or /tmp, for reading and writing, that is gone with its object. `name` stands for it
   /// in messages.
   static RawFile unnamed(const std::string& name);
-  RawFile(RawFile&& other) noexcept;
-  RawFile& operator=(RawFile&& other) = delete;
-  ~RawFile();
-
   const std::string& name() const { return name_; }
   i64 bytes() const;
 
@@ -35,10 +31,10 @@ class RawFile {
   void sync() const;
 
  private:
-  RawFile(std::string name, int descriptor) : name_(std::move(name)), descriptor_(descriptor) {}
+  RawFile(std::string name, Descriptor descriptor) : name_(std::move(name)), descriptor_(std::move(descriptor)) {}
 
   std::string name_;
-  int descriptor_ = -1;
+  Descriptor descriptor_;
 };
 
 }  // namespace cortado

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <fstream>
 #include <limits>
 
 #include "core/base/error.h"
+#include "core/base/file.h"
 #include "core/base/random.h"
 #include "parallel_io/sets/image.h"
 #include "parallel_io/sets/raw_file.h"
@@ -16,19 +16,15 @@ namespace {
 /// The words of a window file, with the line that the last one stood in.
 class Words {
  public:
-  explicit Words(const std::string& file) : file_(file), in_(file) {
-    if (!in_) throw FileError(file, "cannot be read", "it should list images, each with its windows");
-  }
+  explicit Words(const std::string& file) : file_(file), in_(file) {}
   std::string place() const { return file_ + ":" + std::to_string(line_); }
   /// False at the end of the file.
   bool next(std::string& word) {
     word.clear();
-    for (int c = in_.get(); c != EOF; c = in_.get()) {
+    for (int c = in_.peek(); c != EOF; c = in_.peek()) {
       const bool space = std::strchr(" \t\r\n", c) != nullptr;
-      if (space && !word.empty()) {
-        in_.unget();
-        return true;
-      }
+      if (space && !word.empty()) return true;
+      in_.get();
       if (c == '\n') ++line_;
       if (!space) word += static_cast<char>(c);
     }
@@ -65,7 +61,7 @@ class Words {
 
  private:
   const std::string file_;
-  std::ifstream in_;
+  FileStream in_;
   i64 line_ = 1;
 };
 

@@ -197,10 +197,10 @@ std::string read_string(const hdf5::File& file, const std::string& name) {
 // Writing.
 
 /// An HDF5 file that is being written.
-class NewFile {
+class NewHdf5 {
  public:
   /// `name` stands in errors, `beside` is where the file is for the time being.
-  NewFile(const std::string& name, const std::string& beside) : name_(name) {
+  NewHdf5(const std::string& name, const std::string& beside) : name_(name) {
     file_ = Handle(H5Fcreate(beside.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose);
     check(file_.get() >= 0);
     groups_ = Handle(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
@@ -257,7 +257,7 @@ bool is_path(const std::string& name) {
   return !name.empty() && name.front() != '/' && name.back() != '/' && name.find("//") == std::string::npos;
 }
 
-void write_layer(const NewFile& file, const std::string& name, const caffe::LayerParameter& layer, Part part) {
+void write_layer(const NewHdf5& file, const std::string& name, const caffe::LayerParameter& layer, Part part) {
   if (!is_path(layer.name())) {
     if (layer.blobs_size() > 0) throw FileError(name, "cannot hold a layer of the name '" + layer.name() + "'");
     return;
@@ -291,7 +291,7 @@ void Hdf5Weights::read_weights(const std::string& file, caffe::NetParameter& wei
 
 void Hdf5Weights::write_weights(const std::string& file, const caffe::NetParameter& weights) const {
   replace_file_by_name(file, [&](const std::string& beside) {
-    const NewFile to(file, beside);
+    const NewHdf5 to(file, beside);
     to.group("data");
     for (const auto& layer : weights.layer()) write_layer(to, file, layer, Part::data);
     if (has_gradients(weights))
@@ -318,7 +318,7 @@ void Hdf5Weights::read_state(const std::string& file, caffe::SolverState& state)
 
 void Hdf5Weights::write_state(const std::string& file, const caffe::SolverState& state) const {
   replace_file_by_name(file, [&](const std::string& beside) {
-    const NewFile to(file, beside);
+    const NewHdf5 to(file, beside);
     to.number("iter", state.iter());
     to.text("learned_net", state.learned_net());
     to.number("current_step", state.current_step());

@@ -109,7 +109,7 @@ TEST(Convert, MeansAreThoseOfTheSamples) {
   const TemporaryFolder folder;
   for (const Stored stored : {Stored::uint8, Stored::float32}) {
     const MadeSet made(2300, {2, 3, 2}, stored);  // three chunks
-    const std::string set = folder.file(stored == Stored::uint8 ? "bytes" : "floats"), file = folder.file("m");
+    const std::string set = folder.file(stored == Stored::uint8 ? "bytes" : "floats"), file = set + "_mean";
     write(made, set, as(Format::lmdb));
     const auto channels = convert_mean(set, file, {}, {});
     caffe::BlobProto mean;

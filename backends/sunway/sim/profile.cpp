@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "core/base/error.h"
+#include "core/base/file.h"
 
 namespace cortado::sunway::sim {
 namespace {
@@ -74,9 +73,7 @@ void write_timeline(const std::string& file, const std::vector<const Profile*>& 
                         {"args", std::move(details)}});
     }
   }
-  std::ofstream out(file);
-  out << nlohmann::json({{"displayTimeUnit", "ms"}, {"traceEvents", std::move(events)}}).dump() << '\n';
-  if (!out) throw FileError(file, "cannot be written");
+  write_text(file, nlohmann::json({{"displayTimeUnit", "ms"}, {"traceEvents", std::move(events)}}).dump() + "\n");
 }
 
 }  // namespace cortado::sunway::sim
