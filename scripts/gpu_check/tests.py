@@ -8,6 +8,7 @@ from .session import Failed, NotRun
 # Most telling first; whatever else the bundle holds follows.
 ORDER = ['kokkos', 'machine_gate', 'machine_math', 'golden.layers', 'layer.convolution', 'layer.batch_norm', 'layer.pooling', 'layer.*',
          'golden.train', 'golden.nets', 'net', 'solver', 'codec', 'models', 'comm.ranks1', 'comm.ranks2', 'tuner', 'app', '*']
+LONG = ('golden.nets', 'golden.train', 'models', 'models_training')  # whole nets
 SANITIZED = {'memcheck': ['kokkos', 'machine_gate', 'layer.convolution', 'layer.pooling', 'layer.batch_norm', 'solver'],
              'racecheck': ['kokkos', 'machine_gate', 'layer.batch_norm', 'layer.softmax', 'layer.lrn', 'layer.inner_product'],
              'initcheck': ['kokkos', 'machine_gate', 'layer.convolution'],
@@ -68,8 +69,7 @@ def ordered(names):
 def read_gtest(done):
     """What a GoogleTest binary's output says; raises what it found."""
     passed = re.search(r'\[  PASSED  \] (\d+) test', done.text)
-    failed = sorted(set(re.findall(r'^\[  FAILED  \] (\S+?),? ', done.text + ' ', re.M)) |
-                    set(re.findall(r'^\[  FAILED  \] ([\w./]+)', done.text, re.M)))
+    failed = sorted(set(re.findall(r'^\[  FAILED  \] (\w[\w./]*\.[\w/]+)', done.text, re.M)))
     skipped = re.search(r'\[  SKIPPED \] (\d+) test', done.text)
     facts = {'passed': int(passed.group(1)) if passed else 0, 'skipped': int(skipped.group(1)) if skipped else 0}
     facts['says'] = '%d passed' % facts['passed'] + (', %d skipped' % facts['skipped'] if facts['skipped'] else '')
@@ -78,14 +78,17 @@ def read_gtest(done):
     running = re.findall(r'\[ RUN      \] (\S+)', done.text)
     if done.code is None:
         raise Failed('stopped at its limit in %s; failed before: %s' % (running[-1] if running else 'its start', ', '.join(failed) or 'none'))
-    if failed and passed is not None or failed and 'FAILED TEST' in done.text:
+    if failed and 'FAILED TEST' in done.text:
         first = re.search(r'^.*(?:Failure|exception).*(?:\n.*){0,6}', done.text, re.M)
         raise Failed('%s\n%s' % (', '.join(failed), first.group(0) if first else ''))
-    raise Failed('exit %d in %s: %s' % (done.code, running[-1] if running else 'its start', done.last_words()))
+    place = 'after the last test' if passed and not failed else 'in ' + (running[-1] if running else 'its start')
+    raise Failed('exit %d %s: %s' % (done.code, place, done.last_words()))
 
 
-def test(name, backend, preset=None, limit=75):
+def test(name, backend, preset=None):
     """A step: the test on the backend alone."""
+    limit = 120 if name in LONG else 75
+
     def step(session):
         binary, ranks, settings = read_tests(session, preset)[name]
         variables = dict(settings, CORTADO_CONFIGURATION='backend=' + backend)
