@@ -1,13 +1,14 @@
 """Steps that prove the backend right: what the machine is, exit codes, tests, golden cases, sanitizers."""
+import fnmatch
 import os
 import re
 import shutil
 
 from .session import Failed, NotRun
 
-# Most telling first; whatever else the bundle holds follows.
+# Most telling first. Whatever else the bundle holds has little to do with the device and comes at the end of all steps.
 ORDER = ['kokkos', 'machine_gate', 'machine_math', 'golden.layers', 'layer.convolution', 'layer.batch_norm', 'layer.pooling', 'layer.*',
-         'golden.train', 'golden.nets', 'net', 'solver', 'codec', 'models', 'comm.ranks1', 'comm.ranks2', 'tuner', 'app', '*']
+         'golden.train', 'golden.nets', 'net', 'solver', 'codec', 'models', 'comm.ranks1', 'comm.ranks2', 'tuner']
 LONG = ('golden.nets', 'golden.train', 'models', 'models_training')  # whole nets
 SANITIZED = {'memcheck': ['kokkos', 'machine_gate', 'layer.convolution', 'layer.pooling', 'layer.batch_norm', 'solver'],
              'racecheck': ['kokkos', 'machine_gate', 'layer.batch_norm', 'layer.softmax', 'layer.lrn', 'layer.inner_product'],
@@ -61,9 +62,9 @@ def read_tests(session, preset=None):
 
 
 def ordered(names):
-    def place(name):
-        return next(i for i, p in enumerate(ORDER) if re.fullmatch(p.replace('.', r'\.').replace('*', '.*'), name))
-    return sorted(names, key=place)
+    """The names in the order of what they tell: those of the device, and the others."""
+    first = list(dict.fromkeys(name for pattern in ORDER for name in names if fnmatch.fnmatch(name, pattern)))
+    return first, [name for name in names if name not in first]
 
 
 def read_gtest(done):
@@ -100,7 +101,8 @@ def test(name, backend, preset=None):
 
 
 def test_steps(session, backend):
-    return [('tests.' + name, test(name, backend)) for name in ordered(read_tests(session))]
+    """Steps of the tests that reach the device, and of the others."""
+    return [[('tests.' + name, test(name, backend)) for name in names] for names in ordered(read_tests(session))]
 
 
 def sanitized(tool, name, backend):
