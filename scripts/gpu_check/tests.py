@@ -108,7 +108,7 @@ def test_steps(session, backend):
 def sanitized(tool, name, backend):
     """A step: the test under one of compute-sanitizer's tools."""
     def step(session):
-        found = shutil.which('compute-sanitizer') or shutil.which('/usr/local/cuda/bin/compute-sanitizer')
+        found = shutil.which('compute-sanitizer')
         if not found or session.rehearse:
             raise NotRun('compute-sanitizer is not in PATH' if not found else 'a rehearsal has no device')
         tests = read_tests(session)

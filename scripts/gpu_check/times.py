@@ -204,7 +204,7 @@ def read_profile(text, metrics):
 def profile(name, batch):
     """A step: hardware counters of one iteration's kernels by ncu; the ten longest."""
     def step(session):
-        found = shutil.which('ncu') or shutil.which('/usr/local/cuda/bin/ncu')
+        found = shutil.which('ncu')
         if not found:
             raise NotRun('ncu is not in PATH; times.%s.%d.cortado has the longest layers' % (name, batch))
         for metrics in list(METRICS), list(METRICS)[:1]:  # a counter that this device has not ends ncu
