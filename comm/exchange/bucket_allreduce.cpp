@@ -65,8 +65,8 @@ void BucketAllreduce::send(Net& net, i64 end) {
   const Storage& gradients = *net.gradient_arena();
   float* values = gradients.data + sent_;
   if (!group_.spec().host_memory) {
-    staging_.resize(static_cast<std::size_t>(gradients.count));
-    values = staging_.data() + sent_;
+    if (!staging_ || staging_->count < gradients.count) staging_ = Storage::make_staging(group_, gradients.count);
+    values = staging_->data + sent_;
     group_.copy(values, gradients.data + sent_, static_cast<std::size_t>(count) * 4);
   }
   group_.wait();
@@ -151,7 +151,7 @@ void BucketAllreduce::wait_for(Net& net, i64 first, i64 count) {
   if (failure_) std::rethrow_exception(failure_);
   lock.unlock();
   if (!group_.spec().host_memory)
-    group_.copy(net.gradient_arena()->data + first, staging_.data() + first, static_cast<std::size_t>(count) * 4);
+    group_.copy(net.gradient_arena()->data + first, staging_->data + first, static_cast<std::size_t>(count) * 4);
 }
 
 float BucketAllreduce::finish(Net& net) {

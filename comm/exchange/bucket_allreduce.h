@@ -67,7 +67,7 @@ class BucketAllreduce : public GradientExchange {
   i64 piece_ = 0;                   // values
   i64 sent_ = 0;                    // of this iteration
   i64 sent_buckets_ = 0;
-  std::vector<float> staging_;
+  std::shared_ptr<Storage> staging_;  // releasing it waits for copies out of it
 
   std::mutex mutex_;
   std::condition_variable changed_;

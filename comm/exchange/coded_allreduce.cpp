@@ -85,6 +85,7 @@ void CodedAllreduce::reduce_by_hops(float* gradients) {
   int number = 0;
   for (const CirculantStep& step : schedule_.steps) {
     const auto added = ranges(step.added_first, step.added_last);
+    group_.wait();  // what arrived in the last step is copied before more arrives in the same place
     for (const Range& range : added) messages.receive(step.from, arrived_.message(range.place, bytes_of(range)));
     for (const Range& range : ranges(step.sent_first, step.sent_last)) {
       codec_.encode(group_, gradients + range.first, range.count, state(range), codes_.cluster(range.place));
