@@ -8,6 +8,7 @@
 #include "comm/collective/measure_network.h"
 #include "comm/collective/messages.h"
 #include "comm/job_team.h"
+#include "comm/wait/calls.h"
 #include "core/base/error.h"
 
 namespace cortado {
@@ -47,8 +48,7 @@ struct Candidate {
 class Contest {
  public:
   Contest(Session& session, const Options& options, const std::vector<i64>& sizes)
-      : job_(session.job.replicas().communicator(), session.group, {options.topology, options.nodes_per_supernode},
-             options.patience),
+      : job_(session.job.replicas().communicator(), session.group, {options.topology, options.nodes_per_supernode}),
         values_(static_cast<std::size_t>(*std::max_element(sizes.begin(), sizes.end()) / 4)) {}
   JobTeam& job() { return job_; }
 
@@ -95,9 +95,9 @@ class Contest {
   Latency over_ranks(double own) const {
     Latency latency{own, own, own};
     MPI_Comm const all = job_.team().communicator;
-    MPI_Allreduce(MPI_IN_PLACE, &latency.average, 1, MPI_DOUBLE, MPI_SUM, all);
-    MPI_Allreduce(MPI_IN_PLACE, &latency.least, 1, MPI_DOUBLE, MPI_MIN, all);
-    MPI_Allreduce(MPI_IN_PLACE, &latency.most, 1, MPI_DOUBLE, MPI_MAX, all);
+    all_reduce(all, "collective 'times'", &latency.average, 1, MPI_DOUBLE, MPI_SUM);
+    all_reduce(all, "collective 'times'", &latency.least, 1, MPI_DOUBLE, MPI_MIN);
+    all_reduce(all, "collective 'times'", &latency.most, 1, MPI_DOUBLE, MPI_MAX);
     latency.average /= job_.topology().ranks();
     return latency;
   }

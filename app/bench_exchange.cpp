@@ -9,6 +9,7 @@
 #include "comm/collective/messages.h"
 #include "comm/exchange/coded_allreduce.h"
 #include "comm/exchange/packed_allreduce.h"
+#include "comm/wait/calls.h"
 #include "core/base/error.h"
 #include "core/base/random.h"
 
@@ -47,8 +48,7 @@ class ExchangeTrials {
  public:
   ExchangeTrials(Session& session, const Options& options, Net& net)
       : group_(session.group),
-        job_(session.job.replicas().communicator(), group_, {options.topology, options.nodes_per_supernode},
-             options.patience),
+        job_(session.job.replicas().communicator(), group_, {options.topology, options.nodes_per_supernode}),
         net_(net),
         gradients_(static_cast<std::size_t>(net.gradient_arena()->count)),
         looked_at_(std::min<std::size_t>(gradients_.size(), std::size_t{1} << 20)) {
@@ -109,8 +109,8 @@ class ExchangeTrials {
   /// Of the values that errors are taken of.
   std::vector<double> exact_mean() const {
     std::vector<double> mean(gradients_.begin(), gradients_.begin() + static_cast<std::ptrdiff_t>(looked_at_));
-    MPI_Allreduce(MPI_IN_PLACE, mean.data(), static_cast<int>(looked_at_), MPI_DOUBLE, MPI_SUM,
-                  job_.team().communicator);
+    all_reduce(job_.team().communicator, "collective 'mean'", mean.data(), static_cast<int>(looked_at_), MPI_DOUBLE,
+               MPI_SUM);
     for (double& value : mean) value /= job_.topology().ranks();
     return mean;
   }
@@ -123,7 +123,7 @@ class ExchangeTrials {
     double seconds = -MPI_Wtime();
     const float factor = trial.joined->finish(net_);
     seconds += MPI_Wtime();
-    MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_SUM, job_.team().communicator);
+    all_reduce(job_.team().communicator, "collective 'times'", &seconds, 1, MPI_DOUBLE, MPI_SUM);
     if (round > 0) trial.seconds.push_back(seconds / job_.topology().ranks());
 
     std::vector<float> sums(looked_at_);

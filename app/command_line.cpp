@@ -58,9 +58,6 @@ void add_topology(CLI::App* verb, Options& o) {
   verb->add_option("--rules", o.rules, "Rules of which collective is fastest (cortado tune --collectives)");
   verb->add_option("--supernode", o.nodes_per_supernode, "Nodes of a supernode; default: all in one")
       ->check(CLI::PositiveNumber);
-  verb->add_option("--patience", o.patience, "Seconds without progress after which a collective stops the job")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
 }
 
 void add_tune(CLI::App& app, Options& o) {
@@ -433,6 +430,15 @@ void add_bench(CLI::App& app, Options& o) {
                   "How core groups agree on gradients: packed, after backward (default), or host_sums, meanwhile")
       ->check(CLI::IsMember({"packed", "host_sums"}));
 }
+/// To every command: all may run on several ranks.
+void add_patience(CLI::App& app, Options& o) {
+  const auto below = app.get_subcommands([](CLI::App*) { return true; });
+  for (CLI::App* const one : below) add_patience(*one, o);
+  if (!below.empty()) return;
+  app.add_option("--patience", o.patience, "Under mpirun: seconds without progress after which a wait ends the job")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+}
 }  // namespace
 
 Options parse_command_line(int count, char** arguments) {
@@ -454,6 +460,7 @@ Options parse_command_line(int count, char** arguments) {
   add_draw(app, options);
   add_extract(app, options);
   add_compare(app, options);
+  add_patience(app, options);
   std::vector<std::string> words;  // CLI11 takes them last first
   for (int i = count - 1; i > 0; --i) words.push_back(two_dashes(arguments[i]));
   try {

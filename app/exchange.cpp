@@ -59,7 +59,7 @@ std::unique_ptr<GradientExchange> make_exchange(const Session& session, const Op
                         "start a rank for each core group, or use host_sums");
     return std::make_unique<BucketAllreduce>(team.team().communicator, session.group,
                                              TopologyOptions{options.topology, options.nodes_per_supernode},
-                                             options.patience, std::move(rules), allreduce, timeline);
+                                             std::move(rules), allreduce, timeline);
   }
   if (name != "packed" && name != "host_sums")
     throw ConfigError(what, "is not known", "there are: packed, host_sums, buckets, coded, coded_hops, master");

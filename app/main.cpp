@@ -7,6 +7,8 @@
 #include "app/environment.h"
 #include "app/log_header.h"
 #include "app/session.h"
+#include "app/signal_actions.h"
+#include "comm/wait/deadline.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
 
@@ -52,21 +54,27 @@ int end_help() {
 }  // namespace cortado
 
 int main(int count, char** arguments) {
-  cortado::outlive_failed_writes();
-  cortado::Options options;
+  using namespace cortado;
+  hold_signals();
+  outlive_failed_writes();
+  Options options;
   std::exception_ptr mistake;  // told in the job, which says it once for all ranks
   try {
-    options = cortado::parse_command_line(count, arguments);
-    if (options.verb.empty()) return cortado::end_help();
-  } catch (const cortado::Error&) { mistake = std::current_exception(); }
-  cortado::settle_environment(arguments);
-  cortado::MpiJob job(&count, &arguments);
-  cortado::open_log(job.rank() != 0);
+    options = parse_command_line(count, arguments);
+    if (options.verb.empty()) return end_help();
+  } catch (const Error&) { mistake = std::current_exception(); }
+  settle_environment(arguments);
+  set_patience(options.patience);
+  const bool trains = options.verb == "train";
+  await_signals(trains, false);
+  MpiJob job(&count, &arguments);
+  await_signals(trains, true);
+  open_log(job.rank() != 0);
   return job.run([&] {
     if (mistake) std::rethrow_exception(mistake);
-    cortado::log_header(job, arguments);
-    const int code = cortado::run_verb(job, options);
-    cortado::end_output();
+    log_header(job, arguments);
+    const int code = run_verb(job, options);
+    end_output();
     return code;
   });
 }

@@ -12,6 +12,7 @@
 #include "app/tuning.h"
 #include "comm/collective/measure_network.h"
 #include "comm/predict/speedup.h"
+#include "comm/wait/calls.h"
 #include "core/base/error.h"
 #include "core/formats/caffe.pb.h"
 
@@ -54,7 +55,7 @@ class Check {
         options_(options),
         tuning_(read_tuning(session.group.spec(), options.tuning)),
         communicator_(session.job.replicas().communicator()),
-        team_(communicator_, session.group, {}, options.patience),
+        team_(communicator_, session.group),
         codec_(codec_of(options, "dynamic_tree8")) {
     read_net_for(options, options.model, Phase::train, net_);
     add("alone");
@@ -99,7 +100,7 @@ class Check {
   }
 
   double slowest(double seconds) const {
-    MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, communicator_);
+    all_reduce(communicator_, "collective 'times'", &seconds, 1, MPI_DOUBLE, MPI_MAX);
     return seconds;
   }
 
@@ -115,7 +116,7 @@ class Check {
   }
   void run_round(Candidate& candidate, bool counts) const {
     std::vector<double> seconds;
-    MPI_Barrier(communicator_);
+    barrier(communicator_, "collective 'meet'");
     for (i64 i = 0; i < options_.predict.iterations; ++i) {
       const double begin = MPI_Wtime();
       candidate.solver->step(1);
@@ -125,8 +126,8 @@ class Check {
     const int n = static_cast<int>(seconds.size());
     const auto mean = [&] { return std::accumulate(seconds.begin(), seconds.end(), 0.0) / n; };
     double own = mean();
-    MPI_Allreduce(MPI_IN_PLACE, &own, 1, MPI_DOUBLE, MPI_SUM, communicator_);
-    MPI_Allreduce(MPI_IN_PLACE, seconds.data(), n, MPI_DOUBLE, MPI_MAX, communicator_);
+    all_reduce(communicator_, "collective 'times'", &own, 1, MPI_DOUBLE, MPI_SUM);
+    all_reduce(communicator_, "collective 'times'", seconds.data(), n, MPI_DOUBLE, MPI_MAX);
     if (!counts) return;
     candidate.own.push_back(own / session_.job.size());
     candidate.slowest.push_back(mean());

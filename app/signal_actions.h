@@ -20,7 +20,17 @@ struct SignalEffects {
 /// "stop", "snapshot" or "none", as a flag's value. Throws ConfigError naming the flag.
 SolverAction parse_effect(const std::string& flag, const std::string& value);
 
-/// While it lives, signals are remembered for the solver instead of ending the process. One at a time.
+/// The four signals wait until await_signals says what becomes of them; first thing in main.
+void hold_signals();
+
+/// The signals are remembered for a SignalActions that is made later, if the process `trains`; otherwise SIGUSR1 has no
+/// effect, and the others end it. Call it before MPI starts and again when it runs: SIGUSR1 waits until then, because
+/// MPICH puts a handler in place that crashes.
+void await_signals(bool trains, bool mpi_runs);
+
+/// While it lives, signals are remembered for the solver instead of ending the process, those of await_signals too. A
+/// second SIGINT or SIGTERM, half a second or more after the first, ends the process at once unless its effect is other
+/// than `stop`: launchers and `timeout` may send one twice. One at a time.
 class SignalActions {
  public:
   explicit SignalActions(const SignalEffects& effects);

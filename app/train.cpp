@@ -44,15 +44,14 @@ int train(Session& session, const Options& options) {
   SignalActions signals(
       {parse_effect("sigint_effect", options.sigint_effect), parse_effect("sighup_effect", options.sighup_effect),
        parse_effect("sigterm_effect", options.sigterm_effect), parse_effect("sigusr1_effect", options.sigusr1_effect)});
-  JobTeam team(session.job.replicas().communicator(), session.group, {options.topology, options.nodes_per_supernode},
-               options.patience);
+  JobTeam team(session.job.replicas().communicator(), session.group, {options.topology, options.nodes_per_supernode});
   std::unique_ptr<Timeline> timeline;
   if (!options.timeline.empty()) {
     session.job.replicas().from_root("");  // all begin at once
     timeline = std::make_unique<Timeline>();
   }
   const auto exchange = make_exchange(session, options, parameter, team, timeline.get());
-  MpiPartExchange parts(session.job.replicas().communicator(), session.group, options.patience, timeline.get());
+  MpiPartExchange parts(session.job.replicas().communicator(), session.group, timeline.get());
   const Sources sources(timeline.get());
   ProgressBar bar("training");
   LoadWatch load;

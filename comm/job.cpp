@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "comm/wait/calls.h"
+#include "comm/wait/wait.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
 
@@ -33,7 +35,7 @@ int count_own_cpus(MPI_Comm node, int ranks) {
   CPU_ZERO(&mine);
   sched_getaffinity(0, sizeof mine, &mine);  // where it fails, the set stays empty and counts as one CPU
   std::vector<cpu_set_t> all(static_cast<std::size_t>(ranks));
-  MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, node);
+  all_gather(node, "processors of the node's ranks", &mine, sizeof mine, all.data());
   int sharers = 0;
   for (const cpu_set_t& set : all) sharers += CPU_EQUAL(&set, &mine) ? 1 : 0;
   return std::max(1, CPU_COUNT(&mine) / std::max(1, sharers));
@@ -60,26 +62,24 @@ MpiJob::Library::Library(int* argc, char*** argv) {
   int running = 0;
   MPI_Initialized(&running);
   if (running != 0) return;
-  int provided = 0;
-  MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &provided);  // for exchanges beside backward; asked for there
+  start_library(argc, argv, MPI_THREAD_MULTIPLE);  // for exchanges beside backward; asked for there
   ours = true;
 }
 
 MpiJob::Library::~Library() {
-  if (ours) MPI_Finalize();
+  if (ours) end_library();
 }
 
-MpiJob::MpiJob(int* argc, char*** argv) : library_(argc, argv), replicas_(MPI_COMM_WORLD) {
-  MPI_Comm_dup(MPI_COMM_WORLD, &errors_);
-  MPI_Comm node = MPI_COMM_NULL;
-  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank(), MPI_INFO_NULL, &node);
+MpiJob::MpiJob(int* argc, char*** argv)
+    : library_(argc, argv), roll_call_(MPI_COMM_WORLD), replicas_(MPI_COMM_WORLD), errors_(duplicate(MPI_COMM_WORLD)) {
+  MPI_Comm node = split_by_node(MPI_COMM_WORLD);
   MPI_Comm_rank(node, &local_rank_);
   MPI_Comm_size(node, &local_size_);
   own_cpus_ = count_own_cpus(node, local_size_);
-  MPI_Comm_free(&node);
+  release(node);
 }
 
-MpiJob::~MpiJob() { MPI_Comm_free(&errors_); }
+MpiJob::~MpiJob() { release(errors_); }
 
 std::string MpiJob::host() const {
   char name[MPI_MAX_PROCESSOR_NAME] = {};
@@ -89,18 +89,7 @@ std::string MpiJob::host() const {
 }
 
 std::vector<std::string> MpiJob::gather(const std::string& text) const {
-  const auto ranks = static_cast<std::size_t>(size());
-  const int length = static_cast<int>(text.size());
-  std::vector<int> lengths(ranks), starts(ranks + 1);
-  MPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, 0, MPI_COMM_WORLD);
-  for (std::size_t r = 0; r < ranks; ++r) starts[r + 1] = starts[r] + lengths[r];
-  std::string all(static_cast<std::size_t>(starts[ranks]), ' ');
-  MPI_Gatherv(text.data(), length, MPI_CHAR, all.data(), lengths.data(), starts.data(), MPI_CHAR, 0, MPI_COMM_WORLD);
-  std::vector<std::string> texts;
-  if (rank() != 0) return texts;
-  for (std::size_t r = 0; r < ranks; ++r)
-    texts.push_back(all.substr(static_cast<std::size_t>(starts[r]), static_cast<std::size_t>(lengths[r])));
-  return texts;
+  return cortado::gather(MPI_COMM_WORLD, "collective 'gather'", text);
 }
 
 int MpiJob::run(const std::function<int()>& work, double grace_seconds) {
@@ -108,13 +97,15 @@ int MpiJob::run(const std::function<int()>& work, double grace_seconds) {
     check_launcher(size());
     return work();
   } catch (const PeerError& error) {
-    return fail(error.what(), true, grace_seconds);
-  } catch (const std::exception& error) { return fail(error.what(), false, grace_seconds); }
+    return fail(error.what(), Failure::of_peer, grace_seconds);
+  } catch (const WaitError& error) {
+    return fail(error.what(), Failure::of_wait, 0);  // somebody will not come
+  } catch (const std::exception& error) { return fail(error.what(), Failure::own, grace_seconds); }
 }
 
-int MpiJob::fail(const std::string& what, bool is_peer_error, double grace_seconds) {
+int MpiJob::fail(const std::string& what, Failure failure, double grace_seconds) {
   // All ranks meet here only if all have failed. The smallest key speaks; peers of the failed one only if nobody else.
-  const int key = rank() + (is_peer_error ? size() : 0);
+  const int key = rank() + (failure == Failure::of_peer ? size() : 0);
   int speaker = key;
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Iallreduce(&key, &speaker, 1, MPI_INT, MPI_MIN, errors_, &request);
@@ -125,9 +116,7 @@ int MpiJob::fail(const std::string& what, bool is_peer_error, double grace_secon
     return 1;
   }
   CORTADO_LOG(error) << "rank " << rank() << ": " << what;
-  std::this_thread::sleep_for(200ms);  // launchers may drop what they have not passed on when a job is aborted
-  MPI_Abort(MPI_COMM_WORLD, 1);
-  return 1;
+  end_job(1);
 }
 
 }  // namespace cortado

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "comm/mpi_replicas.h"
+#include "comm/wait/roll_call.h"
 
 namespace cortado {
 
@@ -37,13 +38,15 @@ class MpiJob {
   int run(const std::function<int()>& work, double grace_seconds = 2);
 
  private:
-  int fail(const std::string& what, bool is_peer_error, double grace_seconds);
+  enum class Failure { own, of_peer, of_wait };
+  int fail(const std::string& what, Failure failure, double grace_seconds);
 
   struct Library {  // MPI itself; a member, so that it starts before the other members and ends after them
     Library(int* argc, char*** argv);
     ~Library();
     bool ours = false;
   } library_;
+  RollCall roll_call_;
   MpiReplicas replicas_;
   MPI_Comm errors_ = MPI_COMM_NULL;  // failures are counted apart from the work's messages
   int local_rank_ = 0, local_size_ = 1, own_cpus_ = 1;

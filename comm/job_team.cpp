@@ -60,7 +60,7 @@ bool ClusterSum::reaches_host() {
   return y[0] == 3 && y[31] == 3;
 }
 
-JobTeam::JobTeam(MPI_Comm communicator, std::unique_ptr<LocalSum> sum, const TopologyOptions& options, double patience)
+JobTeam::JobTeam(MPI_Comm communicator, std::unique_ptr<LocalSum> sum, const TopologyOptions& options)
     : sum_(std::move(sum)) {
   team_.communicator = communicator;
   const int size = team_.size();
@@ -68,7 +68,6 @@ JobTeam::JobTeam(MPI_Comm communicator, std::unique_ptr<LocalSum> sum, const Top
                                    : Topology::from_file(options.file, size, options.nodes_per_supernode);
   team_.topology = &topology_;
   team_.sum = sum_.get();
-  team_.patience = patience;
   if (size > 1 && shares_memory(topology_, Topology::of_job(communicator, 0))) {
     const int node = topology_.node[static_cast<std::size_t>(team_.rank())];
     node_ = std::make_unique<NodeMemory>(communicator, node, slot_bytes);

@@ -55,9 +55,9 @@ struct CollectiveChoice {
 /// The ranks of a job as a team for collectives. Made and used collectively.
 class JobTeam {
  public:
-  JobTeam(MPI_Comm communicator, CoreGroup& group, const TopologyOptions& options = {}, double patience = 600)
-      : JobTeam(communicator, std::make_unique<ClusterSum>(group), options, patience) {}
-  JobTeam(MPI_Comm communicator, std::unique_ptr<LocalSum> sum, const TopologyOptions& options, double patience);
+  JobTeam(MPI_Comm communicator, CoreGroup& group, const TopologyOptions& options = {})
+      : JobTeam(communicator, std::make_unique<ClusterSum>(group), options) {}
+  JobTeam(MPI_Comm communicator, std::unique_ptr<LocalSum> sum, const TopologyOptions& options);
   const Team& team() const { return team_; }
   Team& team() { return team_; }
   const Topology& topology() const { return topology_; }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "comm/collective/messages.h"
+#include "comm/wait/calls.h"
 #include "core/base/error.h"
 
 namespace cortado {
@@ -16,11 +17,10 @@ const Codec* coding(const std::string& codec) { return codec == "fp32" ? nullptr
 Span host_span(const float* values, i64 count) { return {const_cast<float*>(values), count, Precision::fp32}; }
 }  // namespace
 
-MpiPartExchange::MpiPartExchange(MPI_Comm communicator, CoreGroup& group, double patience, Timeline* timeline)
+MpiPartExchange::MpiPartExchange(MPI_Comm communicator, CoreGroup& group, Timeline* timeline)
     : group_(group), timeline_(timeline) {
-  MPI_Comm_dup(communicator, &communicator_);
+  communicator_ = duplicate(communicator);
   team_.communicator = communicator_;
-  team_.patience = patience;
   rank_ = team_.rank();
   size_ = team_.size();
 }
@@ -32,7 +32,7 @@ MpiPartExchange::~MpiPartExchange() {
   }
   changed_.notify_all();
   if (thread_.joinable()) thread_.join();
-  if (std::uncaught_exceptions() == 0) MPI_Comm_free(&communicator_);  // collective
+  if (std::uncaught_exceptions() == 0) release(communicator_);  // collective
 }
 
 std::string MpiPartExchange::why_not(const std::string& codec) const {

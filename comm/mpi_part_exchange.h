@@ -18,9 +18,9 @@ namespace cortado {
 /// messages through, one exchange after another, while the core group computes.
 class MpiPartExchange : public PartExchange {
  public:
-  /// Duplicates the communicator; borrows the rest. `patience` as Team's. `timeline` gets the exchanges; may be null.
+  /// Duplicates the communicator; borrows the rest. `timeline` gets the exchanges; may be null.
   /// Collective.
-  MpiPartExchange(MPI_Comm communicator, CoreGroup& group, double patience, Timeline* timeline = nullptr);
+  MpiPartExchange(MPI_Comm communicator, CoreGroup& group, Timeline* timeline = nullptr);
   ~MpiPartExchange() override;
   MpiPartExchange(const MpiPartExchange&) = delete;
   MpiPartExchange& operator=(const MpiPartExchange&) = delete;

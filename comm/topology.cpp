@@ -6,6 +6,7 @@
 #include <numeric>
 #include <sstream>
 
+#include "comm/wait/calls.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 
@@ -45,7 +46,7 @@ std::vector<int> number_words(MPI_Comm communicator, const std::string& own) {
   MPI_Comm_size(communicator, &size);
   std::string all(longest * static_cast<std::size_t>(size), '\0'), padded = own.substr(0, longest - 1);
   padded.resize(longest, '\0');
-  MPI_Allgather(padded.data(), longest, MPI_CHAR, all.data(), longest, MPI_CHAR, communicator);
+  all_gather(communicator, "switches of ranks", padded.data(), longest, all.data());
   std::map<std::string, int> words;
   std::vector<int> numbers;
   for (std::size_t r = 0; r < static_cast<std::size_t>(size); ++r)
@@ -75,13 +76,12 @@ Topology Topology::of_job(MPI_Comm communicator, int nodes_per_supernode) {
   int rank = 0, size = 1, leader = 0;
   MPI_Comm_rank(communicator, &rank);
   MPI_Comm_size(communicator, &size);
-  MPI_Comm here = MPI_COMM_NULL;
-  MPI_Comm_split_type(communicator, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &here);
+  MPI_Comm here = split_by_node(communicator);
   leader = rank;
-  MPI_Bcast(&leader, 1, MPI_INT, 0, here);
-  MPI_Comm_free(&here);
+  broadcast(here, "first rank of the node", &leader, 1, MPI_INT);
+  release(here);
   std::vector<int> leaders(static_cast<std::size_t>(size));
-  MPI_Allgather(&leader, 1, MPI_INT, leaders.data(), 1, MPI_INT, communicator);
+  all_gather(communicator, "nodes of ranks", &leader, sizeof leader, leaders.data());
   Topology made;
   std::map<int, int> numbers;
   for (const int l : leaders) made.node.push_back(numbers.emplace(l, static_cast<int>(numbers.size())).first->second);

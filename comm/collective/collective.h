@@ -40,9 +40,6 @@ struct Team {
   NodeMemory* node = nullptr;  ///< null where ranks share no memory
   i64 chunk_bytes = 1 << 20;   ///< of pipelined algorithms
   int radix = 2;               ///< k of k-nomial trees
-  /// Seconds without progress after which a collective gives up: it throws Error naming itself, its step and the
-  /// ranks it waits for. 0: it waits for ever, inside MPI.
-  double patience = 0;
   /// For what arrives; algorithms make it larger where it is too small. Who needs it elsewhere gives it.
   mutable std::shared_ptr<void> memory;
   mutable i64 memory_bytes = 0;

@@ -4,6 +4,7 @@
 
 #include "comm/collective/messages.h"
 #include "comm/pieces.h"
+#include "comm/wait/calls.h"
 #include "core/base/bf16.h"
 
 namespace cortado {
@@ -36,8 +37,8 @@ Algorithm library_allreduce() {
           [](const Team& team, const Span& values) {
             const bool floats = values.element == Precision::fp32;
             in_pieces(values.count, [&](i64 first, int n) {
-              MPI_Allreduce(MPI_IN_PLACE, values.at(first), n, floats ? MPI_FLOAT : MPI_UINT16_T,
-                            floats ? MPI_SUM : bf16_sum(), team.communicator);
+              all_reduce(team.communicator, "collective 'library'", values.at(first), n,
+                         floats ? MPI_FLOAT : MPI_UINT16_T, floats ? MPI_SUM : bf16_sum());
             });
           },
           unknown};
@@ -46,11 +47,10 @@ Algorithm library_allreduce() {
 Algorithm library_reduce() {
   return {"library", "MPI_Reduce",
           [](const Team& team, const Span& values) {
-            const bool floats = values.element == Precision::fp32, is_root = team.rank() == 0;
+            const bool floats = values.element == Precision::fp32;
             in_pieces(values.count, [&](i64 first, int n) {
-              void* const at = values.at(first);
-              MPI_Reduce(is_root ? MPI_IN_PLACE : at, is_root ? at : nullptr, n, floats ? MPI_FLOAT : MPI_UINT16_T,
-                         floats ? MPI_SUM : bf16_sum(), 0, team.communicator);
+              cortado::reduce(team.communicator, "collective 'library'", values.at(first), n,
+                              floats ? MPI_FLOAT : MPI_UINT16_T, floats ? MPI_SUM : bf16_sum());
             });
           },
           unknown};
@@ -60,7 +60,8 @@ Algorithm library_broadcast() {
   return {"library", "MPI_Bcast",
           [](const Team& team, const Span& values) {
             in_pieces(values.bytes(), [&](i64 first, int n) {
-              MPI_Bcast(static_cast<char*>(values.data) + first, n, MPI_BYTE, 0, team.communicator);
+              broadcast(team.communicator, "collective 'library'", static_cast<char*>(values.data) + first, n,
+                        MPI_BYTE);
             });
           },
           unknown};

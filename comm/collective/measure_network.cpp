@@ -4,6 +4,7 @@
 
 #include "comm/collective/messages.h"
 #include "comm/collective/node_memory.h"
+#include "comm/wait/calls.h"
 
 namespace cortado {
 namespace {
@@ -46,7 +47,7 @@ class Probe {
     }
     std::sort(seconds.begin(), seconds.end());
     double median = seconds[seconds.size() / 2];
-    MPI_Allreduce(MPI_IN_PLACE, &median, 1, MPI_DOUBLE, MPI_MAX, team_.communicator);
+    all_reduce(team_.communicator, "collective 'measure_network'", &median, 1, MPI_DOUBLE, MPI_MAX);
     return median;
   }
 
@@ -92,7 +93,7 @@ Network measure_network(const Team& team) {
   network.latency = std::max(near, far);
   network.byte_summed = probe.per_byte(probe.sum(), 0);
   network.byte_in_memory = probe.per_byte(probe.copy(), 0);
-  if (team.node != nullptr) network.meeting = probe.time([&] { team.node->meet("measure_network", 1, team.patience); });
+  if (team.node != nullptr) network.meeting = probe.time([&] { team.node->meet("collective 'measure_network'", 1); });
   return network;
 }
 

@@ -1,14 +1,12 @@
 #include "comm/collective/messages.h"
 
-#include <sched.h>
-
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <new>
 #include <set>
 
-#include "core/base/error.h"
+#include "comm/wait/calls.h"
+#include "comm/wait/wait.h"
 
 namespace cortado {
 namespace {
@@ -51,45 +49,21 @@ void Messages::receive(int from, const Span& values) {
 }
 
 void Messages::wait(int step) {
-  const int count = static_cast<int>(requests_.size());
-  if (team_.patience <= 0) {
-    MPI_Waitall(count, requests_.data(), MPI_STATUSES_IGNORE);
-  } else {
-    using Clock = std::chrono::steady_clock;
-    auto moved = Clock::now();
-    for (int done = 0, before = 0; done < count; before = done) {
-      done = 0;
-      for (MPI_Request& request : requests_) {
-        int through = 0;
-        MPI_Test(&request, &through, MPI_STATUS_IGNORE);
-        done += through;
-      }
-      if (done != before) moved = Clock::now();
-      if (done < count) sched_yield();  // where ranks share cores, the one that is waited for needs them
-      if (std::chrono::duration<double>(Clock::now() - moved).count() > team_.patience) give_up(step);
-    }
-  }
+  constexpr int no_spins = 0;  // steps are many: where ranks share cores, the one that is waited for needs them
+  Wait wait(team_.communicator, what_.c_str(), step, no_spins);
+  complete_all(requests_, wait, [&] { return missing(); });
   requests_.clear();
   peers_.clear();
 }
 
-void Messages::give_up(int step) const {
+std::vector<int> Messages::missing() const {
   std::set<int> waiting;
   for (std::size_t i = 0; i < requests_.size(); ++i)
     if (requests_[i] != MPI_REQUEST_NULL) waiting.insert(peers_[i].rank);
-  std::string ranks;
-  for (const int rank : waiting) ranks += (ranks.empty() ? "" : ", ") + std::to_string(rank);
-  throw Error("collective '" + name_ + "'",
-              "rank " + std::to_string(team_.rank()) + " waits in step " + std::to_string(step) + " for rank " + ranks +
-                  ", and nothing has moved for " + std::to_string(static_cast<int>(team_.patience)) + " s",
-              "see whether these ranks still run");
+  return {waiting.begin(), waiting.end()};
 }
 
-void meet(const Team& team) {
-  MPI_Request request = MPI_REQUEST_NULL;
-  MPI_Ibarrier(team.communicator, &request);
-  for (int met = 0; met == 0; MPI_Test(&request, &met, MPI_STATUS_IGNORE)) sched_yield();
-}
+void meet(const Team& team) { barrier(team.communicator, "collective 'meet'"); }
 
 Span scratch(const Team& team, const Span& like, i64 count) {
   constexpr std::size_t page = 4096;

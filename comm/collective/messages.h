@@ -11,23 +11,23 @@ namespace cortado {
 class Messages {
  public:
   /// `name` is the collective's, for errors.
-  Messages(const Team& team, std::string name) : team_(team), name_(std::move(name)) {}
+  Messages(const Team& team, const std::string& name) : team_(team), what_("collective '" + name + "'") {}
   Messages(const Messages&) = delete;
   Messages& operator=(const Messages&) = delete;
 
   void send(int to, const Span& values);
   void receive(int from, const Span& values);
-  /// Returns when all are through. `step` is where the collective is, for errors. Throws Error when nothing moves
-  /// for the team's patience.
+  /// Returns when all are through. `step` is where the collective is, for errors. Throws WaitError when nothing
+  /// moves for the patience.
   void wait(int step);
 
  private:
   template <class Post>
   void post(int peer, bool incoming, const Span& values, Post post_piece);
-  [[noreturn]] void give_up(int step) const;
+  std::vector<int> missing() const;
 
   const Team& team_;
-  const std::string name_;
+  const std::string what_;
   std::vector<MPI_Request> requests_;
   struct Peer {
     int rank;
@@ -36,7 +36,7 @@ class Messages {
   std::vector<Peer> peers_;  // of requests_
 };
 
-/// A barrier that gives its turn away: where ranks share processors, the ones that are waited for need them.
+/// Returns when all ranks have come.
 void meet(const Team& team);
 
 /// Block `i` of `blocks` nearly equal ones of n values: the first n % blocks are longer by one.

@@ -32,9 +32,9 @@ class NodeMemory {
   /// Whether ranks of some node share processors, so that who waits must give its turn away. The same on all ranks.
   bool is_crowded() const { return crowded_; }
 
-  /// Returns when all ranks of the node have come. What they wrote before is then seen. Throws Error naming
-  /// `collective`, `step` and the ranks that are missing, after `patience` seconds (0: never).
-  void meet(const char* collective, int step, double patience);
+  /// Returns when all ranks of the node have come. What they wrote before is then seen. A wait under the patience:
+  /// throws WaitError naming `collective`, `step` and the ranks that are missing.
+  void meet(const char* collective, int step);
 
  private:
   struct alignas(64) Place {

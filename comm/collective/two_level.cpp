@@ -85,7 +85,7 @@ class TwoLevel {
 
  private:
   Piece piece(int of) const { return {block_of(values_, size_, of, of + 1)}; }
-  void meet() { node_.meet("two_level", ++step_, team_.patience); }
+  void meet() { node_.meet("collective 'two_level'", ++step_); }
 
   /// The part of the slot that holds the chunk for rank `of`.
   Span place(int slot, int of) const { return slots_.of(slot, turn_).part(of * chunk_, chunk_); }

@@ -3,22 +3,23 @@
 #include <algorithm>
 
 #include "comm/collective/measure_network.h"
+#include "comm/wait/calls.h"
 #include "core/base/error.h"
 #include "core/machine/parts.h"
 
 namespace cortado {
 
 BucketAllreduce::BucketAllreduce(MPI_Comm communicator, CoreGroup& group, const TopologyOptions& options,
-                                 double patience, std::vector<CollectiveRule> rules, std::string algorithm,
-                                 Timeline* timeline, const Network* network)
+                                 std::vector<CollectiveRule> rules, std::string algorithm, Timeline* timeline,
+                                 const Network* network)
     : group_(group), algorithm_(std::move(algorithm)), timeline_(timeline) {
   int threads = MPI_THREAD_SINGLE;
   MPI_Query_thread(&threads);
   if (threads < MPI_THREAD_MULTIPLE)
     throw ConfigError("exchange 'buckets'", "cannot run: this MPI library lets one thread call it at a time",
                       "use exchange 'packed'");
-  MPI_Comm_dup(communicator, &communicator_);
-  job_ = std::make_unique<JobTeam>(communicator_, std::make_unique<HostSum>(), options, patience);
+  communicator_ = duplicate(communicator);
+  job_ = std::make_unique<JobTeam>(communicator_, std::make_unique<HostSum>(), options);
   job_->set_rules(std::move(rules));
   job_->allreduce(algorithm_, 0);
   network_ = network != nullptr ? *network : measure_network(job_->team());
@@ -34,7 +35,7 @@ BucketAllreduce::~BucketAllreduce() {
   changed_.notify_all();
   thread_.join();
   job_.reset();
-  if (std::uncaught_exceptions() == 0) MPI_Comm_free(&communicator_);  // collective
+  if (std::uncaught_exceptions() == 0) release(communicator_);  // collective
 }
 
 double BucketAllreduce::cost(i64 bytes) const {

@@ -24,7 +24,7 @@ class BucketAllreduce : public GradientExchange {
   /// Duplicates the communicator. `algorithm` as in JobTeam. `timeline` gets the buckets. `network` is what the cost
   /// model knows of messages, the same on all ranks; null: it is measured. Throws ConfigError for an algorithm that is
   /// not there, and where MPI does not let several threads call it.
-  BucketAllreduce(MPI_Comm communicator, CoreGroup& group, const TopologyOptions& options, double patience,
+  BucketAllreduce(MPI_Comm communicator, CoreGroup& group, const TopologyOptions& options,
                   std::vector<CollectiveRule> rules, std::string algorithm, Timeline* timeline = nullptr,
                   const Network* network = nullptr);
   ~BucketAllreduce() override;

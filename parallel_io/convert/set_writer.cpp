@@ -6,6 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "core/base/pulse.h"
 #include "parallel_io/convert/file_writers.h"
 #include "parallel_io/convert/lmdb_writer.h"
 #include "parallel_io/convert/striped_writer.h"
@@ -110,6 +111,7 @@ void write_set(const DataSet& set, SetWriter& to, const Replicas& ranks, const P
         std::iota(indices.begin(), indices.end(), first);
         set.read(indices.data(), static_cast<i64>(indices.size()), values);
         to.write(first, static_cast<i64>(indices.size()), values);
+        pulse();  // others may have done their part long since
         if (progress) progress(first + static_cast<i64>(indices.size()), set.samples());
       }
       to.finish_block(b);

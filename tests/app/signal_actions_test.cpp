@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+
 #include "core/base/error.h"
 
 namespace cortado {
@@ -18,6 +22,40 @@ TEST(SignalActions, DefaultsAreCaffesAndWhatBatchSystemsNeed) {
   EXPECT_EQ(actions.take(), SolverAction::stop);
   std::raise(SIGUSR1);
   EXPECT_EQ(actions.take(), SolverAction::snapshot);
+}
+
+TEST(SignalActions, SecondOneEndsTheProcess) {
+  const auto twice = [](int signal, const SignalEffects& effects) {
+    SignalActions actions(effects);
+    std::raise(signal);
+    std::raise(signal);  // at once, as launchers may send it twice
+    actions.take();
+    std::this_thread::sleep_for(std::chrono::milliseconds(600));
+    std::raise(signal);
+    std::_Exit(actions.take() == SolverAction::none ? 3 : 4);
+  };
+  SignalEffects spared;
+  spared.sigterm = SolverAction::snapshot;
+  spared.sigint = SolverAction::none;
+  EXPECT_EXIT(twice(SIGTERM, {}), ::testing::KilledBySignal(SIGTERM), "second signal");
+  EXPECT_EXIT(twice(SIGINT, {}), ::testing::KilledBySignal(SIGINT), "second signal");
+  EXPECT_EXIT(twice(SIGUSR1, {}), ::testing::ExitedWithCode(4), "");
+  EXPECT_EXIT(twice(SIGTERM, spared), ::testing::ExitedWithCode(4), "");
+  EXPECT_EXIT(twice(SIGINT, spared), ::testing::ExitedWithCode(3), "");
+}
+
+TEST(SignalActions, EarlyOnesCount) {
+  hold_signals();
+  std::raise(SIGUSR1);  // before main knows what becomes of it
+  await_signals(true, false);
+  std::raise(SIGTERM);
+  await_signals(true, true);
+  {
+    SignalActions actions({});
+    EXPECT_EQ(actions.take(), SolverAction::stop);
+    EXPECT_EQ(actions.take(), SolverAction::none);
+  }
+  for (const int signal : {SIGINT, SIGHUP, SIGTERM, SIGUSR1}) std::signal(signal, SIG_DFL);
 }
 
 TEST(SignalActions, StopWinsOverSnapshot) {

@@ -57,7 +57,7 @@ struct Ranks {
       : replicas(communicator),
         team(communicator, group_of(backend)),
         packed(team, group_of(backend)),
-        parts(communicator, group_of(backend), 30) {}
+        parts(communicator, group_of(backend)) {}
   SolverOptions options(const std::string& backend) {
     static const LayerTable layers = with_toys(all_layers());
     static const Hdf5Weights hdf5;

@@ -30,7 +30,7 @@ class ExchangeTest : public ::testing::TestWithParam<std::string> {
   }
   std::unique_ptr<BucketAllreduce> buckets(const std::string& algorithm = "auto", Timeline* timeline = nullptr) {
     const Network network;  // not measured: the same buckets however busy the machine is
-    return std::make_unique<BucketAllreduce>(job().replicas().communicator(), group_, TopologyOptions(), 30,
+    return std::make_unique<BucketAllreduce>(job().replicas().communicator(), group_, TopologyOptions(),
                                              std::vector<CollectiveRule>(), algorithm, timeline, &network);
   }
   /// Sets this rank's gradients, exchanges, and gives the mean that came out.

@@ -1,12 +1,18 @@
 // A job whose ranks fail as the first argument says; job_test looks at how it ends.
+#include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "comm/exchange/bucket_allreduce.h"
 #include "comm/job.h"
 #include "comm/job_team.h"
+#include "comm/wait/deadline.h"
 #include "core/base/error.h"
+#include "core/base/pulse.h"
 #include "tests/support/backends.h"
 
 namespace {
@@ -32,11 +38,29 @@ int work(const cortado::MpiJob& job, const std::string& how) {
     meet();
   }
   if (how.rfind("stuck_", 0) == 0 && job.size() > 1) {  // the last rank is stopped, as by SIGSTOP from outside
-    JobTeam team(job.replicas().communicator(), test::group_of("reference"), {}, 1);
+    JobTeam team(job.replicas().communicator(), test::group_of("reference"));
     std::vector<float> values(100000, 1);
     const Span span{values.data(), 100000, Precision::fp32};
+    const std::string in = how.substr(6);
+    std::vector<i64> keys(1);
     if (last) std::raise(SIGSTOP);
-    team.run(team.allreduce(how.substr(6), span.bytes()), span);
+    if (in == "sum") meet();
+    if (in == "maximum") job.replicas().maximum(keys.data(), 1);
+    if (in == "gather") job.gather("text");
+    if (in == "buckets") BucketAllreduce(job.replicas().communicator(), test::group_of("reference"), {}, {}, "auto");
+    if (in == "release") return 0;  // the end of the team
+    if (in == "library_reduce") team.run(team.reduce("library", span.bytes()), span);
+    if (in == "library_broadcast") team.run(team.broadcast("library", span.bytes()), span);
+    if (in == "halving" || in == "circulant" || in == "ring_pipelined" || in == "two_level" || in == "library")
+      team.run(team.allreduce(in, span.bytes()), span);
+  }
+  if (how == "works" && job.size() > 1) {  // for longer than the patience: others wait on
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(4);
+    while (last && std::chrono::steady_clock::now() < end) {
+      pulse();
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    meet();
   }
   if (how == "killed") {
     if (last) std::raise(SIGKILL);
@@ -47,7 +71,14 @@ int work(const cortado::MpiJob& job, const std::string& how) {
 }
 }  // namespace
 
+/// failing_job HOW [PATIENCE]
 int main(int argc, char** argv) {
+  const std::string how = argc > 1 ? argv[1] : "";
+  if (argc > 2) cortado::set_patience(std::atof(argv[2]));
+  const char* const rank = std::getenv("PMI_RANK");
+  if (how == "start" && rank != nullptr && std::string(rank) == "1") std::raise(SIGSTOP);
   cortado::MpiJob job(&argc, &argv);
-  return job.run([&] { return work(job, argc > 1 ? argv[1] : ""); }, 1);
+  const int code = job.run([&] { return work(job, how); }, 1);
+  if (how == "end" && job.rank() == 1) std::raise(SIGSTOP);
+  return code;
 }

@@ -1,0 +1,63 @@
+#pragma once
+#include <mpi.h>
+
+#include <chrono>
+#include <list>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace cortado {
+
+/// Ranks that wait ask the others what they are at, so that errors name the rank that is stopped instead of one that
+/// waits itself. Ranks answer while they wait (Wait) and while they work alone (pulse); who computes, or is stopped,
+/// does not.
+class RollCall {
+ public:
+  using Clock = std::chrono::steady_clock;
+  /// What a rank said last.
+  struct Answer {
+    Clock::time_point when;  ///< of its arrival; long ago where nothing has come
+    bool works = false;      ///< alone, for others
+    std::string what;        ///< "collective 'sum'"
+  };
+
+  /// Duplicates the communicator of all ranks. Collective, as the end is.
+  explicit RollCall(MPI_Comm world);
+  ~RollCall();
+  RollCall(const RollCall&) = delete;
+  RollCall& operator=(const RollCall&) = delete;
+
+  /// The job's; nullptr before it begins and after it ends.
+  static RollCall* of_job();
+
+  /// Asks all other ranks.
+  void ask();
+  /// Answers who has asked, and takes answers in. Does not wait.
+  void answer(const std::string& what, bool works);
+  Answer last_answer(int rank);
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  /// The ranks of a communicator as the job numbers them.
+  std::vector<int> numbers_of(MPI_Comm communicator) const;
+
+ private:
+  struct Note {
+    bool works;
+    char what[119];
+  };
+  struct Sending {
+    Note note;
+    MPI_Request request;
+  };
+  void send(int to, int tag, const Note& note);
+  bool take(int tag, Note& note, int& from) const;
+
+  MPI_Comm communicator_ = MPI_COMM_NULL;
+  int rank_ = 0, size_ = 1;
+  std::mutex mutex_;
+  std::list<Sending> sent_;  // whose memory MPI reads
+  std::vector<Answer> answers_;
+};
+
+}  // namespace cortado

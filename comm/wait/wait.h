@@ -1,0 +1,76 @@
+#pragma once
+#include <mpi.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "comm/wait/deadline.h"
+#include "core/base/error.h"
+
+namespace cortado {
+
+/// Other ranks did not come in time: this rank ends the job, at once.
+struct WaitError : Error {
+  using Error::Error;
+};
+
+/// One wait for other ranks, as a loop that tries again and again: `while (!done()) wait.turn();`. It spins, then gives
+/// its turn to others, then sleeps between turns. After a tenth of the patience it warns, after all of it, it throws
+/// WaitError, saying what waits for which ranks. Ranks that say that they work alone (pulse) count as progress.
+class Wait {
+ public:
+  /// `what` waits, "collective 'ring'"; it must outlive this. `step`: where in it; 0: not known. The first `spins`
+  /// turns keep the processor.
+  Wait(MPI_Comm communicator, const char* what, int step = 0, int spins = 100)
+      : communicator_(communicator), what_(what), step_(step), spins_(spins) {}
+
+  void turn() {
+    turn([] { return std::vector<int>(); });
+  }
+  /// `missing()`: the ranks of the communicator that are waited for; empty: not known.
+  template <class Missing>
+  void turn(Missing missing) {
+    if (++turns_ > spins_ && looks()) look(missing());
+  }
+  /// Something has come.
+  void moved() { has_moved_ = true; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  bool looks();
+  void look(std::vector<int> missing);
+  void warn(const std::string& text) const;
+  std::string story(const std::vector<int>& missing, double seconds) const;
+
+  MPI_Comm const communicator_;
+  const char* const what_;
+  const int step_, spins_;
+  int turns_ = 0;
+  bool has_moved_ = false, has_warned_ = false;
+  Clock::time_point begin_, moved_, asked_, next_look_;
+};
+
+/// Waits for the request.
+void complete(MPI_Request& request, Wait& wait);
+
+/// Waits for all of them. `missing` as in Wait::turn.
+template <class Missing>
+void complete_all(std::vector<MPI_Request>& requests, Wait& wait, Missing missing) {
+  if (patience() <= 0) {
+    MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+    return;
+  }
+  for (std::size_t done = 0, before = 0; done < requests.size(); before = done) {
+    done = 0;
+    for (MPI_Request& request : requests) {
+      int through = 0;
+      MPI_Test(&request, &through, MPI_STATUS_IGNORE);
+      if (through != 0) ++done;
+    }
+    if (done != before) wait.moved();
+    if (done < requests.size()) wait.turn(missing);
+  }
+}
+
+}  // namespace cortado
