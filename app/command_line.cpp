@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 #include <iostream>
+#include <set>
 
 #include "app/build_info.h"
 #include "app/environment.h"
@@ -439,6 +440,24 @@ void add_patience(CLI::App& app, Options& o) {
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
 }
+/// See Options::given.
+void note_flags(const CLI::App& app, Options& o) {
+  static const std::set<std::string> paths = {"solver",   "model", "weights", "snapshot",
+                                              "topology", "rules", "tuning",  "timeline"};
+  static const std::set<std::string> own = {"json",           "profile",       "help",
+                                            "sigint_effect",  "sighup_effect", "sigterm_effect",
+                                            "sigusr1_effect", "gpu",           "devices"};
+  for (const CLI::Option* const option : app.get_options()) {
+    const std::string name = option->get_single_name();
+    if (option->count() == 0 || own.count(name) > 0) continue;
+    o.given.emplace_back(option->get_name(),
+                         paths.count(name) > 0 ? "a file" : CLI::detail::join(option->results(), ","));
+  }
+  for (const CLI::App* const below : app.get_subcommands()) {
+    o.given.emplace_back("the command", below->get_name());
+    note_flags(*below, o);
+  }
+}
 }  // namespace
 
 Options parse_command_line(int count, char** arguments) {
@@ -470,6 +489,7 @@ Options parse_command_line(int count, char** arguments) {
     return options;
   } catch (const CLI::ParseError& error) { throw ConfigError("command line", error.what(), "see cortado --help"); }
   options.verb = app.get_subcommands().front()->get_name();
+  note_flags(app, options);
   return options;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/types.h"
@@ -9,6 +10,9 @@ namespace cortado {
 /// The command line, parsed: one verb and its options. Names follow Caffe's flags.
 struct Options {
   std::string verb;
+  /// The flags that are given, with their values, which all ranks of a job must have the same: of paths, only that they
+  /// are given; without what may differ (app/start_fields.h).
+  std::vector<std::pair<std::string, std::string>> given;
   std::string solver, model, snapshot, weights, phase, json;
   i64 iterations = 50;
   int level = 0;

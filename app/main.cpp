@@ -8,6 +8,7 @@
 #include "app/log_header.h"
 #include "app/session.h"
 #include "app/signal_actions.h"
+#include "app/start_fields.h"
 #include "comm/wait/deadline.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
@@ -15,6 +16,7 @@
 namespace cortado {
 namespace {
 int run_verb(const MpiJob& job, const Options& options) {
+  agree_on_start(job, options);
   if (options.verb == "convert") return convert(job, options);
   if (options.verb == "upgrade") return upgrade(job, options);
   Session session(job, options);

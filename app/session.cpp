@@ -1,6 +1,7 @@
 #include "app/session.h"
 
 #include "app/backend.h"
+#include "app/start_fields.h"
 #include "core/formats/caffe.pb.h"
 #include "core/formats/prototxt.h"
 #include "layers/all_layers.h"
@@ -24,6 +25,8 @@ Session::Session(const MpiJob& its_job, const Options& options)
       processor(make_processor(backend_options(its_job, options))),
       group(processor->group(0)),
       layers(all_layers()),
+      sources(nullptr,
+              options.verb == "test" || options.verb == "extract" ? agree_on_data(its_job) : Sources::Opened()),
       precision(options.precision == "bf16" ? Precision::bf16 : Precision::fp32) {}
 
 NetOptions Session::net_options() const {
@@ -36,6 +39,13 @@ NetOptions Session::net_options() const {
   options.writers = job.replicas().size();
   options.precision = precision;
   return options;
+}
+
+void read_solver_for(const Options& options, caffe::SolverParameter& solver) {
+  read_solver(options.solver, solver);
+  auto& state = *solver.mutable_train_state();
+  state.set_level(options.level);
+  for (const auto& stage : options.stages) state.add_stage(stage);
 }
 
 void read_net_for(const Options& options, const std::string& file, Phase phase, caffe::NetParameter& net) {

@@ -9,6 +9,10 @@
 #include "parallel_io/feed/sources.h"
 #include "parallel_io/weights/hdf5_weights.h"
 
+namespace caffe {
+class SolverParameter;
+}
+
 namespace cortado {
 
 /// What every verb that builds a net needs: the job's ranks, this process's processor, the layer table, the readers,
@@ -30,6 +34,9 @@ struct Session {
 
 /// Reads a net and sets its state from -phase, -level and -stage.
 void read_net_for(const Options& options, const std::string& file, Phase phase, caffe::NetParameter& net);
+
+/// Reads the solver and sets its state likewise.
+void read_solver_for(const Options& options, caffe::SolverParameter& solver);
 
 /// The verbs. Each returns the exit code and throws Error for what it cannot do.
 int train(Session& session, const Options& options);

@@ -6,6 +6,7 @@
 #include "app/progress_bar.h"
 #include "app/session.h"
 #include "app/signal_actions.h"
+#include "app/start_fields.h"
 #include "app/timeline_file.h"
 #include "app/tuning.h"
 #include "comm/job_team.h"
@@ -36,10 +37,7 @@ void show(ProgressBar& bar, const SolverOptions::Progress& progress) {
 int train(Session& session, const Options& options) {
   log_machines(session);
   caffe::SolverParameter parameter;
-  read_solver(options.solver, parameter);
-  auto& state = *parameter.mutable_train_state();
-  state.set_level(options.level);
-  for (const auto& stage : options.stages) state.add_stage(stage);
+  read_solver_for(options, parameter);
 
   SignalActions signals(
       {parse_effect("sigint_effect", options.sigint_effect), parse_effect("sighup_effect", options.sighup_effect),
@@ -52,7 +50,7 @@ int train(Session& session, const Options& options) {
   }
   const auto exchange = make_exchange(session, options, parameter, team, timeline.get());
   MpiPartExchange parts(session.job.replicas().communicator(), session.group, timeline.get());
-  const Sources sources(timeline.get());
+  const Sources sources(timeline.get(), agree_on_data(session.job));
   ProgressBar bar("training");
   LoadWatch load;
   SolverOptions with;

@@ -32,8 +32,8 @@ std::unique_ptr<DataSet> open_for(const BatchRequest& request) {
   }
 }
 
-std::unique_ptr<BatchSource> open_windows(const BatchRequest& request, CoreGroup& group, Timeline* timeline) {
-  auto set = std::make_unique<WindowSet>(request);
+std::unique_ptr<BatchSource> open_windows(std::unique_ptr<WindowSet> set, const BatchRequest& request, CoreGroup& group,
+                                          Timeline* timeline) {
   Prefetcher::Makers makers;
   makers.push_back(std::make_unique<WindowMaker>(*set, request));
   makers.push_back(std::make_unique<Transformer>(set->fields()[1], request, false));
@@ -43,12 +43,21 @@ std::unique_ptr<BatchSource> open_windows(const BatchRequest& request, CoreGroup
 }  // namespace
 
 std::unique_ptr<BatchSource> Sources::open(const BatchRequest& request, CoreGroup& group) const {
-  if (request.kind == BatchRequest::Kind::windows) return open_windows(request, group, timeline_);
+  if (request.kind == BatchRequest::Kind::windows) {
+    auto windows = std::make_unique<WindowSet>(request);
+    tell(*windows, group);
+    return open_windows(std::move(windows), request, group, timeline_);
+  }
   auto set = open_for(request);
   const bool checked = dynamic_cast<const Hdf5Set*>(set.get()) != nullptr;
   if (request.verify && !checked)
     throw ConfigError(request.source, "has no checksums to verify", "convert it to HDF5, plain or striped");
+  tell(*set, group);
   return std::make_unique<Prefetcher>(std::move(set), request, group, timeline_);
+}
+
+void Sources::tell(const DataSet& set, const CoreGroup& group) const {
+  if (opened_ && group.index() == 0) opened_(set);
 }
 
 }  // namespace cortado

@@ -1,0 +1,126 @@
+#include "app/start_fields.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <vector>
+
+#include "tests/support/temporary_folder.h"
+
+namespace cortado {
+namespace {
+constexpr const char* solver_text =
+    "net: 'net.prototxt' base_lr: 0.01 lr_policy: 'fixed' max_iter: 10 snapshot: 5 test_iter: 1 test_interval: 5";
+constexpr const char* net_text = R"(name: 'n'
+layer { name: 'data' type: 'HDF5Data' top: 'data' top: 'label' hdf5_data_param { source: 'a.txt' batch_size: 4 } }
+layer { name: 'ip' type: 'InnerProduct' bottom: 'data' top: 'ip' inner_product_param { num_output: 3 } }
+layer { name: 'act' type: 'ReLU' bottom: 'ip' top: 'ip' }
+layer { name: 'drop' type: 'Dropout' bottom: 'ip' top: 'ip' include { phase: TRAIN stage: 'never' } }
+layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'ip' bottom: 'label' top: 'loss' })";
+
+std::string with(std::string text, const std::string& from, const std::string& to) {
+  const auto at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+/// One rank's files and command line.
+class StartFields : public ::testing::Test {
+ protected:
+  std::vector<StartField> rank(const std::string& solver, const std::string& net, std::vector<std::string> flags = {},
+                               const std::string& weights = "") {
+    const std::string folder = folder_.file(std::to_string(ranks_++));
+    std::filesystem::create_directory(folder);
+    const auto write = [&](const std::string& name, const std::string& text) {
+      std::ofstream(folder + "/" + name) << text;
+      return folder + "/" + name;
+    };
+    flags.insert(flags.begin(), {"cortado", "train", "-solver",
+                                 write("solver.prototxt", with(solver, "net.prototxt", write("net.prototxt", net)))});
+    if (!weights.empty()) flags.insert(flags.end(), {"-weights", write("w.caffemodel", weights)});
+    std::vector<char*> arguments;
+    for (std::string& flag : flags) arguments.push_back(flag.data());
+    arguments.push_back(nullptr);
+    return start_fields(parse_command_line(static_cast<int>(flags.size()), arguments.data()));
+  }
+  /// "where: what" of ranks 0 and 1.
+  static std::string difference(const std::vector<StartField>& a, const std::vector<StartField>& b) {
+    const Difference found = first_difference({a, b});
+    return found.where.empty() ? "" : found.where + ": " + found.what;
+  }
+
+  test::TemporaryFolder folder_;
+  int ranks_ = 0;
+};
+
+TEST_F(StartFields, SameRunsAgreeWhereverTheirFilesAre) {
+  const auto a = rank(solver_text, net_text, {"-sighup_effect", "none"}, "weights");
+  EXPECT_EQ(difference(a, rank(solver_text, net_text, {"-sigint_effect", "none"}, "weights")), "");
+  EXPECT_EQ(difference(a, rank(solver_text, with(net_text, "a.txt", "b.txt"), {}, "weights")), "");
+  EXPECT_EQ(difference(a, rank(std::string(solver_text) + " momentum: 0 # the default", net_text, {}, "weights")), "");
+  EXPECT_EQ(difference(a, rank(solver_text, with(net_text, "'never'", "'nor'"), {}, "weights")), "") << "filtered";
+}
+
+TEST_F(StartFields, NamesWhatDiffers) {
+  const auto a = rank(solver_text, net_text, {}, "weights");
+  const auto solver = [&](const std::string& from, const std::string& to) {
+    return difference(a, rank(with(solver_text, from, to), net_text, {}, "weights"));
+  };
+  const auto net = [&](const std::string& from, const std::string& to) {
+    return difference(a, rank(solver_text, with(net_text, from, to), {}, "weights"));
+  };
+  EXPECT_EQ(solver("0.01", "0.02"), "rank 1: base_lr is 0.02, rank 0 has 0.01");
+  EXPECT_EQ(solver("max_iter: 10", "max_iter: 11"), "rank 1: max_iter is 11, rank 0 has 10");
+  EXPECT_EQ(solver("snapshot: 5", ""), "rank 1: snapshot is none, rank 0 has 5");
+  EXPECT_EQ(solver("test_interval: 5", "test_interval: 6"), "rank 1: test_interval is 6, rank 0 has 5");
+  EXPECT_EQ(solver("'fixed'", "'fixed' random_seed: 3"), "rank 1: random_seed is 3, rank 0 has none");
+  EXPECT_EQ(solver("'fixed'", "'fixed' iter_size: 2"), "rank 1: iter_size is 2, rank 0 has none");
+  EXPECT_EQ(solver("'fixed'", "'fixed' type: 'Adam'"), "rank 1: type is \"Adam\", rank 0 has none");
+  EXPECT_EQ(net("'ReLU'", "'TanH'"), "rank 1: layer 'act': type is \"TanH\", rank 0 has \"ReLU\"");
+  EXPECT_EQ(net("num_output: 3", "num_output: 4"),
+            "rank 1: layer 'ip': inner_product_param.num_output is 4, rank 0 has 3");
+  EXPECT_EQ(net("batch_size: 4", "batch_size: 8"),
+            "rank 1: layer 'data': hdf5_data_param.batch_size is 8, rank 0 has 4");
+  EXPECT_EQ(net(" stage: 'never'", ""), "rank 1: number of layers is 5, rank 0 has 4");
+  EXPECT_EQ(difference(a, rank(solver_text, net_text, {"--exchange", "buckets"}, "weights")),
+            "rank 1: --exchange is \"buckets\", rank 0 has none");
+  EXPECT_EQ(difference(a, rank(solver_text, net_text)), "rank 1: --weights is none, rank 0 has \"a file\"");
+  EXPECT_NE(difference(a, rank(solver_text, net_text, {}, "weightz")).find("rank 1: weights is a file of 7 bytes"),
+            std::string::npos);
+}
+
+TEST_F(StartFields, NamesAllRanksThatHaveTheSame) {
+  const auto a = rank(solver_text, net_text), b = rank(with(solver_text, "0.01", "0.02"), net_text);
+  const Difference found = first_difference({a, b, a, b});
+  EXPECT_EQ(found.where, "ranks 1, 3");
+  EXPECT_EQ(found.what, "base_lr: they have 0.02, rank 0 has 0.01");
+  EXPECT_EQ(found.advice, "give all ranks the same solver");
+}
+
+class Numbers : public DataSet {
+ public:
+  Numbers(i64 samples, i64 odd) : odd_(odd) {
+    samples_ = samples;
+    fields_.push_back({"data", {1}, Stored::uint8});
+  }
+  void read(const i64* indices, i64 count, std::vector<Values>& to) const override {
+    to.resize(1);
+    for (i64 i = 0; i < count; ++i)
+      to[0].bytes.push_back(static_cast<std::uint8_t>(indices[i] == odd_ ? 99 : indices[i]));
+  }
+  std::string where(i64 sample) const override { return std::to_string(sample); }
+
+ private:
+  i64 odd_;
+};
+
+TEST_F(StartFields, DataSetsDifferInNumberAndContent) {
+  const auto a = data_fields("data set 1", Numbers(5, -1));
+  EXPECT_EQ(difference(a, data_fields("data set 1", Numbers(5, -1))), "");
+  EXPECT_EQ(difference(a, data_fields("data set 1", Numbers(4, -1))),
+            "rank 1: data set 1: number of samples is 4, rank 0 has 5");
+  EXPECT_NE(difference(a, data_fields("data set 1", Numbers(5, 4))).find("digest of some"), std::string::npos);
+  EXPECT_EQ(data_fields("none", Numbers(0, -1)).size(), 3U);
+}
+}  // namespace
+}  // namespace cortado
