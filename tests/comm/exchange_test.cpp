@@ -344,8 +344,13 @@ TEST_P(LongExchangeTest, SnapshotsWithoutResidualsLeaveNoOldOnes) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, ExchangeTest, ::testing::ValuesIn(job_backends()), backend_name);
-INSTANTIATE_TEST_SUITE_P(Backends, LongExchangeTest, ::testing::Values(backend_names().back()), backend_name);
+INSTANTIATE_TEST_SUITE_P(Backends, ExchangeTest, ::testing::ValuesIn(job_backends(3)), backend_name);
+std::vector<std::string> long_backends() {
+  std::vector<std::string> names{backend_names().back()};
+  if (job().size() == 2 && configured("backend").empty()) names.emplace_back("late");
+  return names;
+}
+INSTANTIATE_TEST_SUITE_P(Backends, LongExchangeTest, ::testing::ValuesIn(long_backends()), backend_name);
 
 }  // namespace
 }  // namespace cortado::test

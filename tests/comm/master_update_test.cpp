@@ -249,7 +249,7 @@ TEST_P(MasterUpdateTest, CodesOfGradientsAreRefused) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, MasterUpdateTest, ::testing::ValuesIn(job_backends()), backend_name);
+INSTANTIATE_TEST_SUITE_P(Backends, MasterUpdateTest, ::testing::ValuesIn(job_backends(3)), backend_name);
 
 /// Core group 0 of rank 0 is the master of all core groups of all ranks.
 TEST(MasterUpdateOfCoreGroups, TrainsAsPacked) {

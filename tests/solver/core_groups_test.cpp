@@ -22,14 +22,14 @@ constexpr const char* types[] = {
 };
 constexpr i64 batch = 60;
 
-/// The backend of this build, or the serial one, with that many core groups.
+/// The backend of this build, the serial one, or the one whose copies are late, with that many core groups.
 std::unique_ptr<Processor> processor_of(const std::string& backend, int core_groups) {
   if (backend == "built") {
     BackendOptions options;
     options.core_groups = core_groups;
     return make_processor(options);
   }
-  reference::Options options;
+  reference::Options options = backend == "late" ? late_options() : reference::Options();
   options.core_groups = core_groups;
   return reference::make_processor(options, reference::all_programs());
 }
@@ -119,7 +119,7 @@ TEST_P(CoreGroupsTest, AFailureOfOneEndsAll) {
                ConfigError);
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, CoreGroupsTest, ::testing::Values("reference", "built"),
+INSTANTIATE_TEST_SUITE_P(Backends, CoreGroupsTest, ::testing::Values("reference", "late", "built"),
                          [](const auto& param_info) { return param_info.param; });
 
 TEST(DivideBatches, ChangesDataLayersOnly) {

@@ -24,6 +24,7 @@ Processors make_all() {
   Processors all;
   all["reference"] = make_reference(1);
   all["lanes"] = make_reference(3);
+  all["late"] = reference::make_processor(late_options(), reference::all_programs());
   auto built = make_processor();
   const std::string name = built->group(0).spec().name;
   if (name != "reference") all[name] = std::move(built);
@@ -42,6 +43,16 @@ std::string configured(const std::string& key) {
   for (std::string word; words >> word;)
     if (word.rfind(key + "=", 0) == 0) return word.substr(key.size() + 1);
   return "";
+}
+
+reference::Options late_options() {
+  reference::Options options;
+  options.is_device = true;
+  const std::string order = configured("order"), seed = configured("seed");
+  if (order == "early") options.haste = reference::Haste::early;
+  if (order == "any") options.haste = reference::Haste::any;
+  if (!seed.empty()) options.seed = std::stoull(seed);
+  return options;
 }
 
 const std::vector<std::string>& backend_names() {

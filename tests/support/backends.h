@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/reference/processor.h"
 #include "core/machine/core_group.h"
 
 namespace cortado::test {
@@ -10,8 +11,13 @@ namespace cortado::test {
 /// scripts/test-matrix reruns the tests under one configuration after another; empty where it says nothing.
 std::string configured(const std::string& key);
 
+/// What backend "late" is made of: a device whose copies are late, or, where the configuration says so, early, or in
+/// any order that streams allow ("backend=late order=any seed=7").
+reference::Options late_options();
+
 /// The backends of this build (or the configured one) that every test body is run on: "reference" (serial, checking),
-/// "lanes" (checking, each body as several lanes), and the Kokkos backend by its machine's name.
+/// "lanes" (checking, each body as several lanes), "late" (checking, a device with memory of its own), and the Kokkos
+/// backend by its machine's name.
 const std::vector<std::string>& backend_names();
 
 /// Core group 0 of that backend's processor, made on first use and kept. Throws BugError for an unknown name.

@@ -13,12 +13,16 @@ namespace cortado::test {
 const MpiJob& job();
 
 /// The backends that a test body of several ranks runs on: all, but only the build's own with more than three ranks,
-/// which take turns on few cores.
-inline std::vector<std::string> job_backends() {
-  if (job().size() <= 3) return backend_names();
-  for (const auto& name : backend_names())
-    if (name != "reference" && name != "lanes") return {name};
-  return {"reference"};
+/// which take turns on few cores, and "late", unless it is what was asked for, with two to `most_late` ranks only: one
+/// rank exchanges nothing.
+inline std::vector<std::string> job_backends(int most_late = 2) {
+  const bool takes_late = configured("backend") == "late" || (job().size() >= 2 && job().size() <= most_late);
+  std::vector<std::string> names, built{"reference"};
+  for (const auto& name : backend_names()) {
+    if (name != "late" || takes_late) names.push_back(name);
+    if (name != "reference" && name != "lanes" && name != "late") built = {name};
+  }
+  return job().size() <= 3 ? names : built;
 }
 
 /// Fails unless all ranks hold the same bits of `what`. Collective.
