@@ -4,6 +4,7 @@
 
 #include "backends/reference/processor.h"
 #include "programs/reference_gate_programs.h"
+#include "tests/support/backends.h"
 #if defined(CORTADO_WITH_KOKKOS)
 #include "backends/kokkos/processor.h"
 #include "programs/kokkos_gate_programs.h"
@@ -16,9 +17,9 @@ namespace cortado::test {
 
 /// A processor of that backend that runs tests/machine/programs.h.
 inline std::unique_ptr<Processor> gate_processor(const std::string& backend) {
-  reference::Options options;
+  reference::Options options = backend == "late" ? late_options() : reference::Options();
   options.lanes = backend == "lanes" ? 5 : 1;
-  if (backend == "reference" || backend == "lanes")
+  if (backend == "reference" || backend == "lanes" || backend == "late")
     return reference::make_processor(options, reference::gate_programs());
 #if defined(CORTADO_WITH_KOKKOS)
   return kokkos::make_processor({}, kokkos::gate_programs());
