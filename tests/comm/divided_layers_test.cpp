@@ -162,7 +162,7 @@ TEST_P(DividedLayersTest, WithEverySolver) {
 TEST_P(DividedLayersTest, WithEveryExchangeOfGradients) {
   const std::string apart = net_of(3, divided("OUTPUTS", 2), divided("INPUTS", 3));
   const auto expected = solver(net_of(3, "", ""));
-  BucketAllreduce buckets(job().replicas().communicator(), group_of(GetParam()), {}, 30, {}, "auto");
+  BucketAllreduce buckets(job().replicas().communicator(), group_of(GetParam()), {}, {}, "auto");
   CodedAllreduce once(ranks_.team, group_of(GetParam()), find_codec("fp32"), CodedAllreduce::Way::once);
   CodedAllreduce ring(ranks_.team, group_of(GetParam()), find_codec("fp32"), CodedAllreduce::Way::hops);
   std::vector<std::unique_ptr<Solver>> solvers;
