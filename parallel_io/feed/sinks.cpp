@@ -10,7 +10,7 @@ namespace cortado {
 namespace {
 using hdf5::Handle;
 using hdf5::Quiet;
-constexpr i64 chunk_bytes = 256 << 10, most_in_chunk = 4096;
+constexpr i64 sink_chunk_bytes = 256 << 10, most_in_sink_chunk = 4096;
 
 /// How many rows a file has, which must hold these arrays.
 i64 rows_of(const std::string& file, const std::vector<SinkOpener::Array>& arrays) {
@@ -83,7 +83,8 @@ class Hdf5Sink : public ArraySink {
     std::vector<hsize_t> most(dims), chunk(dims);
     most[0] = H5S_UNLIMITED;
     const i64 row_bytes = 4 * count_of({dims.begin() + 1, dims.end()});
-    chunk[0] = static_cast<hsize_t>(std::clamp<i64>(chunk_bytes / std::max<i64>(1, row_bytes), 1, most_in_chunk));
+    chunk[0] =
+        static_cast<hsize_t>(std::clamp<i64>(sink_chunk_bytes / std::max<i64>(1, row_bytes), 1, most_in_sink_chunk));
     const Handle space(H5Screate_simple(static_cast<int>(dims.size()), dims.data(), most.data()), H5Sclose),
         list(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
     H5Pset_chunk(list.get(), static_cast<int>(chunk.size()), chunk.data());
