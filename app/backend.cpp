@@ -4,6 +4,7 @@
 
 #include "backends/reference/processor.h"
 #include "core/base/error.h"
+#include "core/base/log.h"
 #include "programs/reference_all_programs.h"
 #ifdef CORTADO_WITH_KOKKOS
 #include "backends/kokkos/processor.h"
@@ -22,7 +23,17 @@ Programs all_programs();  // generated
 
 namespace cortado {
 
+namespace {
+#ifdef CORTADO_WITH_CUDA
+constexpr bool has_devices = true;
+#else
+constexpr bool has_devices = false;
+#endif
+}  // namespace
+
 std::unique_ptr<Processor> make_processor(const BackendOptions& wanted) {
+  if (!has_devices && (wanted.devices.all || !wanted.devices.numbers.empty()))
+    CORTADO_LOG(warning) << "This build runs on processors: it takes no notice of the devices asked for";
 #ifdef CORTADO_WITH_SUNWAY
   sunway::sim::Options options;
   options.core_groups = wanted.core_groups;
@@ -38,6 +49,7 @@ std::unique_ptr<Processor> make_processor(const BackendOptions& wanted) {
 #elif defined(CORTADO_WITH_KOKKOS)
   kokkos::Options options;
   options.core_groups = wanted.core_groups;
+  options.devices = wanted.devices;
   if (std::getenv("OMP_NUM_THREADS") == nullptr) options.threads = wanted.cpus;
   return kokkos::make_processor(options, kokkos::all_programs());
 #else
@@ -45,6 +57,14 @@ std::unique_ptr<Processor> make_processor(const BackendOptions& wanted) {
   options.core_groups = wanted.core_groups;
   return reference::make_processor(options, reference::all_programs());
 #endif
+#endif
+}
+
+std::vector<std::pair<std::string, std::string>> backend_software() {
+#ifdef CORTADO_WITH_KOKKOS
+  return kokkos::software();
+#else
+  return {};
 #endif
 }
 

@@ -1,13 +1,17 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/machine/core_group.h"
+#include "core/machine/devices.h"
 
 namespace cortado {
 
 struct BackendOptions {
-  int core_groups = 0;       ///< 0: as many as the backend finds useful (1 on OpenMP)
+  int core_groups = 0;       ///< 0: as many as the backend finds useful (1 on OpenMP), or as devices were chosen
+  DeviceChoice devices;      ///< of backends that have any; others warn and run as ever
   int cpus = 0;              ///< OpenMP threads unless OMP_NUM_THREADS says otherwise; 0: as many as OpenMP makes
   bool timing_only = false;  ///< simulator: programs run their schedule without arithmetic
   std::string profile;       ///< simulator: a timeline is written here at the end, and a table by kernel to stderr
@@ -16,6 +20,10 @@ struct BackendOptions {
 /// The processor of the backend that this build was configured for, with every program of the tree. Throws ConfigError
 /// for what only the simulator has.
 std::unique_ptr<Processor> make_processor(const BackendOptions& options = {});
+
+/// Names and versions of the software between the backend and the machine; of GPUs the driver and NVIDIA's libraries.
+/// Needs no device.
+std::vector<std::pair<std::string, std::string>> backend_software();
 
 /// One core group of the reference backend, which every build has.
 std::unique_ptr<Processor> make_reference_processor();

@@ -32,6 +32,14 @@ void add_core_groups(CLI::App* verb, Options& o) {
       ->check(CLI::PositiveNumber);
 }
 
+void add_devices(CLI::App* verb, Options& o) {
+  verb->add_option(
+          "--devices", o.devices,
+          "GPUs of this node, separated by commas, or all; a number given twice gets two core groups. Ranks of a "
+          "node share them; default: each its own")
+      ->delimiter(',');
+}
+
 void add_simulator_options(CLI::App* verb, Options& o) {
   verb->add_flag("--timing-only", o.timing_only, "Simulator: keep time without arithmetic");
   verb->add_option("--profile", o.profile, profile_text);
@@ -82,6 +90,7 @@ void add_tune(CLI::App& app, Options& o) {
   verb->add_option("--json", o.json, "Also write the rows to this file");
   add_precision(verb, o);
   add_net_options(verb, o);
+  add_devices(verb, o);
   add_simulator_options(verb, o);
 }
 
@@ -106,6 +115,7 @@ void add_train(CLI::App& app, Options& o) {
                    "How batches reach core groups: direct, each from the host; master, through core group 0")
       ->capture_default_str()
       ->check(CLI::IsMember({"direct", "master"}));
+  add_devices(verb, o);
   add_tuning(verb, o);
   verb->add_option(
       "--exchange", o.exchange,
@@ -130,6 +140,7 @@ void add_test(CLI::App& app, Options& o) {
   verb->add_option("--weights", o.weights, "The .caffemodel or .caffemodel.h5")->required();
   verb->add_option("--iterations", o.iterations, "Batches to score")->capture_default_str()->check(CLI::PositiveNumber);
   add_precision(verb, o);
+  add_devices(verb, o);
   add_net_options(verb, o);
 }
 
@@ -144,6 +155,7 @@ void add_time(CLI::App& app, Options& o) {
   verb->add_flag("--explain", o.explain, "Also show every layer's plans, those passed over, and why");
   verb->add_option("--phase", o.phase, "TRAIN or TEST")->check(CLI::IsMember({"TRAIN", "TEST"}));
   verb->add_option("--json", o.json, "Also write the rows to this file");
+  add_devices(verb, o);
   add_net_options(verb, o);
   add_precision(verb, o);
   add_simulator_options(verb, o);
@@ -203,12 +215,14 @@ void add_check(CLI::App& app, Options& o) {
   verb->add_option("--phase", o.phase, "TRAIN or TEST; default TRAIN")->check(CLI::IsMember({"TRAIN", "TEST"}));
   verb->add_option("--json", o.json, "Also write the rows to this file");
   add_precision(verb, o);
+  add_devices(verb, o);
   add_net_options(verb, o);
 }
 
 void add_device_query(CLI::App& app, Options& o) {
   auto* verb = app.add_subcommand("device_query", "Show the machine as Cortado sees it, and its measured limits");
   verb->add_option("--json", o.json, "Also write the rows to this file");
+  add_devices(verb, o);
 }
 
 void add_classify(CLI::App& app, Options& o) {
@@ -221,6 +235,7 @@ void add_classify(CLI::App& app, Options& o) {
   verb->add_option("--scale", c.scale, "Factor on values after the mean is gone")->capture_default_str();
   verb->add_option("--labels", c.labels, "File with one class name per line");
   verb->add_option("--top", c.top, "Classes to show")->capture_default_str()->check(CLI::PositiveNumber);
+  add_devices(verb, o);
   verb->add_option("images", c.images, "JPEG or PNG files")->required();
 }
 
@@ -257,6 +272,7 @@ void add_extract(CLI::App& app, Options& o) {
       ->check(CLI::IsMember({"hdf5", "lmdb"}));
   verb->add_option("--iterations", o.iterations, "Batches")->capture_default_str()->check(CLI::PositiveNumber);
   add_precision(verb, o);
+  add_devices(verb, o);
   add_net_options(verb, o);
 }
 
@@ -277,6 +293,7 @@ void add_compare(CLI::App& app, Options& o) {
   verb->add_option("--seed", c.seed, "Of fillers, inputs and dropout")->capture_default_str();
   verb->add_option("--json", o.json, "Also write the rows to this file");
   add_tuning(verb, o);
+  add_devices(verb, o);
   add_net_options(verb, o);
 }
 
@@ -363,6 +380,7 @@ void add_bench(CLI::App& app, Options& o) {
       if (b.sets.empty()) b.sets = sets;
     });
     sub->add_option("--json", o.json, "Also write the rows to this file");
+    add_devices(sub, o);
     add_simulator_options(sub, o);
     if (sets.empty()) return sub;
     sub->add_option("--set", b.sets,

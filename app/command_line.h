@@ -23,8 +23,9 @@ struct Options {
   std::string topology, rules, timeline;
   int nodes_per_supernode = 0;
   double patience = 600;
-  int core_groups = 0;       ///< 0: as many as the backend finds useful
-  bool timing_only = false;  ///< of the simulator (app/backend.h), like the next
+  int core_groups = 0;               ///< 0: as many as the backend finds useful
+  std::vector<std::string> devices;  ///< GPUs: numbers, or "all"; empty: the local rank's
+  bool timing_only = false;          ///< of the simulator (app/backend.h), like the next
   std::string profile;
   std::string sigint_effect = "stop", sighup_effect = "snapshot", sigterm_effect = "stop", sigusr1_effect = "snapshot";
   struct Classify {

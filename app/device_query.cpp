@@ -1,5 +1,6 @@
 #include <iostream>
 
+#include "app/backend.h"
 #include "app/measure.h"
 #include "app/report.h"
 #include "app/session.h"
@@ -29,6 +30,7 @@ int device_query(Session& session, const Options& options) {
   add("memory limit", limits.bandwidth / 1e9, "GB/s");
   const auto* library = session.group.library();
   add("matrix library", library != nullptr ? library->name() : "none: " + session.group.why_no_library(), "");
+  for (const auto& [name, version] : backend_software()) add(name, version, "");
   const nlohmann::json build = build_description();
   for (const auto& [key, value] : build.items()) add("build " + key, value, "");
   if (session.job.rank() != 0) return 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "app/backend.h"
 #include "app/build_info.h"
 #include "core/base/file.h"
 
@@ -27,6 +28,7 @@ std::string padded(const std::string& text, std::size_t width, bool left) {
 Report::Report(std::vector<Column> columns, const MachineSpec& machine, nlohmann::json options)
     : columns_(std::move(columns)), rows_(nlohmann::json::array()) {
   header_ = {{"machine", to_json(machine)}, {"build", build_description()}, {"options", std::move(options)}};
+  if (const nlohmann::json software = software_description(); !software.empty()) header_["software"] = software;
 }
 
 std::string Report::table() const {
@@ -74,6 +76,12 @@ nlohmann::json build_description() {
           {"compiler", build_info::compiler},
           {"type", build_info::type},
           {"backend", build_info::backend}};
+}
+
+nlohmann::json software_description() {
+  nlohmann::json software = nlohmann::json::object();
+  for (const auto& [name, version] : backend_software()) software[name] = version;
+  return software;
 }
 
 }  // namespace cortado

@@ -8,7 +8,8 @@
 namespace cortado {
 
 /// What every measuring verb prints: rows for people as an aligned table, and for programs as JSON
-/// {"header": {"machine": ..., "build": ..., "options": ...}, "rows": [...]}, one object per printed row.
+/// {"header": {"machine": ..., "build": ..., "software": ..., "options": ...}, "rows": [...]}, one object per printed
+/// row.
 class Report {
  public:
   /// A column: the row's key, the table's heading, digits after the point for numbers.
@@ -36,5 +37,7 @@ class Report {
 nlohmann::json to_json(const MachineSpec& machine);
 /// Version, compiler, backend and build type of this program.
 nlohmann::json build_description();
+/// `backend_software` by name.
+nlohmann::json software_description();
 
 }  // namespace cortado

@@ -14,6 +14,9 @@ BackendOptions backend_options(const MpiJob& job, const Options& options) {
   // Verbs that do not train on all core groups use one.
   backend.core_groups = options.verb == "train" || options.verb == "bench" ? options.core_groups : 1;
   backend.cpus = job.own_cpus();
+  backend.devices = parse_devices(options.devices);
+  backend.devices.local_rank = job.local_rank();
+  backend.devices.local_ranks = job.local_size();
   backend.timing_only = options.timing_only;
   backend.profile = options.profile;
   return backend;

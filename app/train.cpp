@@ -1,5 +1,6 @@
 #include <cstdio>
 
+#include "app/backend.h"
 #include "app/environment.h"
 #include "app/exchange.h"
 #include "app/load_watch.h"
@@ -20,11 +21,17 @@
 namespace cortado {
 namespace {
 void log_machines(const Session& session) {
-  const auto all = session.job.gather(session.job.host() + ": " + session.group.spec().description);
+  std::string own = session.job.host() + ": " + session.group.spec().description;
+  for (int i = 1; i < session.processor->core_groups(); ++i) {  // where each has a device
+    const std::string& other = session.processor->group(i).spec().description;
+    if (other != session.group.spec().description) own += "; " + other;
+  }
+  const auto all = session.job.gather(own);
   for (std::size_t rank = 0; rank < all.size(); ++rank) CORTADO_LOG(info) << "Rank " << rank << " on " << all[rank];
   CORTADO_LOG(info) << "Threads that wait for work: " << describe_waiting();
   if (MatrixLibrary* const library = session.group.library())
     CORTADO_LOG(info) << "Matrix products: " << library->name();
+  for (const auto& [name, version] : backend_software()) CORTADO_LOG(info) << name << " " << version;
 }
 
 void show(ProgressBar& bar, const SolverOptions::Progress& progress) {

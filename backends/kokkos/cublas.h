@@ -3,11 +3,15 @@
 
 #include <memory>
 
+#include "backends/kokkos/cuda_check.h"
 #include "core/machine/core_group.h"
 
 namespace cortado::kokkos {
 
-/// cuBLAS in order with one CUDA stream.
-std::unique_ptr<MatrixLibrary> make_cublas(cudaStream_t stream);
+/// cuBLAS in order with one CUDA stream of a core group. `watch` must outlive it.
+std::unique_ptr<MatrixLibrary> make_cublas(cudaStream_t stream, const CudaWatch& watch);
+
+/// The loaded library's version: "13.1.0".
+std::string cublas_version();
 
 }  // namespace cortado::kokkos

@@ -1,140 +1,176 @@
 #include "backends/kokkos/cuda_group.h"
 
+#include <cstddef>
+#include <mutex>
+
 #include "backends/kokkos/cublas.h"
-#include "backends/kokkos/cuda_check.h"
+#include "backends/kokkos/cuda_devices.h"
 #include "backends/kokkos/group_common.h"
 #include "backends/kokkos/launch.h"
+#include "core/base/error.h"
 
 namespace cortado::kokkos {
 namespace {
 
+/// Kokkos keeps tables of kernels and devices that two threads must not fill at the same time.
+std::mutex& kokkos_tables() {
+  static std::mutex mutex;
+  return mutex;
+}
+
 /// The runtime's handle, destroyed with the last copy of the event.
-std::shared_ptr<void> make_event() {
+std::shared_ptr<void> make_event(const CudaWatch& watch) {
   cudaEvent_t event = nullptr;
-  cuda_check(cudaEventCreate(&event), "create an event");
+  watch.check(cudaEventCreate(&event), "create an event");
   return {event, [](void* e) { cudaEventDestroy(static_cast<cudaEvent_t>(e)); }};
 }
 
 cudaEvent_t cuda_event(const std::shared_ptr<void>& handle) { return static_cast<cudaEvent_t>(handle.get()); }
 
-/// What the current device is to one of `core_groups` core groups.
-MachineSpec cuda_spec(int core_groups) {
-  const cudaDeviceProp& device = Space().cuda_device_prop();
-  int device_number = 0, clock_khz = 0;
-  cuda_check(cudaGetDevice(&device_number), "find the device");
-  cuda_check(cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, device_number), "read the clock rate");
-  constexpr int teams = 8;  // resident per multiprocessor: 2048 threads
-  MachineSpec spec;
-  spec.name = "cuda";
-  spec.description = std::string(device.name) + ", " + std::to_string(device.multiProcessorCount) + " multiprocessors";
-  spec.core_groups = core_groups;
-  spec.cpes = device.multiProcessorCount * teams;
-  spec.scratch_bytes = static_cast<i64>(device.sharedMemPerBlock) - CudaTeam::reserved_bytes;
-  spec.host_memory = false;
-  spec.simd_bytes = 128;
-  spec.clock_hz = 1e3 * clock_khz;
-  return spec;
-}
-
 }  // namespace
 
-CudaGroup::CudaGroup(int index, const MachineSpec& spec, const Programs& programs)
-    : index_(index), spec_(spec), programs_(programs) {
+static_assert(offsetof(Grant, failure) == 32 && sizeof(CudaFailure) == 32,
+              "tests/backends/kokkos/stand_in_cuda.cpp finds labels by these");
+
+CudaGroup::Queue::Queue(const CudaWatch& device) : watch(device) {
+  watch.check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "create a stream");
+  const std::lock_guard<std::mutex> lock(kokkos_tables());
+  space = new Space(stream);
+}
+
+CudaGroup::Queue::~Queue() {
+  if (device_is_lost()) return;
+  {
+    const std::lock_guard<std::mutex> lock(kokkos_tables());
+    delete space;
+  }
+  cudaStreamDestroy(stream);
+}
+
+CudaGroup::CudaGroup(int index, int device, const MachineSpec& spec, const Programs& programs)
+    : index_(index), watch_(device), spec_(spec), programs_(programs) {
   make_stream();
-  library_ = make_cublas(streams_[0]);
-  failure_ = static_cast<Failure*>(allocate(sizeof(Failure)));
-  const Failure none;
+  library_ = make_cublas(cuda_stream({}), watch_);
+  failure_ = static_cast<CudaFailure*>(allocate(sizeof(CudaFailure)));
+  const CudaFailure none{{}, watch_.begun()};
   copy(failure_, &none, sizeof none, {});
-  cuda_check(cudaStreamSynchronize(streams_[0]), "prepare a core group");
+  watch_.check(cudaStreamSynchronize(cuda_stream({})), "prepare a core group");
 }
 
 CudaGroup::~CudaGroup() {
-  for (cudaStream_t stream : streams_) cudaStreamSynchronize(stream);
+  if (device_is_lost()) return;
+  cudaSetDevice(watch_.device());
+  for (const auto& each : queues_) cudaStreamSynchronize(each->stream);
   release(failure_);
-  library_.reset();
-  spaces_.clear();
-  for (cudaStream_t stream : streams_) cudaStreamDestroy(stream);
 }
 
 void* CudaGroup::allocate(std::size_t bytes) {
+  watch_.enter();
   void* memory = nullptr;
   const cudaError_t status = cudaMalloc(&memory, bytes);
-  if (status == cudaErrorMemoryAllocation)
+  if (status == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    std::size_t free = 0, total = 0;
+    cudaMemGetInfo(&free, &total);
     throw Error("core group " + std::to_string(index_),
-                "cannot allocate " + std::to_string(bytes) + " bytes on the device", "use a smaller batch");
-  cuda_check(status, "allocate memory");
+                "cannot allocate " + std::to_string(bytes) + " bytes on device " + std::to_string(watch_.device()) +
+                    ", which has " + std::to_string(free) + " of " + std::to_string(total) + " free",
+                "use a smaller batch, or a device that nobody else uses");
+  }
+  watch_.check(status, "allocate memory");
   return memory;
 }
 
-void CudaGroup::release(void* memory) noexcept { cudaFree(memory); }
+void CudaGroup::release(void* memory) noexcept {
+  if (!device_is_lost() && cudaFree(memory) != cudaSuccess) cudaGetLastError();  // else a later launch would report it
+}
 
 void* CudaGroup::allocate_staging(std::size_t bytes) {
+  watch_.enter();
   void* memory = nullptr;
-  cuda_check(cudaMallocHost(&memory, bytes), "allocate page-locked memory");
+  watch_.check(cudaMallocHost(&memory, bytes), "allocate page-locked memory");
   return memory;
 }
 
-void CudaGroup::release_staging(void* memory) noexcept { cudaFreeHost(memory); }
-
-Stream CudaGroup::make_stream() {
-  cudaStream_t stream = nullptr;
-  cuda_check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "create a stream");
-  streams_.push_back(stream);
-  spaces_.emplace_back(stream);
-  return Stream{static_cast<int>(streams_.size()) - 1};
+void CudaGroup::release_staging(void* memory) noexcept {
+  if (!device_is_lost() && cudaFreeHost(memory) != cudaSuccess) cudaGetLastError();
 }
 
-cudaStream_t CudaGroup::cuda_stream(Stream stream) const { return streams_.at(static_cast<std::size_t>(stream.id)); }
+Stream CudaGroup::make_stream() {
+  watch_.enter();
+  queues_.push_back(std::make_unique<Queue>(watch_));
+  return Stream{static_cast<int>(queues_.size()) - 1};
+}
 
 void CudaGroup::copy(void* to, const void* from, std::size_t bytes, Stream stream) {
-  cuda_check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, cuda_stream(stream)), "copy");
+  watch_.enter();
+  watch_.check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, cuda_stream(stream)), "copy");
 }
 
 void CudaGroup::zero(void* memory, std::size_t bytes, Stream stream) {
-  cuda_check(cudaMemsetAsync(memory, 0, bytes, cuda_stream(stream)), "zero memory");
+  watch_.enter();
+  watch_.check(cudaMemsetAsync(memory, 0, bytes, cuda_stream(stream)), "zero memory");
 }
 
 void CudaGroup::wait() {
-  for (cudaStream_t stream : streams_) cuda_check(cudaStreamSynchronize(stream), "run what was queued");
+  watch_.enter();
+  for (const auto& each : queues_) watch_.check(cudaStreamSynchronize(each->stream), "run what was queued");
   Failure failure;
-  cuda_check(cudaMemcpy(&failure, failure_, sizeof failure, cudaMemcpyDeviceToHost), "read the failure slot");
+  watch_.check(cudaMemcpy(&failure, &failure_->failure, sizeof failure, cudaMemcpyDeviceToHost),
+               "read the failure slot");
   if (failure.taken == 0) return;
   const Failure none;
-  cuda_check(cudaMemcpy(failure_, &none, sizeof none, cudaMemcpyHostToDevice), "clear the failure slot");
+  watch_.check(cudaMemcpy(&failure_->failure, &none, sizeof none, cudaMemcpyHostToDevice), "clear the failure slot");
   throw_failure(failure);
 }
 
 void CudaGroup::order(Stream earlier, Stream later) {
   const Event point = record(earlier);
-  cuda_check(cudaStreamWaitEvent(cuda_stream(later), cuda_event(point.handle), 0), "order two streams");
+  watch_.check(cudaStreamWaitEvent(cuda_stream(later), cuda_event(point.handle), 0), "order two streams");
 }
 
 CoreGroup::Event CudaGroup::record(Stream stream) {
+  watch_.enter();
   Event event;
-  event.handle = make_event();
-  cuda_check(cudaEventRecord(cuda_event(event.handle), cuda_stream(stream)), "record an event");
+  event.handle = make_event(watch_);
+  watch_.check(cudaEventRecord(cuda_event(event.handle), cuda_stream(stream)), "record an event");
   return event;
 }
 
 double CudaGroup::seconds_between(const Event& from, const Event& to) {
+  watch_.enter();
   float milliseconds = 0;
-  cuda_check(cudaEventSynchronize(cuda_event(from.handle)), "wait for an event");
-  cuda_check(cudaEventSynchronize(cuda_event(to.handle)), "wait for an event");
-  cuda_check(cudaEventElapsedTime(&milliseconds, cuda_event(from.handle), cuda_event(to.handle)), "compare events");
+  watch_.check(cudaEventSynchronize(cuda_event(from.handle)), "wait for an event");
+  watch_.check(cudaEventSynchronize(cuda_event(to.handle)), "wait for an event");
+  watch_.check(cudaEventElapsedTime(&milliseconds, cuda_event(from.handle), cuda_event(to.handle)), "compare events");
   return 1e-3 * static_cast<double>(milliseconds);
 }
 
 void CudaGroup::run_program(ProgramKey key, const char* label, const void* program, const Plan& plan, Stream stream) {
-  Launch launch{spaces_.at(static_cast<std::size_t>(stream.id)), grant_of(plan, label, spec_)};
+  const Queue& into = queue(stream);
+  Launch launch{*into.space, grant_of(plan, label, spec_)};
   launch.grant.scratch_bytes = plan.scratch_bytes + CudaTeam::exchange_bytes;
-  launch.grant.failure = failure_;
-  entry_of(programs_, key, label)(launch, program);
+  launch.grant.failure = &failure_->failure;
+  const Entry entry = entry_of(programs_, key, label);
+  watch_.enter();
+  try {
+    const std::lock_guard<std::mutex> lock(kokkos_tables());
+    const InKokkos guard(label);
+    entry(launch, program);
+  } catch (const std::exception& of_kokkos) {
+    watch_.check(cudaDeviceSynchronize(), "run what was queued");
+    throw ClusterError(std::string("program ") + label, of_kokkos.what());
+  }
+  watch_.launched(label, into.stream);
 }
 
-std::vector<std::unique_ptr<CoreGroup>> make_groups(int core_groups, int, const Programs& programs) {
-  const MachineSpec spec = cuda_spec(core_groups);
+std::vector<std::unique_ptr<CoreGroup>> make_groups(const std::vector<int>& devices, int, const Programs& programs) {
   std::vector<std::unique_ptr<CoreGroup>> groups;
-  for (int i = 0; i < core_groups; ++i) groups.push_back(std::make_unique<CudaGroup>(i, spec, programs));
+  let_devices_reach_each_other(devices);
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    const MachineSpec spec = spec_of_device(devices[i], static_cast<int>(devices.size()));
+    groups.push_back(std::make_unique<CudaGroup>(static_cast<int>(i), devices[i], spec, programs));
+  }
   return groups;
 }
 

@@ -2,17 +2,20 @@
 #include <memory>
 #include <vector>
 
+#include "backends/kokkos/cuda_check.h"
 #include "backends/kokkos/programs.h"
 #include "backends/kokkos/space.h"
 #include "core/machine/core_group.h"
 
 namespace cortado::kokkos {
 
-/// A core group on the current CUDA device. Every stream is a CUDA stream with a Kokkos instance of its own; the core
-/// groups of one process share the device.
+struct CudaFailure;
+
+/// A core group on one CUDA device, which several may share. Every stream is a CUDA stream with a Kokkos instance of
+/// its own. Once the device is lost every call throws and nothing is released any more.
 class CudaGroup : public CoreGroup {
  public:
-  CudaGroup(int index, const MachineSpec& spec, const Programs& programs);
+  CudaGroup(int index, int device, const MachineSpec& spec, const Programs& programs);
   ~CudaGroup() override;
 
   const MachineSpec& spec() const override { return spec_; }
@@ -34,15 +37,26 @@ class CudaGroup : public CoreGroup {
   void run_program(ProgramKey key, const char* label, const void* program, const Plan& plan, Stream stream) override;
 
  private:
-  cudaStream_t cuda_stream(Stream stream) const;
+  struct Queue {
+    explicit Queue(const CudaWatch& device);
+    ~Queue();
+    Queue(const Queue&) = delete;
+    Queue& operator=(const Queue&) = delete;
+
+    const CudaWatch& watch;
+    cudaStream_t stream = nullptr;
+    Space* space = nullptr;
+  };
+  const Queue& queue(Stream stream) const { return *queues_.at(static_cast<std::size_t>(stream.id)); }
+  cudaStream_t cuda_stream(Stream stream) const { return queue(stream).stream; }
 
   const int index_;
+  const CudaWatch watch_;
   const MachineSpec spec_;
   const Programs& programs_;
-  std::vector<cudaStream_t> streams_;
-  std::vector<Space> spaces_;  // one per stream
+  std::vector<std::unique_ptr<Queue>> queues_;
   std::unique_ptr<MatrixLibrary> library_;
-  Failure* failure_ = nullptr;  // device memory
+  CudaFailure* failure_ = nullptr;  // device memory
 };
 
 }  // namespace cortado::kokkos

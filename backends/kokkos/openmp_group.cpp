@@ -104,7 +104,9 @@ Space space_of(int core_groups, int threads) {
 
 }  // namespace
 
-std::vector<std::unique_ptr<CoreGroup>> make_groups(int core_groups, int threads, const Programs& programs) {
+std::vector<std::unique_ptr<CoreGroup>> make_groups(const std::vector<int>& devices, int threads,
+                                                    const Programs& programs) {
+  const int core_groups = static_cast<int>(devices.size());
   const MachineSpec spec = openmp_spec(core_groups, threads);
   std::vector<std::unique_ptr<CoreGroup>> groups;
   for (int i = 0; i < core_groups; ++i)

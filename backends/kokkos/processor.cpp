@@ -6,6 +6,9 @@
 #include <thread>
 #include <vector>
 
+#if defined(CORTADO_KOKKOS_CUDA)
+#include "backends/kokkos/cuda_devices.h"
+#endif
 #include "backends/kokkos/group_common.h"
 #include "backends/kokkos/runtime.h"
 #include "core/machine/group_barrier.h"
@@ -31,11 +34,11 @@ void run_members(int count, int threads, F member) {
 
 class KokkosProcessor : public Processor {
  public:
-  KokkosProcessor(int core_groups, int threads, Programs programs)
-      : runtime_(Runtime::get(core_groups * threads)),
+  KokkosProcessor(const std::vector<int>& devices, int threads, Programs programs)
+      : runtime_(Runtime::get(static_cast<int>(devices.size()) * threads, devices.front())),
         programs_(std::move(programs)),
         threads_(threads),
-        groups_(make_groups(core_groups, threads, programs_)) {}
+        groups_(make_groups(devices, threads, programs_)) {}
 
   int core_groups() const override { return static_cast<int>(groups_.size()); }
   CoreGroup& group(int index) override { return *groups_.at(static_cast<std::size_t>(index)); }
@@ -60,9 +63,22 @@ class KokkosProcessor : public Processor {
 }  // namespace
 
 std::unique_ptr<Processor> make_processor(const Options& options, Programs programs) {
-  const int core_groups = std::max(1, options.core_groups);
+#if defined(CORTADO_KOKKOS_CUDA)
+  const std::vector<int> devices = choose_cuda_devices(options);
+#else
+  const std::vector<int> devices(static_cast<std::size_t>(std::max(1, options.core_groups)));
+#endif
+  const int core_groups = static_cast<int>(devices.size());
   const int threads = options.threads > 0 ? options.threads : Runtime::default_threads();
-  return std::make_unique<KokkosProcessor>(core_groups, std::max(1, threads / core_groups), std::move(programs));
+  return std::make_unique<KokkosProcessor>(devices, std::max(1, threads / core_groups), std::move(programs));
+}
+
+std::vector<std::pair<std::string, std::string>> software() {
+#if defined(CORTADO_KOKKOS_CUDA)
+  return cuda_software();
+#else
+  return {};
+#endif
 }
 
 }  // namespace cortado::kokkos

@@ -8,8 +8,8 @@ namespace cortado::kokkos {
 /// an upper limit.
 class Runtime {
  public:
-  /// `threads` 0: what OMP_NUM_THREADS or the affinity mask says.
-  static std::shared_ptr<Runtime> get(int threads);
+  /// `threads` 0: what OMP_NUM_THREADS or the affinity mask says. CUDA: `device` becomes Kokkos' own.
+  static std::shared_ptr<Runtime> get(int threads, int device);
   ~Runtime();
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
@@ -18,7 +18,7 @@ class Runtime {
   static int default_threads();
 
  private:
-  explicit Runtime(int threads);
+  Runtime(int threads, int device);
 
   bool ours_ = false;
 };

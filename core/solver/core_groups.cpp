@@ -98,7 +98,7 @@ class GroupExchange : public GradientExchange {
     const Storage& own = *net.gradient_arena();
     show(own);
     if (group_.index() == 0) {
-      for (int other = 1; other < table_.groups(); ++other) add_values(group_, shown_by(other), own.data, own.count);
+      for (int other = 1; other < table_.groups(); ++other) add(shown_by(other), own);
       group_.wait();
       table_.factor = table_.exchange.finish(net) / static_cast<float>(table_.groups());
     }
@@ -124,6 +124,18 @@ class GroupExchange : public GradientExchange {
   }
 
  private:
+  /// Adds another core group's values to this one's. Its memory may be another device's, where only copies reach.
+  void add(const float* from, const Storage& own) {
+    if (group_.spec().host_memory) return add_values(group_, from, own.data, own.count);
+    const i64 piece = std::min(own.count, i64{1} << 22);
+    const auto bytes_of = [](i64 count) { return static_cast<std::size_t>(count) * sizeof(float); };
+    if (copied_.bytes() < bytes_of(piece)) copied_ = ClusterMemory(group_, bytes_of(piece));
+    for (i64 first = 0; first < own.count; first += piece) {
+      const i64 count = std::min(piece, own.count - first);
+      group_.copy(copied_.get(), from + first, bytes_of(count));
+      add_values(group_, copied_.as<float>(), own.data + first, count);
+    }
+  }
   float* shown_by(int group) const { return static_cast<float*>(table_.shown[static_cast<std::size_t>(group)]); }
   /// To the other core groups of the process, once all have come.
   void show(const Storage& own) {
@@ -144,6 +156,7 @@ class GroupExchange : public GradientExchange {
   Table& table_;
   CoreGroup& group_;
   GroupBarrier& barrier_;
+  ClusterMemory copied_;
 };
 
 /// The process's sums in host memory, in pieces: what becomes final with one layer. Where core groups' own memory is

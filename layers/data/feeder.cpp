@@ -1,5 +1,7 @@
 #include "layers/data/feeder.h"
 
+#include "core/base/error.h"
+
 namespace cortado {
 namespace {
 std::size_t bytes_of(const Storage& storage) { return static_cast<std::size_t>(storage.count) * sizeof(float); }
@@ -13,7 +15,9 @@ void HandOver::feed(i64 first, i64 stride, const Layer::Blobs& top) {
 }
 
 Preload::~Preload() {
-  for (Buffer& buffer : buffers_) forget(buffer);
+  for (Buffer& buffer : buffers_) try {
+      forget(buffer);
+    } catch (const Error&) {}  // a device that failed has said so to whoever waited for it
 }
 
 /// Lets go of the host's batch, once it is copied.
