@@ -98,9 +98,14 @@ void add_train(CLI::App& app, Options& o) {
   auto* verb = app.add_subcommand("train", "Train a net, or go on training it");
   const auto effects = CLI::IsMember({"stop", "snapshot", "none"});
   verb->add_option("--solver", o.solver, "Solver prototxt")->required();
-  auto* snapshot = verb->add_option("--snapshot", o.snapshot, "Go on from this .solverstate or .solverstate.h5");
-  verb->add_option("--weights", o.weights, "Start from these .caffemodels or .caffemodel.h5s, separated by commas")
-      ->excludes(snapshot);
+  verb->add_option("--snapshot", o.snapshot,
+                   "Go on from this .solverstate or .solverstate.h5; auto: from the newest whole one of the solver's "
+                   "snapshot_prefix, or begin where there is none");
+  verb->add_option("--snapshot-keep", o.snapshot_keep, "Delete all but so many of this run's newest snapshots; 0: none")
+      ->check(CLI::NonNegativeNumber);
+  verb->add_option("--snapshot-best", o.snapshot_best,
+                   "Keep PREFIX_best, the snapshot at the best value of this output of a test net");
+  verb->add_option("--weights", o.weights, "Start from these .caffemodels or .caffemodel.h5s, separated by commas");
   verb->add_option("--sigint_effect", o.sigint_effect, "On SIGINT: stop, snapshot or none")
       ->capture_default_str()
       ->check(effects);

@@ -14,6 +14,8 @@ struct Options {
   /// are given; without what may differ (app/start_fields.h).
   std::vector<std::pair<std::string, std::string>> given;
   std::string solver, model, snapshot, weights, phase, json;
+  int snapshot_keep = -1;     ///< below 0: as the solver says
+  std::string snapshot_best;  ///< empty: as the solver says
   i64 iterations = 50;
   int level = 0;
   std::vector<std::string> stages;

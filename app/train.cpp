@@ -46,6 +46,11 @@ int train(Session& session, const Options& options) {
   caffe::SolverParameter parameter;
   read_solver_for(options, parameter);
 
+  if (options.snapshot_keep >= 0) parameter.set_snapshot_keep(options.snapshot_keep);
+  if (!options.snapshot_best.empty()) parameter.set_snapshot_best(options.snapshot_best);
+  if (!options.weights.empty() && !options.snapshot.empty() && options.snapshot != "auto")
+    throw ConfigError("--weights", "excludes --snapshot FILE", "give one of them, or --snapshot auto");
+
   SignalActions signals(
       {parse_effect("sigint_effect", options.sigint_effect), parse_effect("sighup_effect", options.sighup_effect),
        parse_effect("sigterm_effect", options.sigterm_effect), parse_effect("sigusr1_effect", options.sigusr1_effect)});
@@ -84,13 +89,17 @@ int train(Session& session, const Options& options) {
     load.look();
   };
 
-  // As in Caffe, either flag stands instead of the solver's own `weights`.
-  if (!options.weights.empty() || !options.snapshot.empty()) parameter.clear_weights();
+  // As in Caffe, either flag stands instead of the solver's own `weights`. With `auto` the first job starts from them.
+  const bool newest = options.snapshot == "auto";
+  if (!options.weights.empty() || (!options.snapshot.empty() && !newest)) parameter.clear_weights();
   with.core_groups = session.processor->core_groups();
   train_on_core_groups(*session.processor, with, [&](const SolverOptions& own) {
     Solver solver(parameter, own);
     if (!options.weights.empty()) solver.load_weights(options.weights);
-    if (!options.snapshot.empty()) solver.restore(options.snapshot);
+    if (newest)
+      solver.restore_newest();
+    else if (!options.snapshot.empty())
+      solver.restore(options.snapshot);
     CORTADO_LOG(info) << "Starting Optimization";
     solver.solve();
   });

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <exception>
 #include <thread>
 #include <vector>
 
+#include "comm/launcher.h"
 #include "comm/wait/calls.h"
 #include "comm/wait/wait.h"
 #include "core/base/error.h"
@@ -41,20 +41,12 @@ int count_own_cpus(MPI_Comm node, int ranks) {
   return std::max(1, CPU_COUNT(&mine) / std::max(1, sharers));
 }
 
-/// Launchers say in the environment how many they start. Another MPI library's ranks would not find each other, and
-/// each would do the whole work.
-void check_launcher(int ranks) {
-  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
-    const char* started = std::getenv(name);
-    if (ranks != 1 || started == nullptr || std::atoi(started) <= 1) continue;
-    char library[MPI_MAX_LIBRARY_VERSION_STRING] = {};
-    int length = 0;
-    MPI_Get_library_version(library, &length);
-    const std::string version(library, std::find(library, library + length, '\n'));
-    throw ConfigError("MPI job",
-                      std::string("the launcher started ") + started + " processes, but each is a job of one rank",
-                      "start it with the mpirun of the library it was built with (" + version + ")");
-  }
+/// The first line of what MPI calls itself.
+std::string library_name() {
+  char library[MPI_MAX_LIBRARY_VERSION_STRING] = {};
+  int length = 0;
+  MPI_Get_library_version(library, &length);
+  return {library, std::find(library, library + length, '\n')};
 }
 }  // namespace
 
@@ -94,7 +86,7 @@ std::vector<std::string> MpiJob::gather(const std::string& text) const {
 
 int MpiJob::run(const std::function<int()>& work, double grace_seconds) {
   try {
-    check_launcher(size());
+    check_launcher(size(), library_name());
     return work();
   } catch (const PeerError& error) {
     return fail(error.what(), Failure::of_peer, grace_seconds);

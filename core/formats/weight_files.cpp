@@ -19,18 +19,57 @@ const Hdf5Files& require_hdf5(const Hdf5Files* hdf5, const std::string& file) {
   return *hdf5;
 }
 
-void read_weights(const std::string& file, const Hdf5Files* hdf5, caffe::NetParameter& weights) {
+namespace {
+void read_weights_as_named(const std::string& file, const Hdf5Files* hdf5, caffe::NetParameter& weights) {
   if (is_hdf5(file))
     require_hdf5(hdf5, file).read_weights(file, weights);
   else
     read_net(file, weights);
 }
 
-void read_state(const std::string& file, const Hdf5Files* hdf5, caffe::SolverState& state) {
+void read_state_as_named(const std::string& file, const Hdf5Files* hdf5, caffe::SolverState& state) {
   if (is_hdf5(file))
     require_hdf5(hdf5, file).read_state(file, state);
   else
     read_binary(file, state);
+}
+
+template <class Read>
+bool succeeds(Read read) {
+  try {
+    return read();
+  } catch (const Error&) { return false; }
+}
+}  // namespace
+
+void read_weights(const std::string& file, const Hdf5Files* hdf5, caffe::NetParameter& weights) {
+  try {
+    read_weights_as_named(file, hdf5, weights);
+  } catch (const Error&) {
+    const bool is_state = succeeds([&] {
+      caffe::SolverState state;
+      read_state_as_named(file, hdf5, state);
+      return state.has_iter();
+    });
+    if (!is_state) throw;
+    throw FileError(file, "is a solver's state and holds no weights",
+                    "give the .caffemodel of that name, or go on from it with -snapshot " + file);
+  }
+}
+
+void read_state(const std::string& file, const Hdf5Files* hdf5, caffe::SolverState& state) {
+  try {
+    read_state_as_named(file, hdf5, state);
+  } catch (const Error&) {
+    const bool is_weights = succeeds([&] {
+      caffe::NetParameter weights;
+      read_weights_as_named(file, hdf5, weights);
+      return weights.layer_size() > 0;
+    });
+    if (!is_weights) throw;
+    throw FileError(file, "holds weights and no solver's state",
+                    "give the .solverstate of that name, or start from the weights with -weights " + file);
+  }
 }
 
 }  // namespace cortado

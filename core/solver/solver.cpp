@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "core/base/file.h"
 #include "core/base/log.h"
 #include "core/solver/agreement.h"
 #include "core/solver/core_groups.h"
@@ -12,19 +11,6 @@
 #include "core/solver/solver_state.h"
 
 namespace cortado {
-namespace {
-/// Makes the prefix's folder; fails now rather than after hours when nothing can be written there.
-void probe(const std::string& prefix) {
-  try {
-    make_folders(folder_of(prefix));
-    const NewFile probe(prefix + ".solverstate.h5");
-  } catch (const FileError& error) {
-    throw FileError(prefix, std::string("snapshots cannot be written there: ") + error.what(),
-                    "change snapshot_prefix");
-  }
-}
-}  // namespace
-
 Solver::State::State(const caffe::SolverParameter& given, const SolverOptions& given_options)
     : parameter(given),
       options(given_options),
@@ -42,6 +28,7 @@ Solver::State::State(const caffe::SolverParameter& given, const SolverOptions& g
   CORTADO_LOG(info) << "Creating training net from " << training.source;
   net = make_net(training.net, &replicas);
   if (options.tuning != nullptr) CORTADO_LOG(info) << options.tuning->coverage(*net);
+  statistics = std::make_unique<RunningStatistics>(*net, replicas);
   if (exchange.has_master() && net->end_of_divided() > 0)
     throw ConfigError("layer '" + net->layers()[net->end_of_divided() - 1].layer->name() + "'",
                       "is divided over ranks, but the exchange lets rank 0 alone update",
@@ -52,6 +39,7 @@ Solver::State::State(const caffe::SolverParameter& given, const SolverOptions& g
     update = std::make_unique<LayerwiseUpdate>(*net, *options.group, *optimizer, exchange, options.timeline, lane());
   }
   make_test_nets();
+  find_best_output();
   for (const std::string& files : parameter.weights()) load_weights(files);
   CORTADO_LOG(info) << "Solver scaffolding done.";
 }
@@ -99,10 +87,9 @@ void Solver::solve() {
   CORTADO_LOG(info) << "Solving " << s.net->name();
   CORTADO_LOG(info) << "Learning Rate Policy: " << s.parameter.lr_policy();
   s.stopped = false;
-  if (s.parameter.snapshot() > 0 || s.parameter.snapshot_after_train()) {
-    const std::string file = s.file_name("");
-    on_root(s.replicas, [&] { probe(file); });
-  }
+  const bool writes = s.parameter.snapshot() > 0 || s.parameter.snapshot_after_train() || !s.best_output.name.empty();
+  // Fails at once, rather than after hours, where nothing can be written.
+  const auto held = writes ? std::make_unique<State::HeldPrefix>(s) : nullptr;
   s.step(s.parameter.max_iter() - s.iteration);
   for (const auto& entry : s.net->layers()) {
     const std::string told = entry.layer->statistics();
@@ -122,6 +109,7 @@ void Solver::step(i64 iterations) { state_->step(iterations); }
 void Solver::test() { state_->test_all(); }
 const std::vector<std::vector<Solver::Score>>& Solver::scores() const { return state_->scores; }
 void Solver::restore(const std::string& state_file) { state_->restore(state_file); }
+bool Solver::restore_newest() { return state_->restore_newest(); }
 void Solver::load_weights(const std::string& model_files) { state_->load_weights(model_files); }
 std::string Solver::snapshot() { return state_->snapshot(); }
 Net& Solver::net() { return *state_->net; }

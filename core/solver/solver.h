@@ -77,15 +77,22 @@ class Solver {
   /// Results of the last test that ran to its end, per test net; empty before.
   const std::vector<std::vector<Score>>& scores() const;
 
-  /// Goes on from a .solverstate[.h5] and the .caffemodel[.h5] that it names (or that lies beside it). Rank 0 reads.
+  /// Goes on from a .solverstate[.h5] and the .caffemodel[.h5] that belongs to it, beside it or as it names it. Rank 0
+  /// reads.
   /// Throws FileError, and ShapeError for the weights of another net. Bit for bit what an uninterrupted run would do,
   /// on the same build, ranks and threads.
   void restore(const std::string& state_file);
+  /// Goes on from the newest whole pair of the solver's snapshot_prefix; false where there is none, and nothing
+  /// changes. Pairs that are damaged or do not belong together are passed over with a warning. Throws ConfigError
+  /// without a prefix, ShapeError as restore.
+  bool restore_newest();
   /// Starts from weights of .caffemodel[.h5] files (a list with commas, as in Caffe), matched by layer name. Rank 0
   /// reads.
   void load_weights(const std::string& model_files);
   /// Writes PREFIX_iter_N.caffemodel and .solverstate, or the same with .h5 as snapshot_format says, beside their final
-  /// names and renames them. Rank 0 writes, every rank returns when they are complete. Returns the state file's name.
+  /// names and renames them. Rank 0 writes, every rank returns when they are complete. Deletes the run's older ones as
+  /// snapshot_keep says. Throws FileError where another job writes snapshots of the prefix. Returns the state file's
+  /// name.
   std::string snapshot();
 
   Net& net();

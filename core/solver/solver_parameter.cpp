@@ -53,6 +53,7 @@ void check_solver(const caffe::SolverParameter& parameter) {
   need(parameter.max_iter() >= 0, "max_iter is negative");
   need(parameter.display() >= 0, "display is negative");
   need(parameter.snapshot() >= 0, "snapshot is negative");
+  need(parameter.snapshot_keep() >= 0, "snapshot_keep is negative");
   need(parameter.test_interval() >= 0, "test_interval is negative");
   need(parameter.regularization_type() == "L2" || parameter.regularization_type() == "L1",
        "unknown regularization_type '" + parameter.regularization_type() + "'", "L1 or L2");

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <sstream>
 
@@ -7,23 +9,61 @@
 #include "core/formats/prototxt.h"
 #include "core/solver/agreement.h"
 #include "core/solver/rate.h"
+#include "core/solver/snapshot_files.h"
 #include "core/solver/solver_state.h"
 #include "core/solver/state_file.h"
 
 namespace cortado {
 
-std::string Solver::State::file_name(const std::string& extension) const {
+const std::string& Solver::State::prefix() const {
   if (parameter.snapshot_prefix().empty())
     throw ConfigError("solver", "a snapshot is due but there is no 'snapshot_prefix'",
                       "give one, or set snapshot_after_train: false");
-  return parameter.snapshot_prefix() + "_iter_" + std::to_string(iteration) + extension;
+  return parameter.snapshot_prefix();
+}
+
+Solver::State::HeldPrefix::HeldPrefix(State& solver) : solver_(solver) {
+  const std::string prefix = solver.prefix();
+  if (solver.holding_prefix == 0) on_root(solver.replicas, [&] { solver.lock = std::make_unique<PrefixLock>(prefix); });
+  ++solver.holding_prefix;
+}
+
+Solver::State::HeldPrefix::~HeldPrefix() {
+  if (--solver_.holding_prefix == 0) solver_.lock.reset();
 }
 
 std::string Solver::State::snapshot() {
-  const std::string end = writes_hdf5() ? ".h5" : "";
-  const std::string model_file = file_name(".caffemodel" + end), state_file = file_name(".solverstate" + end);
+  const std::string name = snapshot_name(prefix(), iteration);
+  const std::string state_file = name + state_extension();
+  if (parameter.snapshot_keep() > 0) {
+    kept.erase(std::remove(kept.begin(), kept.end(), state_file), kept.end());
+    kept.push_back(state_file);
+  }
+  write_pair(name);
+  while (parameter.snapshot_keep() > 0 && static_cast<int>(kept.size()) > parameter.snapshot_keep()) {
+    delete_snapshot(kept.front(), replicas.rank());
+    kept.erase(kept.begin());
+  }
+  return state_file;
+}
+
+/// Snapshots when the score that snapshot_best names is better than ever.
+void Solver::State::snapshot_best() {
+  if (best_output.name.empty()) return;
+  const Score& score = scores[best_output.net][best_output.index];
+  const double sign = score.loss_weight != 0 ? -1 : 1;
+  if (!std::isfinite(score.value) || (best && sign * score.value <= sign * *best)) return;
+  best = score.value;
+  CORTADO_LOG(info) << "Iteration " << iteration << ": the best " << score.name << " so far, " << score.value;
+  write_pair(best_name(prefix()));
+}
+
+/// NAME.caffemodel and NAME.solverstate of the present iteration.
+void Solver::State::write_pair(const std::string& name) {
+  const HeldPrefix held(*this);
+  const std::string model_file = name + model_extension(), state_file = name + state_extension();
   complete_update();
-  net->average_statistics();
+  const RunningStatistics::Averaged averaged(*statistics);
   exchange.restore_weights(*net);
   caffe::NetParameter model;  // both on rank 0 only
   caffe::SolverState state;
@@ -31,37 +71,41 @@ std::string Solver::State::snapshot() {
   exchange.share_weights(*net);
   net->collect_parts(model, parameter.snapshot_diff());
   if (optimizer) optimizer->collect_parts(state);
-  on_root(replicas, [&] { write_snapshot(model_file, model, state_file, state); });
-  write_residuals(state_file);
-  return state_file;
+  statistics->write(*state.mutable_cortado());
+  on_root(replicas, [&] {
+    state.mutable_cortado()->set_weights_digest(weights_digest(*net, model, model_file));
+    write_model(model_file, model);
+  });
+  write_residuals(state_file, replicas.from_root(state.cortado().weights_digest()));
+  double all = 1;
+  replicas.sum(&all, 1);  // the state comes last: where it is, everything is
+  on_root(replicas, [&] { write_state(state_file, state); });
 }
 
 /// Each rank's own, beside the state: at a thousand ranks they are many times as large as the weights.
-std::string Solver::State::residuals_file(const std::string& state_file) const {
-  return state_file + ".residuals." + std::to_string(replicas.rank());
-}
-
-void Solver::State::write_residuals(const std::string& state_file) const {
+void Solver::State::write_residuals(const std::string& state_file, const std::string& digest) const {
   const std::vector<float> values = exchange.residuals();
+  const std::string name = residuals_file(state_file, replicas.rank());
   if (values.empty()) {  // those of an earlier run that wrote a snapshot of this name are not of this one
     std::error_code none;
-    std::filesystem::remove(residuals_file(state_file), none);
+    std::filesystem::remove(name, none);
     return;
   }
   caffe::SolverState file;
   file.set_iter(static_cast<int>(iteration));
+  file.mutable_cortado()->set_weights_digest(digest);
   file.add_history()->mutable_data()->Add(values.begin(), values.end());
-  write_binary(residuals_file(state_file), file);
+  write_binary(name, file);
 }
 
 /// Residuals that are missing or do not fit make the first iterations a little less exact, no more: a warning.
-void Solver::State::restore_residuals(const std::string& state_file) {
-  const std::string name = residuals_file(state_file);
+void Solver::State::restore_residuals(const std::string& state_file, const std::string& digest) {
+  const std::string name = residuals_file(state_file, replicas.rank());
   std::vector<float> values;
   if (exists(name)) {
     caffe::SolverState file;
     read_binary(name, file);
-    if (file.iter() == iteration && file.history_size() == 1)
+    if (file.iter() == iteration && file.cortado().weights_digest() == digest && file.history_size() == 1)
       values.assign(file.history(0).data().begin(), file.history(0).data().end());
   }
   if (!exchange.restore_residuals(*net, values))
@@ -80,51 +124,96 @@ void Solver::State::describe(const std::string& model_file, caffe::NetParameter&
   store_plans(net->plans(), own);
   own.set_ranks(replicas.size());
   own.set_threads(options.group->spec().cpes);
+  for (const std::string& file : kept) own.add_kept(file);
+  if (best) own.set_best(*best);
 }
 
-void Solver::State::write_snapshot(const std::string& model_file, caffe::NetParameter& model,
-                                   const std::string& state_file, const caffe::SolverState& state) const {
-  const char* const kind = writes_hdf5() ? "HDF5 file " : "binary proto file ";
-  CORTADO_LOG(info) << "Snapshotting to " << kind << model_file;
+void Solver::State::write_model(const std::string& file, caffe::NetParameter& model) const {
+  CORTADO_LOG(info) << "Snapshotting to " << kind_of_files() << file;
   if (writes_hdf5()) {
     keep_owners(*net, model);
-    options.hdf5->write_weights(model_file, model);
+    options.hdf5->write_weights(file, model);
   } else {
-    write_binary(model_file, model);
+    write_binary(file, model);
   }
+}
 
-  CORTADO_LOG(info) << "Snapshotting solver state to " << kind << state_file;
+void Solver::State::write_state(const std::string& file, const caffe::SolverState& state) const {
+  CORTADO_LOG(info) << "Snapshotting solver state to " << kind_of_files() << file;
   if (writes_hdf5())
-    options.hdf5->write_state(state_file, state);
+    options.hdf5->write_state(file, state);
   else
-    write_binary(state_file, state);
+    write_binary(file, state);
 }
 
 void Solver::State::restore(const std::string& state_file) {
   CORTADO_LOG(info) << "Restoring previous solver status from " << state_file;
-  caffe::SolverState state;  // with its history on rank 0 only
-  on_root(replicas, [&] { read_state(state_file, options.hdf5, state); });
+  SnapshotPair pair;  // on rank 0 only
+  on_root(replicas, [&] { pair = read_pair(state_file, *net, options.hdf5); });
+  go_on_from(pair, state_file);
+}
+
+/// Pairs that are not whole are passed over. Those of another net are not: then the user has to decide.
+bool Solver::State::restore_newest() {
+  const std::string of = prefix();
+  SnapshotPair pair;  // on rank 0 only
+  std::string file;
+  const auto take = [&](const std::string& state_file) {
+    try {
+      pair = read_pair(state_file, *net, options.hdf5);
+      file = state_file;
+    } catch (const FileError& error) {
+      CORTADO_LOG(warning) << "Passing over a snapshot that is not whole: " << error.what();
+    }
+    return !file.empty();
+  };
+  on_root(replicas, [&] {
+    const auto states = states_of(of);
+    if (std::none_of(states.begin(), states.end(), take)) pair = {};
+  });
+  file = replicas.from_root(file);
+  if (file.empty()) {
+    CORTADO_LOG(info) << "No snapshot of " << of << " is there: beginning at iteration 0";
+    return false;
+  }
+  CORTADO_LOG(info) << "Restoring previous solver status from the newest snapshot, " << file;
+  go_on_from(pair, file);
+  return true;
+}
+
+void Solver::State::go_on_from(const SnapshotPair& pair, const std::string& state_file) {
   caffe::SolverState header;
-  header.set_iter(state.iter());
-  *header.mutable_cortado() = state.cortado();
+  header.set_iter(pair.state.iter());
+  *header.mutable_cortado() = pair.state.cortado();
+  header.mutable_cortado()->clear_statistics();
   require(header.ParseFromString(replicas.from_root(header.SerializeAsString())), "rank 0 sent the state");
 
   restore_plans(header.cortado());
   exchange.restore_weights(*net);
-  caffe::NetParameter trained;  // on rank 0 only
   on_root(replicas, [&] {
-    const std::string weights = weights_of(state, state_file);
-    read_weights(weights, options.hdf5, trained);
-    check_complete(trained, *net, weights);
-    net->copy_trained(trained);
-    optimizer->read_history(state, state_file);
+    net->copy_trained(pair.weights);
+    optimizer->read_history(pair.state, state_file);
   });
   share_weights();
   if (!exchange.has_master()) share_from_root(replicas, *options.group, *optimizer->history());
-  net->spread_parts(trained);
-  if (optimizer) optimizer->spread_parts(state);
+  net->spread_parts(pair.weights);
+  if (optimizer) optimizer->spread_parts(pair.state);
+  statistics->restore(pair.state.cortado(), state_file);
   iteration = header.iter();
-  restore_residuals(state_file);
+  go_on_keeping(header.cortado(), state_file);
+  restore_residuals(state_file, header.cortado().weights_digest());
+}
+
+/// What rotation and the best score need to know of the run's part before the snapshot.
+void Solver::State::go_on_keeping(const caffe::CortadoState& stored, const std::string& state_file) {
+  best.reset();
+  if (stored.has_best() && !best_output.name.empty()) best = stored.best();
+  caffe::CortadoState own;
+  if (replicas.rank() == 0 && !parameter.snapshot_prefix().empty())
+    for (const std::string& file : own_states({stored.kept().begin(), stored.kept().end()}, state_file, prefix()))
+      own.add_kept(file);
+  require(own.ParseFromString(replicas.from_root(own.SerializeAsString())), "rank 0 sent its list");
+  kept.assign(own.kept().begin(), own.kept().end());
 }
 
 /// Other candidates, ranks or threads sum in another order: then the run goes on, but not bit for bit.

@@ -2,14 +2,18 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/formats/caffe.pb.h"
 #include "core/solver/layerwise_update.h"
 #include "core/solver/optimizer.h"
+#include "core/solver/prefix_lock.h"
+#include "core/solver/running_statistics.h"
 #include "core/solver/smoothed_loss.h"
 #include "core/solver/solver.h"
+#include "core/solver/state_file.h"
 #include "core/tuner/tuner.h"
 
 namespace cortado {
@@ -49,15 +53,34 @@ struct Solver::State {
   static void assist(Net& tested);
 
   bool writes_hdf5() const { return parameter.snapshot_format() == caffe::SolverParameter::HDF5; }
-  std::string file_name(const std::string& extension) const;
+  std::string model_extension() const { return writes_hdf5() ? ".caffemodel.h5" : ".caffemodel"; }
+  std::string state_extension() const { return writes_hdf5() ? ".solverstate.h5" : ".solverstate"; }
+  const std::string& prefix() const;
+  /// The prefix is this job's while one lives, within another or not. Collective.
+  class HeldPrefix {
+   public:
+    explicit HeldPrefix(State& solver);
+    ~HeldPrefix();
+    HeldPrefix(const HeldPrefix&) = delete;
+    HeldPrefix& operator=(const HeldPrefix&) = delete;
+
+   private:
+    State& solver_;
+  };
   std::string snapshot();
+  void find_best_output();
+  void snapshot_best();
+  void write_pair(const std::string& name);
   void describe(const std::string& model_file, caffe::NetParameter& model, caffe::SolverState& state) const;
-  void write_snapshot(const std::string& model_file, caffe::NetParameter& model, const std::string& state_file,
-                      const caffe::SolverState& state) const;
+  const char* kind_of_files() const { return writes_hdf5() ? "HDF5 file " : "binary proto file "; }
+  void write_model(const std::string& file, caffe::NetParameter& model) const;
+  void write_state(const std::string& file, const caffe::SolverState& state) const;
   void restore(const std::string& state_file);
-  std::string residuals_file(const std::string& state_file) const;
-  void write_residuals(const std::string& state_file) const;
-  void restore_residuals(const std::string& state_file);
+  bool restore_newest();
+  void go_on_keeping(const caffe::CortadoState& stored, const std::string& state_file);
+  void go_on_from(const SnapshotPair& pair, const std::string& state_file);
+  void write_residuals(const std::string& state_file, const std::string& digest) const;
+  void restore_residuals(const std::string& state_file, const std::string& digest);
   void restore_plans(const caffe::CortadoState& stored);
   void load_weights(const std::string& model_files);
 
@@ -72,8 +95,17 @@ struct Solver::State {
   std::unique_ptr<Optimizer> optimizer;     // null on replicas that a master updates
   std::unique_ptr<LayerwiseUpdate> update;  // where there is an optimizer
   std::unique_ptr<Tuner> tuner;
+  std::unique_ptr<RunningStatistics> statistics;
   SmoothedLoss smoothed;
   std::vector<std::vector<Score>> scores;
+  struct BestOutput {
+    std::string name;  // empty: nobody asks
+    std::size_t net = 0, index = 0;
+  } best_output;
+  std::optional<double> best;        // its value so far
+  std::vector<std::string> kept;     // states of this run, oldest first, where it deletes old ones
+  int holding_prefix = 0;            // so many HeldPrefix live
+  std::unique_ptr<PrefixLock> lock;  // meanwhile; rank 0's
   i64 iteration = 0;
   i64 tests = 0;  // of nets, so far
   double last_loss = 0;

@@ -1,5 +1,6 @@
 #include <sstream>
 
+#include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/solver/solver_state.h"
 
@@ -36,8 +37,32 @@ std::string score_line(const char* phase, std::size_t index, const Solver::Score
 void Solver::State::test_all() {
   if (test_nets.empty()) return;
   complete_update();
-  net->average_statistics();
-  for (std::size_t i = 0; i < test_nets.size() && !stopped; ++i) test(i);
+  {
+    const RunningStatistics::Averaged averaged(*statistics);
+    for (std::size_t i = 0; i < test_nets.size() && !stopped; ++i) test(i);
+  }
+  if (!stopped) snapshot_best();
+}
+
+/// Which score snapshot_best names. Throws ConfigError where no test net has such an output.
+void Solver::State::find_best_output() {
+  const std::string& name = parameter.snapshot_best();
+  if (name.empty()) return;
+  std::string all;
+  for (std::size_t i = 0; i < test_nets.size(); ++i) {
+    std::size_t index = 0;
+    for (const Net::Output& output : test_nets[i]->outputs()) {
+      if (output.name == name && output.blob->count() > 0) {
+        best_output = {name, i, index};
+        prefix();  // it has to have one
+        return;
+      }
+      all += (all.empty() ? "" : ", ") + output.name;
+      index += static_cast<std::size_t>(output.blob->count());
+    }
+  }
+  throw ConfigError("solver", "snapshot_best: '" + name + "' is no output of a test net",
+                    all.empty() ? "give a test net, test_iter and test_interval" : "outputs are: " + all);
 }
 
 /// For other ranks' passes, in which this one has none: what divided layers need. Layers that only take, like those

@@ -1,9 +1,16 @@
 #include "core/solver/state_file.h"
 
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
+#include <map>
 #include <set>
 
 #include "core/base/error.h"
+#include "core/base/file.h"
+#include "core/base/log.h"
+#include "core/formats/blob_proto.h"
+#include "core/formats/digest.h"
 
 namespace cortado {
 
@@ -39,24 +46,108 @@ void keep_owners(const Net& net, caffe::NetParameter& weights) {
       if (owners.count({layer.name(), i}) == 0) layer.mutable_blobs(i)->clear_data();
 }
 
-std::string weights_of(const caffe::SolverState& state, const std::string& state_file) {
-  namespace fs = std::filesystem;
-  const fs::path named = state.learned_net(), beside = state_file;
-  if (named.empty()) throw FileError(state_file, "names no .caffemodel", "it is truncated, or not a .solverstate");
-  for (const fs::path& candidate :
-       {named, beside.parent_path() / named.filename(), beside.parent_path() / named_like(beside)})
-    if (fs::exists(candidate)) return candidate.string();
-  throw FileError(state_file, "its weights, " + named.string() + ", are neither there nor beside it",
-                  "keep a .solverstate and its .caffemodel together");
-}
-
-void check_complete(const caffe::NetParameter& weights, const Net& net, const std::string& file) {
-  std::set<std::string> present;
-  for (const auto& layer : weights.layer()) present.insert(layer.name());
-  for (const Net::Learnable& learnable : net.learnable())
-    if (present.count(learnable.layer) == 0)
+namespace {
+/// Calls visit(learnable, its whole values) for what `weights` hold of a net.
+template <class Visit>
+void for_each_learnable(const Net& net, const caffe::NetParameter& weights, const std::string& file, Visit visit) {
+  std::map<std::string, const caffe::LayerParameter*> layers;
+  for (const auto& layer : weights.layer()) layers.emplace(layer.name(), &layer);
+  for (const Net::Learnable& learnable : net.learnable()) {
+    const auto layer = layers.find(learnable.layer);
+    if (layer == layers.end() || learnable.index >= layer->second->blobs_size())
       throw FileError(file, "holds no weights of layer '" + learnable.layer + "'",
                       "it is truncated, or of another net");
+    visit(learnable, values_of(layer->second->blobs(learnable.index), file + ", layer '" + learnable.layer + "'"));
+  }
+}
+
+bool is_finite(double value) { return std::isfinite(value); }
+}  // namespace
+
+std::string weights_digest(const Net& net, const caffe::NetParameter& weights, const std::string& file) {
+  Digest digest;
+  for_each_learnable(net, weights, file, [&](const Net::Learnable& learnable, const std::vector<float>& values) {
+    digest.add(learnable.layer);
+    digest.add(values.data(), values.size() * sizeof(float));
+  });
+  return digest.text();
+}
+
+std::vector<std::string> places_of_weights(const caffe::SolverState& state, const std::string& state_file) {
+  namespace fs = std::filesystem;
+  const fs::path named = state.learned_net(), folder = fs::path(state_file).parent_path();
+  std::vector<std::string> places = {(folder / named_like(state_file)).string()};
+  if (named.empty()) return places;
+  for (const fs::path& place : {folder / named.filename(), named})
+    if (std::find(places.begin(), places.end(), place.string()) == places.end()) places.push_back(place.string());
+  return places;
+}
+
+namespace {
+constexpr const char* diverged = "it is damaged, or its run had diverged; use an earlier snapshot";
+
+/// What a state may hold, whatever the net. Throws FileError.
+void check_state(const caffe::SolverState& state, const std::string& file) {
+  if (state.iter() < 0) throw FileError(file, "iter is " + std::to_string(state.iter()), "it is damaged");
+  for (int i = 0; i < state.history_size(); ++i) {
+    const auto& values = state.history(i).data();
+    const auto& doubles = state.history(i).double_data();
+    if (!std::all_of(values.begin(), values.end(), is_finite) ||
+        !std::all_of(doubles.begin(), doubles.end(), is_finite))
+      throw FileError(file, "history " + std::to_string(i) + " holds NaN or infinite values", diverged);
+  }
+}
+
+void check_finite(const Net& net, const caffe::NetParameter& weights, const std::string& file) {
+  for_each_learnable(net, weights, file, [&](const Net::Learnable& learnable, const std::vector<float>& values) {
+    if (!std::all_of(values.begin(), values.end(), is_finite))
+      throw FileError(file, "layer '" + learnable.layer + "' holds NaN or infinite values", diverged);
+  });
+}
+
+std::string listed(const std::vector<std::string>& files) {
+  std::string text;
+  for (const std::string& file : files) text += (text.empty() ? "" : ", ") + file;
+  return text;
+}
+}  // namespace
+
+SnapshotPair read_pair(const std::string& state_file, const Net& net, const Hdf5Files* hdf5) {
+  SnapshotPair pair;
+  read_state(state_file, hdf5, pair.state);
+  check_state(pair.state, state_file);
+  const std::string& digest = pair.state.cortado().weights_digest();
+  const auto places = places_of_weights(pair.state, state_file);
+  std::vector<std::string> others;  // weights, but not the state's
+  std::string failure;
+  for (const std::string& place : places) {
+    if (!exists(place)) continue;
+    pair.weights_file = place;
+    std::string found;
+    try {
+      read_weights(place, hdf5, pair.weights);
+      found = weights_digest(net, pair.weights, place);
+    } catch (const FileError& error) {
+      if (digest.empty()) throw;
+      failure = error.what();
+      continue;
+    }
+    if (digest.empty())
+      CORTADO_LOG(info) << state_file << " does not say which weights are its own, as states of Caffe and of older "
+                        << "versions do not: taking " << place;
+    if (digest.empty() || found == digest) {
+      check_finite(net, pair.weights, place);
+      return pair;
+    }
+    others.push_back(place);
+  }
+  if (!others.empty())
+    throw FileError(state_file, "belongs to other weights than those in " + listed(others),
+                    "two runs wrote there, or one was killed between the two files: go on from another snapshot, or "
+                    "begin anew from the weights with -weights");
+  if (!failure.empty()) throw FileError(state_file, "its weights are damaged: " + failure);
+  throw FileError(state_file, "its weights are missing: neither " + listed(places) + " is there",
+                  "keep a .solverstate and its .caffemodel together");
 }
 
 }  // namespace cortado

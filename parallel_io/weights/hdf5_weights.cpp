@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <climits>
+#include <cmath>
 #include <cstring>
 #include <map>
+#include <sstream>
 
 #include "core/base/error.h"
 #include "core/formats/caffe.pb.h"
@@ -16,6 +18,7 @@ namespace cortado {
 namespace {
 using hdf5::Handle;
 using hdf5::Quiet;
+constexpr const char* statistics_group = "cortado_statistics";  // of a state
 constexpr int most_blobs = 1024;  // of one layer; a name that is a larger number is no blob's
 
 // Reading.
@@ -165,10 +168,27 @@ int read_int(const hdf5::File& file, const std::string& name) {
   const std::string where = file.name() + ", '" + name + "'";
   if (count_of(shape_of_set(set.get(), where)) != 1) throw FileError(where, "is not one number");
   const Quiet quiet;
-  int value = 0;
-  if (H5Dread(set.get(), H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, &value) < 0)
+  double value = 0;  // holds every int, and tells what is none
+  if (H5Dread(set.get(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, &value) < 0)
     throw FileError(where, "cannot be read: " + quiet.reason());
-  return value;
+  if (!(value >= INT_MIN && value <= INT_MAX) || value != std::floor(value)) {
+    std::ostringstream text;
+    text << "is " << value << ", no whole number that an int holds";
+    throw FileError(where, text.str(), "the file is damaged");
+  }
+  return static_cast<int>(value);
+}
+
+/// A state's list of blobs, "0", "1", ... in a group.
+void read_blobs(const hdf5::File& file, const std::string& name,
+                google::protobuf::RepeatedPtrField<caffe::BlobProto>& blobs) {
+  const Handle group = open_top(file, name, H5I_GROUP, "solver state");
+  const auto names = members_of(group.get(), file.name());
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::string number = std::to_string(i), where = file.name() + ", '" + name + "/" + number + "'";
+    const Handle set = open_member(group.get(), number, where);
+    read_blob(set.get(), where, Part::data, *blobs.Add());
+  }
 }
 
 std::string read_string(const hdf5::File& file, const std::string& name) {
@@ -272,6 +292,13 @@ void write_layer(const NewHdf5& file, const std::string& name, const caffe::Laye
   }
 }
 
+void write_blobs(const NewFile& file, const std::string& name,
+                 const google::protobuf::RepeatedPtrField<caffe::BlobProto>& blobs) {
+  const Handle group = file.group(name);
+  for (int i = 0; i < blobs.size(); ++i)
+    file.floats(group.get(), std::to_string(i), blobs[i].shape(), blobs[i].data().data());
+}
+
 bool has_gradients(const caffe::NetParameter& weights) {
   for (const auto& layer : weights.layer())
     for (const auto& blob : layer.blobs())
@@ -306,14 +333,10 @@ void Hdf5Weights::read_state(const std::string& file, caffe::SolverState& state)
   state.set_iter(read_int(from, "iter"));
   state.set_current_step(read_int(from, "current_step"));
   if (has_member(from, "learned_net")) state.set_learned_net(read_string(from, "learned_net"));
-  const Handle history = open_top(from, "history", H5I_GROUP, "solver state");
-  const auto names = members_of(history.get(), file);
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const std::string name = std::to_string(i), where = file + ", 'history/" + name + "'";
-    const Handle set = open_member(history.get(), name, where);
-    read_blob(set.get(), where, Part::data, *state.add_history());
-  }
+  read_blobs(from, "history", *state.mutable_history());
   if (has_member(from, "cortado")) parse_text(read_string(from, "cortado"), file, *state.mutable_cortado());
+  if (has_member(from, statistics_group))
+    read_blobs(from, statistics_group, *state.mutable_cortado()->mutable_statistics());
 }
 
 void Hdf5Weights::write_state(const std::string& file, const caffe::SolverState& state) const {
@@ -322,10 +345,11 @@ void Hdf5Weights::write_state(const std::string& file, const caffe::SolverState&
     to.number("iter", state.iter());
     to.text("learned_net", state.learned_net());
     to.number("current_step", state.current_step());
-    const Handle history = to.group("history");
-    for (int i = 0; i < state.history_size(); ++i)
-      to.floats(history.get(), std::to_string(i), state.history(i).shape(), state.history(i).data().data());
-    if (state.has_cortado()) to.text("cortado", to_text(state.cortado()));
+    write_blobs(to, "history", state.history());
+    caffe::CortadoState own = state.cortado();
+    own.clear_statistics();
+    if (state.has_cortado()) to.text("cortado", to_text(own));
+    if (state.cortado().statistics_size() > 0) write_blobs(to, statistics_group, state.cortado().statistics());
     to.flush();
   });
 }

@@ -10,7 +10,8 @@ namespace cortado {
 /// blobs are empty groups. A name with slashes, "a/b", is group b in group a.
 ///
 /// State: data sets `iter`, `current_step` (numbers), `learned_net` (text), and group `history` with a data set per
-/// blob. Cortado's own state is one more data set, `cortado`, a text protobuf; Caffe does not look at it.
+/// blob. Cortado's own state is one more data set, `cortado`, a text protobuf, and group `cortado_statistics` with a
+/// data set per rank where their running statistics differ; Caffe looks at neither.
 class Hdf5Weights : public Hdf5Files {
  public:
   void read_weights(const std::string& file, caffe::NetParameter& weights) const override;

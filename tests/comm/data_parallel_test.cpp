@@ -60,15 +60,44 @@ TEST_P(DataParallelTest, TestsAsOneRank) {
   }
 }
 
-TEST_P(DataParallelTest, StatisticsAgreeAfterTests) {
-  const auto text = rates + std::string("test_interval: 100 test_iter: 1");
-  Solver solver(solver_of(text, toy_net(9, 4)), parallel());
+/// Ranks' running statistics differ; tests and snapshots take their mean, and training goes on with every rank's own.
+TEST_P(DataParallelTest, TestsAndSnapshotsChangeNothing) {
+  const SharedFolder folder;
+  const auto text = rates + ("snapshot_prefix: '" + folder.file("toy") + "' test_iter: 3 test_interval: ");
+  Solver straight(solver_of(text + "100", toy_net(9, 4)), parallel());
+  straight.step(5);
+  const auto own = parameters_of(straight.net());
+  double mean = double{own.back()};
+  job().replicas().sum(&mean, 1);
+  Solver disturbed(solver_of(text + "1", toy_net(9, 4)), parallel());
+  for (int i = 0; i < 5; ++i) {
+    disturbed.step(1);
+    disturbed.snapshot();
+  }
+  EXPECT_EQ(parameters_of(disturbed.net()), own);
+  caffe::NetParameter stored;
+  read_binary(folder.file("toy_iter_5.caffemodel"), stored);
+  EXPECT_NEAR(stored.layer(0).blobs(2).data(0), mean / ranks(), 1e-6);
+
+  straight.step(4);
+  Solver resumed(solver_of(text + "2", toy_net(9, 4)), parallel());
+  resumed.restore(folder.file("toy_iter_2.solverstate"));
+  resumed.step(7);
+  EXPECT_EQ(parameters_of(resumed.net()), parameters_of(straight.net())) << "every rank goes on with its own";
+}
+
+/// Another number of ranks goes on from the mean.
+TEST_P(DataParallelTest, OtherRanksTakeTheMean) {
+  const SharedFolder folder;
+  const auto parameter = solver_of(rates + ("snapshot_prefix: '" + folder.file("toy") + "'"), toy_net(9, 4));
+  Solver solver(parameter, parallel());
   solver.step(3);
+  const std::string state = solver.snapshot();
   double mean = double{parameters_of(solver.net()).back()};
   job().replicas().sum(&mean, 1);
-  solver.test();
-  EXPECT_NEAR(parameters_of(solver.net()).back(), mean / ranks(), 1e-7);
-  expect_agreement(parameters_of(solver.net()));
+  Solver alone(parameter, toy_options(GetParam()));
+  alone.restore(state);
+  EXPECT_NEAR(parameters_of(alone.net()).back(), mean / ranks(), 1e-6);
 }
 
 TEST_P(DataParallelTest, ResumesBitForBit) {

@@ -8,6 +8,7 @@
 #include "layers/all_layers.h"
 #include "tests/support/layer_rig.h"
 #include "tests/support/mpi_main.h"
+#include "tests/support/shared_folder.h"
 #include "tests/support/toy_solver.h"
 
 namespace cortado::test {
@@ -164,12 +165,23 @@ TEST_P(RealNetsTest, SequencesOfEveryRankEqualOneRankWithAll) {
   }
 }
 
-TEST_P(RealNetsTest, OwnBatchStatisticsAgreeAfterTests) {
-  const std::string net = data(global_batch / job().size()) + convolution() + batch_norm("false") + head();
-  Solver solver(solver_of(rates + std::string("test_iter: 2 test_interval: 100"), net), together());
-  solver.step(3);
-  solver.test();
-  expect_agreement(parameters_of(solver.net()), "weights and running statistics");
+/// With statistics of every rank's own, neither tests nor snapshots change a run, and it goes on bit for bit.
+TEST_P(RealNetsTest, OwnBatchStatisticsSurviveTestsAndSnapshots) {
+  const SharedFolder folder;
+  const std::string net = data(6) + convolution() + batch_norm("false") + head();
+  const auto parameter = [&](int test_interval) {
+    return solver_of(rates + ("snapshot_prefix: '" + folder.file("run") + "' test_iter: 3 test_interval: ") +
+                         std::to_string(test_interval),
+                     net);
+  };
+  Solver straight(parameter(100), together()), disturbed(parameter(1), together()), resumed(parameter(2), together());
+  straight.step(4);
+  disturbed.step(2);
+  resumed.restore(disturbed.snapshot());
+  disturbed.step(2);
+  resumed.step(2);
+  EXPECT_EQ(parameters_of(disturbed.net()), parameters_of(straight.net()));
+  EXPECT_EQ(parameters_of(resumed.net()), parameters_of(straight.net()));
 }
 
 /// Each layer's programs have had their lanes checked, and each exchange its copies; here that would only take time.
