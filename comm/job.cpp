@@ -46,7 +46,9 @@ std::string library_name() {
   char library[MPI_MAX_LIBRARY_VERSION_STRING] = {};
   int length = 0;
   MPI_Get_library_version(library, &length);
-  return {library, std::find(library, library + length, '\n')};
+  std::string name(library, std::find(library, library + length, '\n'));
+  std::replace(name.begin(), name.end(), '\t', ' ');
+  return name;
 }
 }  // namespace
 

@@ -292,7 +292,7 @@ void write_layer(const NewHdf5& file, const std::string& name, const caffe::Laye
   }
 }
 
-void write_blobs(const NewFile& file, const std::string& name,
+void write_blobs(const NewHdf5& file, const std::string& name,
                  const google::protobuf::RepeatedPtrField<caffe::BlobProto>& blobs) {
   const Handle group = file.group(name);
   for (int i = 0; i < blobs.size(); ++i)
