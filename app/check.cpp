@@ -1,5 +1,8 @@
 #include <iostream>
+#include <memory>
 
+#include "app/layer_times.h"
+#include "app/memory_need.h"
 #include "app/plan_text.h"
 #include "app/report.h"
 #include "app/session.h"
@@ -26,25 +29,38 @@ i64 parameters_of(const Layer& layer) {
   return count;
 }
 
-/// The net that `-model` names, or the training net of `-solver`, whose precision then counts.
-std::string net_file(const Options& options, Precision& precision) {
-  if (!options.model.empty()) return options.model;
-  if (options.solver.empty()) throw ConfigError("command line", "check needs --model or --solver");
-  caffe::SolverParameter solver;
-  read_solver(options.solver, solver);
-  if (solver.precision() == caffe::BF16) precision = Precision::bf16;
-  const std::string file = solver.has_net() ? solver.net() : solver.train_net();
-  if (file.empty()) throw ConfigError(options.solver, "names no net file", "check the net itself with --model");
+/// The net that a solver trains.
+std::string net_file(const std::string& name, const caffe::SolverParameter& solver) {
+  std::string file = solver.has_net() ? solver.net() : solver.train_net();
+  if (file.empty()) throw ConfigError(name, "names no net file", "check the net itself with --model");
   return file;
 }
 }  // namespace
 
 int check(Session& session, const Options& options) {
-  caffe::NetParameter parameter;
   NetOptions net_options = session.net_options();
-  const std::string file = net_file(options, net_options.precision);
-  read_net_for(options, file, options.phase == "TEST" ? Phase::test : Phase::train, parameter);
-  const Net net(parameter, net_options);
+  caffe::SolverParameter solver;
+  std::string file = options.model;
+  caffe::NetParameter parameter;
+  const bool tests = options.phase == "TEST";
+  if (!options.solver.empty()) {
+    read_solver(options.solver, solver);
+    if (solver.precision() == caffe::BF16) net_options.precision = Precision::bf16;
+    file = net_file(options.solver, solver);
+  } else if (file.empty()) {
+    throw ConfigError("command line", "check needs --model or --solver");
+  }
+  read_net_for(options, file, tests ? Phase::test : Phase::train, parameter);
+  if (options.solver.empty()) {
+    solver = solver_around(parameter, net_options.precision);
+  } else {
+    solver.mutable_train_state()->set_level(options.level);
+    for (const auto& stage : options.stages) solver.mutable_train_state()->add_stage(stage);
+  }
+  if (session.job.rank() != 0) return 0;
+  const auto run =
+      tests ? std::make_unique<DryRun>(session, parameter, net_options) : std::make_unique<DryRun>(session, solver);
+  const Net& net = run->net();
 
   Report report(
       {{"layer", "layer"}, {"type", "type"}, {"top", "top"}, {"parameters", "parameters"}, {"plans", "plans"}},
@@ -56,16 +72,10 @@ int check(Session& session, const Options& options) {
                 {"top", shapes_of(entry.top)},
                 {"parameters", parameters_of(*entry.layer)},
                 {"plans", plans_of(*entry.layer)}});
-  if (session.job.rank() == 0) {
-    std::cout << report.table() << "\n";
-    std::cout << reasons_of(net);
-    const auto memory = net.memory();
-    const auto megabytes = [](i64 bytes) { return static_cast<double>(bytes) / 1e6; };
-    std::cout << "memory in MB: activations " << megabytes(memory.activations) << ", their gradients "
-              << megabytes(memory.activation_gradients) << ", parameters " << megabytes(memory.parameters)
-              << ", their gradients " << megabytes(memory.parameter_gradients) << "\n";
-    if (!options.json.empty()) report.write_json(options.json);
-  }
+  report.summarize(to_json(run->need()));
+  std::cout << describe(run->need()) << "\n" << report.table();
+  if (options.explain) std::cout << "\n" << reasons_of(net);
+  if (!options.json.empty()) report.write_json(options.json);
   return 0;
 }
 

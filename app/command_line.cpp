@@ -8,6 +8,7 @@
 
 #include "app/build_info.h"
 #include "app/environment.h"
+#include "app/option_values.h"
 #include "core/base/error.h"
 
 namespace cortado {
@@ -130,9 +131,11 @@ void add_train(CLI::App& app, Options& o) {
       "--timeline", o.timeline,
       "Write what every iteration spends its time with, for Perfetto or chrome://tracing, and print shares");
   verb->add_option("--codec", o.codec,
-                   "What coded exchanges send, or master's weights; default is the solver's, dynamic_tree8 or fp32");
-  verb->add_option("--allreduce", o.allreduce,
-                   "The algorithm of packed and buckets; auto: what the cost model chooses");
+                   "What coded exchanges send, or master's weights: " + codec_names() +
+                       "; default is the solver's, dynamic_tree8 or fp32");
+  verb->add_option(
+      "--allreduce", o.allreduce,
+      "The algorithm of packed and buckets: " + algorithm_names("allreduce") + "; auto: what the cost model chooses");
   add_topology(verb, o);
   verb->add_flag("--choose-plans", o.choose_plans,
                  "Try two plans of every layer in iterations 1 and 2, keep the faster");
@@ -189,12 +192,14 @@ void add_predict(CLI::App& app, Options& o) {
       ->needs(machine);
   verb->add_flag("--count-one-pass", p.one_pass,
                  "Count what is exposed of one pass only, as the paper's equations do; default: of every pass");
-  verb->add_option("--codec", o.codec, "What messages are sent as; default fp32");
+  verb->add_option("--codec", o.codec, "What messages are sent as: " + codec_names() + "; default fp32");
   verb->add_option(
       "--exchange", o.exchange,
       "How gradients travel: buckets, while backward and the next forward go on, the default; packed, after "
       "backward; coded");
-  verb->add_option("--allreduce", o.allreduce, "Sum gradients by this algorithm; default: everybody to everybody");
+  verb->add_option(
+      "--allreduce", o.allreduce,
+      "Sum gradients by this algorithm: " + algorithm_names("allreduce") + "; default: everybody to everybody");
   verb->add_flag("--check", p.check,
                  "Under mpirun: train here, with exchanges packed, buckets and coded, beside what is predicted")
       ->needs(model)
@@ -218,6 +223,7 @@ void add_check(CLI::App& app, Options& o) {
   auto* model = verb->add_option("--model", o.model, "Net prototxt");
   verb->add_option("--solver", o.solver, "Solver prototxt, whose net is checked")->excludes(model);
   verb->add_option("--phase", o.phase, "TRAIN or TEST; default TRAIN")->check(CLI::IsMember({"TRAIN", "TEST"}));
+  verb->add_flag("--explain", o.explain, "Also show the plans that each layer passed over, and why");
   verb->add_option("--json", o.json, "Also write the rows to this file");
   add_precision(verb, o);
   add_devices(verb, o);
@@ -418,13 +424,18 @@ void add_bench(CLI::App& app, Options& o) {
       ->delimiter(',');
   io->add_option("--readers", b.readers, "Threads that read")->delimiter(',')->check(CLI::PositiveNumber);
   add_rounds(io, b);
-  for (auto* collective :
-       {kind("allreduce", "Sums over ranks, by every algorithm, beside the MPI library's; run under mpirun"),
-        kind("reduce", "Sums on rank 0, likewise"), kind("broadcast", "Broadcasts, likewise")}) {
+  for (const auto& [name, what] :
+       {std::pair<const char*, const char*>{
+            "allreduce", "Sums over ranks, by every algorithm, beside the MPI library's; run under mpirun"},
+        {"reduce", "Sums on rank 0, likewise"},
+        {"broadcast", "Broadcasts, likewise"}}) {
+    auto* collective = kind(name, what);
     collective->add_option("--sizes", b.sizes, "Bytes; default 4 KB to 256 MB")
         ->delimiter(',')
         ->check(CLI::NonNegativeNumber);
-    collective->add_option("--algorithms", b.algorithms, "Some of them, separated by commas; default all")
+    collective
+        ->add_option("--algorithms", b.algorithms,
+                     "Some of them, separated by commas, of " + algorithm_names(name) + "; default all")
         ->delimiter(',');
     add_rounds(collective, b);
     add_topology(collective, o);
@@ -434,7 +445,9 @@ void add_bench(CLI::App& app, Options& o) {
   exchange
       ->add_option("--set", b.sets, "Folder of models/ or net prototxt whose parameters are summed; default alexnet")
       ->expected(1);
-  exchange->add_option("--codecs", b.codecs, "Some of them, separated by commas; default all for gradients")
+  exchange
+      ->add_option("--codecs", b.codecs,
+                   "Some of them, separated by commas, of " + codec_names() + "; default all for gradients")
       ->delimiter(',');
   add_rounds(exchange, b);
   add_topology(exchange, o);

@@ -100,6 +100,7 @@ int extract(Session& session, const Options& options) {
     const Features features(net, names, options.iterations, lmdb);
     WriteOptions with;
     with.format = lmdb ? Format::lmdb : Format::hdf5;
+    with.only_fields = true;
     with.from = options.model + " with " + options.weights;
     const auto writer = make_writer(features, to, with, ranks);
     write_set(features, *writer, ranks, progress);

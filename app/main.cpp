@@ -12,6 +12,7 @@
 #include "comm/wait/deadline.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
+#include "core/net/name_memory.h"
 
 namespace cortado {
 namespace {
@@ -75,7 +76,8 @@ int main(int count, char** arguments) {
   return job.run([&] {
     if (mistake) std::rethrow_exception(mistake);
     log_header(job, arguments);
-    const int code = run_verb(job, options);
+    int code = 0;
+    naming_memory("", [&] { code = run_verb(job, options); });
     end_output();
     return code;
   });

@@ -1,11 +1,11 @@
 #include "app/measure.h"
 
 #include <algorithm>
-#include <fstream>
 #include <limits>
 
 #include "core/base/bf16.h"
 #include "core/base/error.h"
+#include "core/machine/free_memory.h"
 
 namespace cortado {
 namespace {
@@ -64,11 +64,7 @@ double roofline_share(const Limits& limits, double flops, double bytes, double s
 i64 free_memory(const MachineSpec& spec) {
   constexpr i64 unbounded = std::numeric_limits<i64>::max();
   if (!spec.host_memory || spec.timing_only) return unbounded;
-  std::ifstream in("/proc/meminfo");
-  std::string word;
-  for (i64 kilobytes = 0; in >> word;)
-    if (word == "MemAvailable:" && in >> kilobytes) return 1024 * kilobytes;
-  return unbounded;
+  return free_host_memory();
 }
 
 void fill_with_numbers(CoreGroup& group, float* to, i64 count) { fill(group, to, count); }

@@ -6,14 +6,15 @@
 #include "app/backend.h"
 #include "app/build_info.h"
 #include "core/base/file.h"
+#include "core/base/printable.h"
 
 namespace cortado {
 namespace {
 std::string cell(const nlohmann::json& value, int digits) {
   if (value.is_null()) return "";
   if (value.is_boolean()) return value.get<bool>() ? "yes" : "";
-  if (value.is_string()) return value.get<std::string>();
-  if (!value.is_number_float()) return value.dump();
+  if (value.is_string()) return printable(value.get<std::string>());
+  if (!value.is_number_float()) return json_text(value);
   char text[64];
   std::snprintf(text, sizeof text, "%.*f", digits, value.get<double>());
   return text;
@@ -53,7 +54,11 @@ std::string Report::table() const {
 void Report::write_json(const std::string& file) const {
   nlohmann::json json = {{"header", header_}, {"rows", rows_}};
   if (!summary_.is_null()) json["summary"] = summary_;
-  write_text(file, json.dump(2) + "\n");
+  write_text(file, json_text(json, 2) + "\n");
+}
+
+std::string json_text(const nlohmann::json& json, int indent) {
+  return json.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 nlohmann::json to_json(const MachineSpec& machine) {

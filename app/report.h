@@ -33,6 +33,8 @@ class Report {
   nlohmann::json header_, rows_, summary_;
 };
 
+/// As text; bytes of names that are no UTF-8, as old nets have them, become U+FFFD. On one line if `indent` is -1.
+std::string json_text(const nlohmann::json& json, int indent = -1);
 /// The machine as JSON, as reports and device_query show it.
 nlohmann::json to_json(const MachineSpec& machine);
 /// Version, compiler, backend and build type of this program.

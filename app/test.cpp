@@ -6,6 +6,7 @@
 #include "core/base/log.h"
 #include "core/formats/caffe.pb.h"
 #include "core/formats/prototxt.h"
+#include "core/solver/finite.h"
 
 namespace cortado {
 
@@ -15,6 +16,7 @@ int test(Session& session, const Options& options) {
   read_weights(options.weights, &session.hdf5, weights);
   Net net(parameter, session.net_options());
   net.copy_trained(weights);
+  require_finite_weights(net);
   CORTADO_LOG(info) << "Running for " << options.iterations << " iterations.";
 
   // Batches are divided over ranks; their sums are added, so any number of ranks reports the same.
@@ -27,6 +29,7 @@ int test(Session& session, const Options& options) {
   for (i64 pass = replicas.rank(); pass < options.iterations; pass += replicas.size()) {
     net.run().pass = pass;
     net.forward();
+    require_finite_outputs(net);
     std::size_t next = 0;
     sums[next++] += net.loss();
     for (const auto& output : net.outputs()) {

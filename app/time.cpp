@@ -34,11 +34,15 @@ void log_times(const Net& net, const LayerTimes& times, i64 iterations) {
   CORTADO_LOG(info) << "Total Time: " << times.forward_sum + times.backward_sum << " ms.";
 }
 
-/// Time over the time that the machine's limits allow: the longer of arithmetic and memory traffic. Traffic that a
-/// cache keeps makes shares above 100 % possible for small layers.
-double share_of_limit(double flops, double bytes, double ms, const Limits& limits) {
-  const double least = std::max(flops / limits.flops, bytes / limits.bandwidth);
-  return ms > 0 ? 100 * 1e3 * least / ms : 0;
+/// Time over the time that the machine's limits allow, in percent: the longer of arithmetic, at the rate of the layer's
+/// precision, and of traffic beyond what the last cache can keep. Fewer multiplications than counted (Winograd) do no
+/// better than the limit.
+double share_of_limit(const Net::Entry& entry, const MachineSpec& spec, double flops, double bytes, double ms,
+                      const Limits& limits) {
+  const bool is_bf16 = !entry.bottom.empty() && entry.bottom[0]->precision() == Precision::bf16;
+  const double rate = limits.flops * (is_bf16 ? spec.bf16_speed : 1);
+  const double from_memory = std::max(0.0, bytes - static_cast<double>(spec.cache_bytes));
+  return std::min(100.0, 100 * roofline_share({rate, limits.bandwidth}, flops, from_memory, ms / 1e3));
 }
 
 /// "BatchNorm+Scale+ReLU" where a layer does others' work too.
@@ -49,7 +53,7 @@ std::string type_of(const Net& net, const Net::Entry& entry) {
 }
 
 void add_rows(Report& report, const Net& net, const LayerTimes& times, i64 iterations, bool with_backward,
-              const Limits& limits) {
+              const MachineSpec& spec, const Limits& limits) {
   for (std::size_t i = 0; i < net.layers().size(); ++i) {
     const auto& entry = net.layers()[i];
     if (entry.is_absorbed) continue;
@@ -62,7 +66,7 @@ void add_rows(Report& report, const Net& net, const LayerTimes& times, i64 itera
                   {"ms", ms},
                   {"gflops", ms > 0 ? flops / ms / 1e6 : 0},
                   {"gbytes_per_s", ms > 0 ? bytes / ms / 1e6 : 0},
-                  {"limit_share", share_of_limit(flops, bytes, ms, limits)}});
+                  {"limit_share", share_of_limit(entry, spec, flops, bytes, ms, limits)}});
     };
     row("forward", times.forward[i], cost.forward_flops, cost.forward_bytes);
     if (with_backward && entry.need_backward)
@@ -141,7 +145,7 @@ int time(Session& session, const Options& options) {
                  {"iterations", options.iterations},
                  {"limit_gflops", limits.flops / 1e9},
                  {"limit_gbytes_per_s", limits.bandwidth / 1e9}});
-  add_rows(report, net, times, options.iterations, training, limits);
+  add_rows(report, net, times, options.iterations, training, session.group.spec(), limits);
   const i64 batch = batch_of(net);
   const double rate = whole > 0 ? 1e3 * static_cast<double>(batch) / whole : 0;
   report.add({{"layer", "whole iteration"},
@@ -155,7 +159,7 @@ int time(Session& session, const Options& options) {
   if (options.explain) {
     for (const auto& entry : net.layers())
       if (!entry.layer->plans().empty()) std::cout << entry.layer->name() << " uses " << plans_of(*entry.layer) << "\n";
-    std::cout << reasons_of(net);
+    std::cout << "\n" << reasons_of(net);
   }
   std::printf("limits: %.1f Gflop/s, %.1f GB/s\n", limits.flops / 1e9, limits.bandwidth / 1e9);
   std::printf("%s batch %lld: %.1f images/s\n", net.name().c_str(), static_cast<long long>(batch), rate);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "app/report.h"
 #include "core/base/file.h"
 #include "core/base/log.h"
 
@@ -73,7 +74,7 @@ void log_breakdown(const Json& breakdown) {
 
 void write_timeline(const Timeline& timeline, const MpiJob& job, const std::string& file) {
   const auto events = timeline.events();
-  const auto texts = job.gather(Json({trace_of(events, job.rank()), breakdown_of(events, job.rank())}).dump());
+  const auto texts = job.gather(json_text(Json({trace_of(events, job.rank()), breakdown_of(events, job.rank())})));
   if (job.rank() != 0) return;
   Json trace = Json::array(), breakdowns = Json::array();
   for (const auto& text : texts) {
@@ -83,7 +84,7 @@ void write_timeline(const Timeline& timeline, const MpiJob& job, const std::stri
     log_breakdown(one[1]);
   }
   const std::string text =
-      Json({{"traceEvents", trace}, {"displayTimeUnit", "ms"}, {"breakdown", breakdowns}}).dump() + "\n";
+      json_text({{"traceEvents", trace}, {"displayTimeUnit", "ms"}, {"breakdown", breakdowns}}) + "\n";
   write_text(file, text);
   CORTADO_LOG(info) << "Wrote " << file << "; open it in Perfetto or chrome://tracing";
 }

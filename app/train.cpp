@@ -4,6 +4,7 @@
 #include "app/environment.h"
 #include "app/exchange.h"
 #include "app/load_watch.h"
+#include "app/memory_need.h"
 #include "app/progress_bar.h"
 #include "app/session.h"
 #include "app/signal_actions.h"
@@ -14,6 +15,7 @@
 #include "comm/mpi_part_exchange.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
+#include "core/base/memory_error.h"
 #include "core/formats/caffe.pb.h"
 #include "core/formats/prototxt.h"
 #include "core/solver/core_groups.h"
@@ -93,16 +95,21 @@ int train(Session& session, const Options& options) {
   const bool newest = options.snapshot == "auto";
   if (!options.weights.empty() || (!options.snapshot.empty() && !newest)) parameter.clear_weights();
   with.core_groups = session.processor->core_groups();
-  train_on_core_groups(*session.processor, with, [&](const SolverOptions& own) {
-    Solver solver(parameter, own);
-    if (!options.weights.empty()) solver.load_weights(options.weights);
-    if (newest)
-      solver.restore_newest();
-    else if (!options.snapshot.empty())
-      solver.restore(options.snapshot);
-    CORTADO_LOG(info) << "Starting Optimization";
-    solver.solve();
-  });
+  const auto work = [&] {
+    train_on_core_groups(*session.processor, with, [&](const SolverOptions& own) {
+      Solver solver(parameter, own);
+      if (!options.weights.empty()) solver.load_weights(options.weights);
+      if (newest)
+        solver.restore_newest();
+      else if (!options.snapshot.empty())
+        solver.restore(options.snapshot);
+      CORTADO_LOG(info) << "Starting Optimization";
+      solver.solve();
+    });
+  };
+  try {
+    work();
+  } catch (const MemoryError& error) { throw MemoryError("", error.what(), memory_advice(session, parameter)); }
   CORTADO_LOG(info) << "Optimization Done.";
   if (timeline) write_timeline(*timeline, session.job, options.timeline);
   return 0;

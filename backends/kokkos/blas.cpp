@@ -2,11 +2,15 @@
 
 #include <cblas.h>
 #include <omp.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <limits>
+#include <vector>
 
 #include "backends/kokkos/thin_product.h"
 #include "core/base/error.h"
+#include "core/base/memory_error.h"
 
 // OpenBLAS only; null with any other library.
 extern "C" char* openblas_get_corename() __attribute__((weak));
@@ -73,9 +77,34 @@ class Blas : public MatrixLibrary {
   const int threads_;
 };
 
+/// OpenBLAS takes its buffers with its first product, tries for ever where the address space has no room for them, and
+/// keeps them. So where there is a limit, room is looked for and they are taken before anything else.
+void take_buffers(int threads) {
+  rlimit limit{};
+  if (openblas_get_corename == nullptr || getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
+  constexpr std::size_t buffer = std::size_t{128} << 20;  // of x86-64 and ARM: BUFFER_SIZE, one a thread and one more
+  const std::size_t bytes = buffer * (static_cast<std::size_t>(threads) + 1);
+  void* const room = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (room == MAP_FAILED)
+    throw MemoryError("OpenBLAS",
+                      "needs " + megabytes_text(static_cast<double>(bytes)) +
+                          " of addresses for its buffers, and `ulimit -v` leaves less",
+                      "raise ulimit -v, or take fewer threads (OMP_NUM_THREADS)");
+  munmap(room, bytes);
+  constexpr i64 n = 256;  // enough for all threads
+  const std::vector<float> zeros(static_cast<std::size_t>(n * n));
+  std::vector<float> product(zeros.size());
+  MatrixLibrary::Gemm g;
+  g.m = g.n = g.k = g.lda = g.ldb = g.ldy = n;
+  g.beta = 0;
+  omp_set_num_threads(threads);
+  multiply(g, zeros.data(), zeros.data(), product.data());
+}
+
 }  // namespace
 
 std::unique_ptr<MatrixLibrary> make_blas(const Space& space, int threads) {
+  take_buffers(threads);
   return std::make_unique<Blas>(space, threads);
 }
 

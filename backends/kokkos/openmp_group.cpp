@@ -16,7 +16,8 @@
 #include "backends/kokkos/group_common.h"
 #include "backends/kokkos/host_vector.h"
 #include "backends/kokkos/launch.h"
-#include "core/base/error.h"
+#include "core/base/memory_error.h"
+#include "core/machine/free_memory.h"
 #include "core/machine/parts.h"
 
 namespace cortado::kokkos {
@@ -126,11 +127,12 @@ OpenMPGroup::~OpenMPGroup() { release(scratch_); }
 
 void* OpenMPGroup::allocate(std::size_t bytes) {
   const std::size_t whole = bytes + HostTeam::slack;  // vectors may be read past the end of what is staged
+  require_memory("core group " + std::to_string(index_), bytes);
   const bool is_large = whole >= 2 * huge_page;
   void* memory = nullptr;
   if (posix_memalign(&memory, is_large ? huge_page : alignment, whole) != 0)
-    throw Error("core group " + std::to_string(index_), "cannot allocate " + std::to_string(bytes) + " bytes",
-                "use a smaller batch");
+    throw MemoryError("core group " + std::to_string(index_),
+                      "cannot allocate " + megabytes_text(static_cast<double>(bytes)));
   if (is_large) use_huge_pages(memory, whole);
   return memory;
 }

@@ -3,6 +3,8 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -11,6 +13,8 @@
 #endif
 #include "backends/kokkos/group_common.h"
 #include "backends/kokkos/runtime.h"
+#include "core/base/error.h"
+#include "core/base/log.h"
 #include "core/machine/group_barrier.h"
 
 namespace cortado::kokkos {
@@ -60,6 +64,24 @@ class KokkosProcessor : public Processor {
   std::vector<std::unique_ptr<CoreGroup>> groups_;
 };
 
+/// Of all core groups together. Kokkos' tables of threads (OpenMPExec) have this many places, and no bound is checked.
+int count_threads(const Options& options, int core_groups) {
+  constexpr int most = 512;
+  const bool is_asked = std::getenv("OMP_NUM_THREADS") != nullptr;
+  const int wanted = options.threads > 0 ? options.threads : Runtime::default_threads();
+  if (core_groups > most)
+    throw ConfigError("--core-groups", std::to_string(core_groups) + " are more than the " + std::to_string(most) +
+                                           " threads that Kokkos can run in a process");
+  if (wanted <= most) return wanted;
+  if (is_asked)
+    throw ConfigError("OMP_NUM_THREADS",
+                      std::to_string(wanted) + " are more than the " + std::to_string(most) +
+                          " threads that Kokkos can run in a process",
+                      "set it to " + std::to_string(most) + " or less, or start several ranks on the node");
+  CORTADO_LOG(warning) << "Of " << wanted << " processors " << most
+                       << " are used: Kokkos can run no more threads in a process; start several ranks on the node";
+  return most;
+}
 }  // namespace
 
 std::unique_ptr<Processor> make_processor(const Options& options, Programs programs) {
@@ -69,7 +91,7 @@ std::unique_ptr<Processor> make_processor(const Options& options, Programs progr
   const std::vector<int> devices(static_cast<std::size_t>(std::max(1, options.core_groups)));
 #endif
   const int core_groups = static_cast<int>(devices.size());
-  const int threads = options.threads > 0 ? options.threads : Runtime::default_threads();
+  const int threads = count_threads(options, core_groups);
   return std::make_unique<KokkosProcessor>(devices, std::max(1, threads / core_groups), std::move(programs));
 }
 

@@ -4,6 +4,9 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include "core/base/log_text.h"
+#include "core/base/printable.h"
+
 namespace cortado {
 namespace {
 spdlog::level::level_enum level_of(Severity severity) {
@@ -37,7 +40,15 @@ QuietLog::~QuietLog() { quiet_thread = before_; }
 
 void log_line(Severity severity, const char* file, int line, const std::string& text) {
   if (quiet_thread && severity != Severity::error) return;
-  logger().log(spdlog::source_loc{file, line, ""}, level_of(severity), spdlog::string_view_t(text));
+  logger().log(spdlog::source_loc{file, line, ""}, level_of(severity), spdlog::string_view_t(printable(text)));
+}
+
+void log_text(Severity severity, const char* file, int line, const std::string& title, const std::string& text) {
+  if (quiet_thread && severity != Severity::error) return;
+  std::string whole = printable(title);
+  std::istringstream lines(text);
+  for (std::string next; std::getline(lines, next);) whole += "\n" + printable(next);
+  logger().log(spdlog::source_loc{file, line, ""}, level_of(severity), spdlog::string_view_t(whole));
 }
 
 }  // namespace cortado

@@ -76,7 +76,9 @@ void fill(Blob& blob, const caffe::FillerParameter& filler, std::uint64_t key) {
   if (filler.sparse() < -1) throw ConfigError("", "'sparse' is " + std::to_string(filler.sparse()), "0 or more");
   if (filler.sparse() >= 0 && type != "gaussian")
     throw ConfigError("", "filler '" + type + "' cannot be sparse", "only gaussian can");
-  Values values(static_cast<std::size_t>(blob.count()));
+  // Where memory contents mean nothing, the filler is checked and no more.
+  const bool only_checks = blob.group().spec().timing_only;
+  Values values(only_checks ? 0 : static_cast<std::size_t>(blob.count()));
   const Shape& shape = blob.shape();
   if (type == "constant") {
     std::fill(values.begin(), values.end(), filler.value());
@@ -84,21 +86,21 @@ void fill(Blob& blob, const caffe::FillerParameter& filler, std::uint64_t key) {
     uniform(values, filler.min(), filler.max(), key);
   } else if (type == "gaussian") {
     gaussian(values, filler.mean(), filler.std(), key);
-    if (filler.sparse() >= 0) thin_out(values, shape, filler.sparse(), mix64(key));
+    if (filler.sparse() >= 0 && !only_checks) thin_out(values, shape, filler.sparse(), mix64(key));
   } else if (type == "xavier") {  // Glorot and Bengio 2010: variance 1 / n
     const auto bound = static_cast<float>(std::sqrt(3 / fan(shape, filler)));
     uniform(values, -bound, bound, key);
   } else if (type == "msra") {  // He, Zhang, Ren and Sun 2015: variance 2 / n
     gaussian(values, 0, static_cast<float>(std::sqrt(2 / fan(shape, filler))), key);
   } else if (type == "positive_unitball") {
-    positive_unitball(values, shape, key);
+    if (!only_checks) positive_unitball(values, shape, key);
   } else if (type == "bilinear") {
     bilinear(values, shape);
   } else {
     throw ConfigError("", "unknown filler type '" + type + "'",
                       "constant, uniform, gaussian, xavier, msra, positive_unitball or bilinear");
   }
-  blob.write_data(values.data());
+  if (!only_checks) blob.write_data(values.data());
 }
 
 }  // namespace cortado

@@ -13,6 +13,7 @@
 #include "core/machine/parts.h"
 #include "core/net/division.h"
 #include "core/net/gradient_memory.h"
+#include "core/net/name_memory.h"
 #include "core/net/part_exchange.h"
 
 namespace cortado {
@@ -23,6 +24,17 @@ bool all_finite(const Blob& blob) {
 }
 
 bool is_divided(const Net::Entry& entry) { return entry.layer->division(0) != nullptr; }
+
+/// ", its blob 'conv1' of 411 MB": the first blob whose memory is not there; empty: all of it is.
+std::string missing_blob(const Layer::Blobs& blobs, const std::vector<std::string>& names, bool (Blob::*has)() const) {
+  for (std::size_t i = 0; i < std::min(blobs.size(), names.size()); ++i)
+    if (!(blobs[i]->*has)() && blobs[i]->count() > 0)
+      return std::string(has == &Blob::has_diff ? ", gradient of" : ",") + " blob '" + names[i] + "' of shape " +
+             to_string(blobs[i]->shape()) + ", " + megabytes_text(static_cast<double>(blobs[i]->bytes()));
+  return ", memory of its own";
+}
+
+std::string place_of(const Net::Entry& entry) { return "layer '" + entry.layer->name() + "'"; }
 
 /// Where a stored net has that parameter's layer, if it has the blob; -1: it does not.
 int layer_of(const caffe::NetParameter& stored, const Net::Learnable& learnable) {
@@ -39,7 +51,10 @@ void Net::forward(std::size_t from, std::size_t to) {
   for (std::size_t i = from; i < to; ++i) {
     auto& entry = layers_[i];
     if (shapes_change) entry.layer->reshape(entry.bottom, entry.top);
-    if (!entry.is_absorbed) entry.layer->forward(entry.bottom, entry.top);
+    if (!entry.is_absorbed)
+      naming_memory(
+          place_of(entry), [&] { entry.layer->forward(entry.bottom, entry.top); },
+          [&] { return missing_blob(entry.top, entry.top_names, &Blob::has_data); });
     shapes_change = shapes_change || shapes(entry);
   }
 }
@@ -51,7 +66,9 @@ void Net::backward(std::size_t from, std::size_t to, const std::function<void(st
     const Entry& entry = layers_[i];
     if (entry.is_absorbed) continue;
     if (entry.need_backward && !entry.is_added_up)
-      entry.layer->backward(entry.gradient_tops, entry.propagate_down, entry.bottom);
+      naming_memory(
+          place_of(entry), [&] { entry.layer->backward(entry.gradient_tops, entry.propagate_down, entry.bottom); },
+          [&] { return missing_blob(entry.bottom, entry.bottom_names, &Blob::has_diff); });
     write_gradients(entry);
     if (!finished) continue;
     for (auto other = entry.absorbed.rbegin(); other != entry.absorbed.rend(); ++other) finished(*other);
@@ -96,7 +113,8 @@ std::vector<std::vector<std::size_t>> Net::learnables_read() const {
 
 void Net::place_shared_gradients() {
   const auto places = place_gradients(layers_);
-  const auto memory = Storage::make(*group_, floats_of(places));
+  std::shared_ptr<Storage> memory;
+  naming_memory("gradients of blobs between layers", [&] { memory = Storage::make(*group_, floats_of(places)); });
   for (const auto& place : places) place.blob->place_diff(Storage::range(memory, place.offset, place.blob->storage()));
   gradients_placed_ = true;
 }
@@ -121,7 +139,7 @@ const std::shared_ptr<Storage>& Net::gradient_arena() {
   i64 size = 0;
   for (const auto& p : learnable_)
     if (p.division == nullptr) size = std::max(size, p.arena_offset + round_up(p.blob->count(), arena_alignment));
-  gradient_arena_ = Storage::make(*group_, size);
+  naming_memory("gradients of all parameters", [&] { gradient_arena_ = Storage::make(*group_, size); });
   for (const auto& p : learnable_)
     if (p.division == nullptr)  // with the gap behind it, which is cleared, too: a codec may have left something there
       p.blob->place_diff(Storage::range(gradient_arena_, p.arena_offset, round_up(p.blob->count(), arena_alignment)));

@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/formats/prototxt.h"
 #include "core/machine/parts.h"
+#include "core/net/name_memory.h"
 #include "core/net/precision.h"
 #include "core/net/rules.h"
 #include "core/net/subsampling.h"
@@ -30,7 +31,7 @@ template <class Step>
 void naming(const std::string& where, const Step& step) {
   const auto names_it = [&](const std::exception& e) { return std::string(e.what()).find(where) != std::string::npos; };
   try {
-    step();
+    naming_memory(where, step);
   } catch (const ShapeError& error) {
     if (names_it(error)) throw;
     throw ShapeError(where, error.what());
@@ -467,12 +468,14 @@ void Net::Builder::place_parameters() {
     net_.learnable_[i].arena_offset = size;
     size += round_up(net_.learnable_[i].blob->count(), arena_alignment);
   }
-  net_.parameter_arena_ = Storage::make(*options_.group, size);
+  naming_memory("all parameters of the net", [&] { net_.parameter_arena_ = Storage::make(*options_.group, size); });
+  const bool holds_values = !options_.group->spec().timing_only;
   for (auto& parameter : net_.learnable_) {
     if (parameter.division != nullptr) continue;
-    const auto values = parameter.blob->data_vector();
+    std::vector<float> values;
+    if (holds_values) values = parameter.blob->data_vector();
     parameter.blob->place_data(Storage::range(net_.parameter_arena_, parameter.arena_offset, parameter.blob->count()));
-    parameter.blob->write_data(values.data());
+    if (holds_values) parameter.blob->write_data(values.data());
   }
   for (const auto& share : net_.shares_) share.user->share_data(*share.owner);
 }

@@ -8,6 +8,7 @@
 #include "core/formats/caffe.pb.h"
 #include "core/machine/parts.h"
 #include "core/net/division.h"
+#include "core/net/name_memory.h"
 #include "core/net/part_exchange.h"
 #include "core/solver/norms.h"
 #include "core/solver/rate.h"
@@ -16,6 +17,12 @@ namespace cortado {
 namespace {
 /// Whether the update changes it.
 bool is_trained(const Net::Learnable& learnable) { return !learnable.statistic && learnable.blob->count() > 0; }
+
+std::shared_ptr<Storage> make_history(CoreGroup& group, i64 count) {
+  std::shared_ptr<Storage> history;
+  naming_memory("the solver's history", [&] { history = Storage::make(group, count); });
+  return history;
+}
 }  // namespace
 
 Optimizer::Optimizer(const caffe::SolverParameter& parameter, Net& net, CoreGroup& group)
@@ -24,7 +31,7 @@ Optimizer::Optimizer(const caffe::SolverParameter& parameter, Net& net, CoreGrou
       net_(net),
       group_(group),
       pitch_(round_up(net.parameter_arena()->count, Net::arena_alignment)),
-      history_(Storage::make(group, type_.histories * pitch_)) {
+      history_(make_history(group, type_.histories * pitch_)) {
   for (std::size_t i = 0; i < net.learnable().size(); ++i) {
     const Net::Learnable& learnable = net.learnable()[i];
     if (learnable.division != nullptr)

@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/base/log.h"
+#include "core/base/log_text.h"
 #include "core/solver/agreement.h"
 #include "core/solver/core_groups.h"
 #include "core/solver/rate.h"
@@ -20,7 +21,7 @@ Solver::State::State(const caffe::SolverParameter& given, const SolverOptions& g
   require(options.exchange != nullptr || replicas.size() == 1, "several replicas have a gradient exchange");
   check_solver(parameter);
   if (writes_hdf5()) require_hdf5(options.hdf5, "a snapshot");
-  CORTADO_LOG(info) << "Initializing solver from parameters:\n" << parameter.DebugString();
+  log_text(Severity::info, __FILE__, __LINE__, "Initializing solver from parameters:", parameter.DebugString());
   CORTADO_LOG(info) << "Seed: " << seed_of(parameter);
   if (parameter.debug_info()) CORTADO_LOG(warning) << "debug_info has no effect here";
   NamedNet training = training_net(parameter);

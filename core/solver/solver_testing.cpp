@@ -1,7 +1,10 @@
+#include <algorithm>
+#include <cmath>
 #include <sstream>
 
 #include "core/base/error.h"
 #include "core/base/log.h"
+#include "core/solver/finite.h"
 #include "core/solver/solver_state.h"
 
 namespace cortado {
@@ -16,6 +19,28 @@ void add_outputs(const Net& net, std::vector<double>& sums) {
   auto sum = sums.begin();
   for (const Net::Output& output : net.outputs())
     for (const float value : output.blob->data_vector()) *sum++ += double{value};
+}
+
+void require_finite_outputs(const Net& net) {
+  bool all = true;
+  for (const Net::Output& output : net.outputs())
+    for (const float value : output.blob->data_vector()) all = all && std::isfinite(value);
+  if (all) return;
+  const std::string bad = net.first_not_finite();
+  throw NumericError("layer '" + bad + "'", "has NaN or Inf in its weights or values: the scores mean nothing",
+                     "look at the weights; training that diverged leaves such");
+}
+
+void require_finite_weights(const Net& net) {
+  for (const auto& entry : net.layers())
+    for (const auto& blob : entry.layer->blobs()) {
+      if (blob->group().spec().timing_only) continue;
+      const auto values = blob->data_vector();
+      if (!std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); }))
+        throw NumericError("layer '" + entry.layer->name() + "'",
+                           "has NaN or Inf in its weights: nothing can be scored with them",
+                           "take other weights; training that diverged leaves such");
+    }
 }
 
 std::vector<Solver::Score> scores_of(const Net& net, const double* sums, i64 terms) {
@@ -77,6 +102,7 @@ void Solver::State::test(std::size_t index) {
   Net& tested = *test_nets[index];
   const int passes = parameter.test_iter(static_cast<int>(index));
   double loss = 0;
+  require_finite_weights(tested);
   auto sums = no_sums(tested);
   tested.run().parameter_version = ++tests;
   for (int first = 0; first < passes; first += replicas.size()) {
@@ -93,6 +119,7 @@ void Solver::State::test(std::size_t index) {
       continue;
     }
     tested.forward();
+    require_finite_outputs(tested);
     if (parameter.test_compute_loss()) loss += tested.loss();
     add_outputs(tested, sums);
   }

@@ -1,4 +1,5 @@
 #pragma once
+#include <cmath>
 #include <vector>
 
 #include "core/base/types.h"
@@ -20,7 +21,8 @@ struct Accuracy {
         if (ignores && l == ignored) continue;
         const auto score = [&](i64 k) { return scores[static_cast<std::size_t>((o * classes + k) * inner + i)]; };
         int others = 0;
-        for (i64 k = 0; k < classes; ++k) others += k != l && score(k) >= score(l) ? 1 : 0;
+        for (i64 k = 0; k < classes; ++k) others += k != l && !(score(k) < score(l)) ? 1 : 0;
+        if (std::isnan(score(l))) others = top_k;
         for (const std::size_t at : {std::size_t{0}, static_cast<std::size_t>(l) + 1}) {
           hits[at] += others < top_k ? 1 : 0;
           counts[at] += 1;

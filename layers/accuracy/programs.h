@@ -8,7 +8,8 @@ namespace cortado {
 constexpr int bad_accuracy_label = 1;
 
 /// Scores outer x classes x inner, labels outer x inner: hit = 1 where fewer than top_k other classes score at least as
-/// much as the label's, 0 where not, -1 where the label is ignored. A line is one `outer` and `block` positions.
+/// much as the label's, 0 where not and where the label's score is NaN (others' NaN count as more), -1 where the label
+/// is ignored. A line is one `outer` and `block` positions.
 struct AccuracyHits {
   static constexpr const char* label = "accuracy_hits";
   const float *scores, *labels;
@@ -46,8 +47,9 @@ struct AccuracyHits {
           c.each(labels.n, [&](i64 q) {
             const i64 l = math::max(i64{0}, math::min(static_cast<i64>(labels[q]), p.classes - 1));
             const float own = scores(l, q);
-            int better = -1;  // the label itself scores as much as itself
-            for (i64 k = 0; k < p.classes; ++k) better += math::select(scores(k, q) >= own, 1, 0);
+            int better = -1;  // the label itself is no less than itself
+            for (i64 k = 0; k < p.classes; ++k) better += math::select(scores(k, q) < own, 0, 1);  // NaN is not less
+            better += math::select(own == own, 0, p.top_k);
             hit.set(q, math::select(ignored(q), -1.0f, math::select(better < p.top_k, 1.0f, 0.0f)));
           });
           c.put(hit);

@@ -32,6 +32,7 @@ struct WriteOptions {
   i64 stripe_bytes = i64{256} << 20;  ///< of data that lie together in a stripe
   std::vector<std::string> folders;   ///< where stripes go in turn; none: a folder beside the master
   std::string from;                   ///< what is converted, and how: another text does not go on with this one's work
+  bool only_fields = false;           ///< of hdf5: neither checksums nor sums are left in the finished file
 };
 
 /// A writer of `to` for what `set` holds. Collective. Throws ConfigError if the format cannot hold it, FileError if

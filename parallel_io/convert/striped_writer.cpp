@@ -77,6 +77,7 @@ StripedWriter::StripedWriter(const DataSet& set, const std::string& to, const Wr
     : set_(set),
       to_(to),
       plain_(options.format == Format::hdf5),
+      only_fields_(options.only_fields),
       ranks_(ranks),
       from_(options.from),
       id_(static_cast<i64>(mix64(std::hash<std::string>()(plan + to)) >> 1)) {
@@ -283,6 +284,7 @@ void StripedWriter::finish() {
     check_done();
     for (const Stripe& stripe : stripes_) stripe.raw.sync();
     if (plain_) {
+      if (only_fields_) leave_fields();
       if (is_taken(to_) || std::rename(names_[0].c_str(), to_.c_str()) != 0)
         throw FileError(to_, "cannot be renamed from " + names_[0]);
     } else {
@@ -368,6 +370,18 @@ void StripedWriter::present_encoded(hid_t master, const std::string& field, std:
   if (made.get() < 0) throw FileError(to_, "array '" + field + "' cannot be presented");
   add_array(master, field + "_place", H5T_STD_U64LE, {static_cast<hsize_t>(layout_.samples), 2}, false);
   write_array(master, field + "_place", H5T_NATIVE_UINT64, places.data());
+}
+
+/// What only the writing needed goes.
+void StripedWriter::leave_fields() const {
+  const hdf5::Quiet quiet;
+  const hdf5::Handle file(H5Fopen(names_[0].c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose);
+  std::vector<std::string> arrays = {"block_done"};
+  if (channels() > 0) arrays.emplace_back("block_sum");
+  for (const auto& field : set_.fields()) arrays.push_back(field.name + "_crc");
+  for (const auto& array : arrays)
+    if (file.get() < 0 || H5Ldelete(file.get(), array.c_str(), H5P_DEFAULT) < 0)
+      throw FileError(names_[0], "array '" + array + "' cannot be removed: " + quiet.reason());
 }
 
 void StripedWriter::write_master() const {

@@ -43,6 +43,7 @@ class StripedWriter : public SetWriter {
   void add_to_sums(i64 count, const Values& values);
   void check_done() const;
   std::vector<double> mean() const;
+  void leave_fields() const;
   void write_master() const;
   void present(hid_t master, const std::string& array) const;
   void present_encoded(hid_t master, const std::string& field, std::size_t column) const;
@@ -50,7 +51,7 @@ class StripedWriter : public SetWriter {
 
   const DataSet& set_;
   const std::string to_;
-  const bool plain_;
+  const bool plain_, only_fields_;
   const Replicas& ranks_;
   const std::string from_;
   StripedLayout layout_;

@@ -1,0 +1,31 @@
+#pragma once
+#include <new>
+#include <stdexcept>
+#include <string>
+
+#include "core/base/memory_error.h"
+
+namespace cortado {
+
+/// Runs `work`; where memory runs out, the MemoryError names the place, and what `missing` says was being made there.
+template <class Work, class Missing>
+void naming_memory(const std::string& where, const Work& work, const Missing& missing) {
+  try {
+    work();
+  } catch (const MemoryError& error) {
+    const std::string what = error.what();
+    if (where.empty() || what.find(where) != std::string::npos) throw;
+    throw MemoryError(where + missing(), what);
+  } catch (const std::bad_alloc&) {
+    throw MemoryError(where + missing(), "there is no memory left on the host");
+  } catch (const std::length_error&) {
+    throw MemoryError(where + missing(), "asks for more memory than can be counted");
+  }
+}
+
+template <class Work>
+void naming_memory(const std::string& where, const Work& work) {
+  naming_memory(where, work, [] { return std::string(); });
+}
+
+}  // namespace cortado
