@@ -374,6 +374,7 @@ void StripedWriter::present_encoded(hid_t master, const std::string& field, std:
 
 /// What only the writing needed goes.
 void StripedWriter::leave_fields() const {
+  const auto lock = hdf5::library_lock();
   const hdf5::Quiet quiet;
   const hdf5::Handle file(H5Fopen(names_[0].c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose);
   std::vector<std::string> arrays = {"block_done"};

@@ -1,5 +1,7 @@
 #include "layers/accuracy/accuracy.h"
 
+#include <limits>
+
 #include "core/base/error.h"
 #include "layers/accuracy/oracle.h"
 #include "tests/support/layer_rig.h"
@@ -47,6 +49,22 @@ TEST_P(AccuracyTest, AllIgnoredGivesZeroAndBadLabelsFail) {
   EXPECT_EQ(rig.top(0).data_vector()[0], 0.0f);
   rig.fill_bottom(1, [](i64 i) { return i == 2 ? 7.0f : 0.0f; });
   EXPECT_THROW(rig.forward(), ClusterError);
+}
+
+TEST_P(AccuracyTest, NaNIsNeverRight) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  for (const int top_k : {1, 4}) {
+    LayerRig rig(GetParam(), accuracy("top_k: " + std::to_string(top_k)), {{6, 4}, {6}});
+    rig.fill_bottom(0, [&](i64 i) { return i < 8 ? nan : i % 4 == 1 ? 2.0f : 1.0f; });  // of samples 0 and 1 all
+    rig.fill_bottom(1, [](i64) { return 1.0f; });
+    rig.forward();
+    EXPECT_NEAR(rig.top(0).data_vector()[0], 4.0f / 6, 1e-6f);
+  }
+  LayerRig rig(GetParam(), accuracy(""), {{2, 4}, {2}});
+  rig.fill_bottom(0, [&](i64 i) { return i == 3 ? nan : i % 4 == 1 ? 2.0f : 1.0f; });  // another class's
+  rig.fill_bottom(1, [](i64) { return 1.0f; });
+  rig.forward();
+  EXPECT_EQ(rig.top(0).data_vector()[0], 0.5f);
 }
 
 TEST_P(AccuracyTest, MistakesAreNamed) {
