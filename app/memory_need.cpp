@@ -74,9 +74,11 @@ void DryRun::measure(const caffe::SolverParameter* solver) {
   const i64 histories = solver != nullptr ? solver_type(*solver).histories : 0;
   need_.history = histories * need_.parameters;
   need_.blobs = std::max(i64{0}, group_.peak() - need_.parameters - need_.gradients - need_.history);
-  // Weights and histories as messages.
+  // Weights and histories as messages, and the largest blob on its way there.
+  i64 largest = 0;
+  for (const auto& learnable : net().learnable()) largest = std::max(largest, learnable.blob->bytes());
   if (solver != nullptr && (solver->snapshot() > 0 || solver->snapshot_after_train()))
-    need_.snapshot = need_.parameters + need_.history;
+    need_.snapshot = need_.parameters + need_.history + largest;
 }
 
 std::string describe(const MemoryNeed& need) {
