@@ -12,6 +12,7 @@
 #include "core/formats/caffe.pb.h"
 #include "core/machine/parts.h"
 #include "core/net/division.h"
+#include "core/net/fork_weights.h"
 #include "core/net/gradient_memory.h"
 #include "core/net/name_memory.h"
 #include "core/net/part_exchange.h"
@@ -242,35 +243,69 @@ bool Net::is_anothers(const Blob& parameter) const {
 }
 
 void Net::copy_trained(const caffe::NetParameter& trained) {
+  std::set<std::string> taken;
+  caffe::NetParameter more;
   for (const auto& source : trained.layer()) {
-    Layer* target = layer(source.name());
-    if (target == nullptr) {
+    if (layer(source.name()) == nullptr) {
       CORTADO_LOG(info) << "Ignoring source layer " << source.name();
       continue;
     }
-    const std::string where = "layer '" + source.name() + "'";
-    const auto& blobs = target->blobs();
-    // A file may hold what several layers share once, with its owner (Hdf5Files).
-    std::size_t held = blobs.size();
-    while (held > static_cast<std::size_t>(source.blobs_size()) && is_anothers(*blobs[held - 1])) --held;
-    if (static_cast<std::size_t>(source.blobs_size()) != held)
+    const auto settled = settle_fork_blobs(*this, source, more);
+    copy_layer(settled ? *settled : source);
+    taken.insert(source.name());
+  }
+  for (const auto& source : more.layer()) {
+    copy_layer(source);
+    taken.insert(source.name());
+  }
+  report_taken(trained, taken);
+}
+
+/// Says how many layers got weights. Throws ConfigError if none did that has some.
+void Net::report_taken(const caffe::NetParameter& trained, const std::set<std::string>& taken) const {
+  std::size_t wanted = 0, given = 0;
+  std::string missing;
+  for (const auto& entry : layers_) {
+    if (entry.layer->blobs().empty()) continue;
+    ++wanted;
+    if (taken.count(entry.layer->name()) > 0)
+      ++given;
+    else
+      missing += (missing.empty() ? "" : ", ") + entry.layer->name();
+  }
+  if (wanted > 0 && given == 0)
+    throw ConfigError("net '" + name_ + "'",
+                      "shares no layer with the weights, which have " + std::to_string(trained.layer_size()) +
+                          " layers; it has " + missing,
+                      "layers are matched by their names: are these the weights of this net?");
+  CORTADO_LOG(info) << "Took the weights of " << given << " of " << wanted << " layers that have some"
+                    << (missing.empty() ? "" : "; without: " + missing);
+}
+
+void Net::copy_layer(const caffe::LayerParameter& source) {
+  Layer* const target = layer(source.name());
+  const std::string where = "layer '" + source.name() + "'";
+  const auto& blobs = target->blobs();
+  // A file may hold what several layers share once, with its owner (Hdf5Files).
+  std::size_t held = blobs.size();
+  while (held > static_cast<std::size_t>(source.blobs_size()) && is_anothers(*blobs[held - 1])) --held;
+  if (static_cast<std::size_t>(source.blobs_size()) != held)
+    throw ShapeError(where,
+                     "the weights have " + std::to_string(source.blobs_size()) + " blobs, the net has " +
+                         std::to_string(blobs.size()),
+                     "rename the layer to learn it from scratch");
+  for (std::size_t i = 0; i < held; ++i) {
+    const auto& stored = source.blobs(static_cast<int>(i));
+    if (stored.data_size() + stored.double_data_size() == 0 && is_anothers(*blobs[i])) continue;
+    const Division* const division = target->division(i);
+    const Shape& shape = division != nullptr ? division->whole() : blobs[i]->shape();
+    if (!fits(stored, shape))
       throw ShapeError(where,
-                       "the weights have " + std::to_string(source.blobs_size()) + " blobs, the net has " +
-                           std::to_string(blobs.size()),
+                       "blob " + std::to_string(i) + " of the weights has shape " + to_string(shape_of(stored)) +
+                           ", the net's has " + to_string(shape),
                        "rename the layer to learn it from scratch");
-    for (std::size_t i = 0; i < held; ++i) {
-      const auto& stored = source.blobs(static_cast<int>(i));
-      if (stored.data_size() + stored.double_data_size() == 0 && is_anothers(*blobs[i])) continue;
-      const Division* const division = target->division(i);
-      const Shape& shape = division != nullptr ? division->whole() : blobs[i]->shape();
-      if (!fits(stored, shape))
-        throw ShapeError(where,
-                         "blob " + std::to_string(i) + " of the weights has shape " + to_string(shape_of(stored)) +
-                             ", the net's has " + to_string(shape),
-                         "rename the layer to learn it from scratch");
-      const auto values = values_of(stored, where + " of the weights, blob " + std::to_string(i));
-      blobs[i]->write_data((division != nullptr ? division->take(values, parts_->rank()) : values).data());
-    }
+    const auto values = values_of(stored, where + " of the weights, blob " + std::to_string(i));
+    blobs[i]->write_data((division != nullptr ? division->take(values, parts_->rank()) : values).data());
   }
 }
 

@@ -2,6 +2,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -154,7 +155,9 @@ class Net {
 
   /// Weights by layer name, as Caffe: layers that the file lacks keep theirs, layers that only the file has are
   /// logged, other shapes throw ShapeError. Legacy 4-d shapes may have ones in front. Of a parameter that layers share,
-  /// the owner's blob may be the only one. Files hold blobs whole: of one that ranks divide, this rank takes its part.
+  /// the owner's blob may be the only one. Logs how many layers got theirs; throws ConfigError if none did that has
+  /// some. BatchNorm's blobs may be in the forms of Caffe's forks (settle_fork_blobs). Files hold blobs whole: of one
+  /// that ranks divide, this rank takes its part.
   void copy_trained(const caffe::NetParameter& trained);
   /// The net with its weights, as Caffe writes a .caffemodel (`write_diff`: gradients too); with this rank's parts.
   void to_proto(caffe::NetParameter& out, bool write_diff = false) const;
@@ -175,6 +178,8 @@ class Net {
   void weigh_losses();
   void write_gradients(const Entry& entry) const;
   void place_shared_gradients();
+  void copy_layer(const caffe::LayerParameter& source);
+  void report_taken(const caffe::NetParameter& trained, const std::set<std::string>& taken) const;
   bool is_anothers(const Blob& parameter) const;  // whether a layer shares it with its owner
 
   std::string name_;

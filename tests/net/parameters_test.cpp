@@ -174,6 +174,21 @@ TEST(NetWeights, OtherLayersAreLeftAndOtherShapesRefused) {
   EXPECT_THROW(fitting->copy_trained(stored), ShapeError);
 }
 
+TEST(NetWeights, OthersWeightsAreRefused) {
+  caffe::NetParameter none, others;
+  const auto net = small_net(chain("", ""));
+  for (auto* const stored : {&none, &others}) {
+    try {
+      net->copy_trained(*stored);
+      FAIL() << "weights of another net were taken";
+    } catch (const ConfigError& error) {
+      EXPECT_NE(std::string(error.what()).find("shares no layer with the weights"), std::string::npos) << error.what();
+    }
+    small_net(data_layer() + scale_layer("elsewhere", "data", "y", "", 9, 5))->to_proto(others);
+  }
+  EXPECT_NO_THROW(small_net(data_layer())->copy_trained(others));  // nothing there wants weights
+}
+
 TEST(NetWeights, LegacyShapesFit) {
   caffe::NetParameter stored;
   small_net(data_layer() + scale_layer("b", "data", "y", "", 9, 5))->to_proto(stored);
