@@ -10,6 +10,7 @@
 #include "app/environment.h"
 #include "app/option_values.h"
 #include "core/base/error.h"
+#include "parallel_io/sets/image.h"
 
 namespace cortado {
 namespace {
@@ -23,6 +24,11 @@ std::string two_dashes(const std::string& argument) {
 void add_net_options(CLI::App* verb, Options& o) {
   verb->add_option("--level", o.level, "Level of the net's state, for include and exclude rules");
   verb->add_option("--stage", o.stages, "Stages of the net's state, separated by commas")->delimiter(',');
+}
+
+void add_strict(CLI::App* verb) {
+  verb->add_flag_callback("--strict", &refuse_damaged_images,
+                          "Images that are cut or damaged are errors, not warnings");
 }
 
 constexpr const char* profile_text = "Simulator: write a timeline (Perfetto, chrome://tracing), show cycles by kernel";
@@ -99,6 +105,7 @@ void add_train(CLI::App& app, Options& o) {
   auto* verb = app.add_subcommand("train", "Train a net, or go on training it");
   const auto effects = CLI::IsMember({"stop", "snapshot", "none"});
   verb->add_option("--solver", o.solver, "Solver prototxt")->required();
+  add_strict(verb);
   verb->add_option("--snapshot", o.snapshot,
                    "Go on from this .solverstate or .solverstate.h5; auto: from the newest whole one of the solver's "
                    "snapshot_prefix, or begin where there is none");
@@ -146,6 +153,7 @@ void add_test(CLI::App& app, Options& o) {
   auto* verb = app.add_subcommand("test", "Score a net");
   verb->add_option("--model", o.model, "Net prototxt")->required();
   verb->add_option("--weights", o.weights, "The .caffemodel or .caffemodel.h5")->required();
+  add_strict(verb);
   verb->add_option("--iterations", o.iterations, "Batches to score")->capture_default_str()->check(CLI::PositiveNumber);
   add_precision(verb, o);
   add_devices(verb, o);
@@ -248,6 +256,7 @@ void add_classify(CLI::App& app, Options& o) {
   verb->add_option("--top", c.top, "Classes to show")->capture_default_str()->check(CLI::PositiveNumber);
   add_devices(verb, o);
   verb->add_option("images", c.images, "JPEG or PNG files")->required();
+  add_strict(verb);
 }
 
 void add_upgrade(CLI::App& app, Options& o) {
@@ -275,6 +284,7 @@ void add_extract(CLI::App& app, Options& o) {
   auto* verb = app.add_subcommand("extract", "Values of blobs for the samples that a net reads, as a data set");
   verb->add_option("--model", o.model, "Net prototxt, with the layer that reads")->required();
   verb->add_option("--weights", o.weights, "The .caffemodel or .caffemodel.h5")->required();
+  add_strict(verb);
   verb->add_option("--blobs", o.extract.blobs, "Names of blobs, separated by commas")->required()->delimiter(',');
   verb->add_option("--out", o.extract.out, "HDF5 file to write, or LMDB folder: BLOB is put behind for several")
       ->required();
@@ -333,6 +343,7 @@ void add_convert_set(CLI::App* convert, Options::Convert& c) {
   verb->add_flag("--shuffle", c.shuffle, "In a random order");
   verb->add_option("--seed", c.seed, "Of that order")->capture_default_str();
   verb->add_flag("--verify", c.verify, "Compare what is read with its checksums");
+  add_strict(verb);
 }
 
 void add_convert_mean(CLI::App* convert, Options::Convert& c) {
@@ -343,6 +354,7 @@ void add_convert_mean(CLI::App* convert, Options::Convert& c) {
   verb->add_option("--root", c.root, "Folder before the names of an image list");
   verb->add_option("--resize", c.resize, "Images to WIDTHxHEIGHT");
   verb->add_flag("--grey", c.grey, "Images in grey");
+  add_strict(verb);
 }
 
 void add_convert(CLI::App& app, Options& o) {
@@ -376,6 +388,7 @@ void add_convert(CLI::App& app, Options& o) {
     images->add_option("--mean", c.mean, "Mean of the training set to subtract: none, pixel or channel")
         ->check(CLI::IsMember({"none", "pixel", "channel"}));
     images->add_option("--resize", c.resize, "WIDTHxHEIGHT");
+    add_strict(images);
     images->add_flag("--rgb", c.rgb, "Channels as red, green, blue; default is Caffe's blue, green, red");
   }
 }

@@ -13,6 +13,7 @@
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/net/name_memory.h"
+#include "parallel_io/sets/image.h"
 
 namespace cortado {
 namespace {
@@ -78,6 +79,7 @@ int main(int count, char** arguments) {
     log_header(job, arguments);
     int code = 0;
     naming_memory("", [&] { code = run_verb(job, options); });
+    report_damaged_images();
     end_output();
     return code;
   });

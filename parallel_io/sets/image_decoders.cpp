@@ -28,6 +28,27 @@ Image from_interleaved(const std::vector<unsigned char>& pixels, int channels, i
   return image;
 }
 
+/// The grey that JPEG stores (ITU-R BT.601); libpng's own conversion weighs colours in another way.
+std::vector<unsigned char> luminance(const std::vector<unsigned char>& rgb) {
+  std::vector<unsigned char> grey(rgb.size() / 3);
+  for (std::size_t i = 0; i < grey.size(); ++i) {
+    const unsigned char* const p = rgb.data() + 3 * i;
+    grey[i] = static_cast<unsigned char>(0.299 * p[0] + 0.587 * p[1] + 0.114 * p[2] + 0.5);
+  }
+  return grey;
+}
+
+/// Red, green and blue of cyan, magenta, yellow and black, which Adobe stores inverted: 255 is no ink. OpenCV takes all
+/// such files so, whether they have Adobe's marker or not.
+std::vector<unsigned char> light_of(const std::vector<unsigned char>& inks) {
+  std::vector<unsigned char> rgb(inks.size() / 4 * 3);
+  for (std::size_t i = 0; i < rgb.size(); ++i) {
+    const int ink = inks[i / 3 * 4 + i % 3], black = inks[i / 3 * 4 + 3];
+    rgb[i] = static_cast<unsigned char>(black - ((255 - ink) * black >> 8));
+  }
+  return rgb;
+}
+
 Image decode_jpeg(const unsigned char* bytes, std::size_t count, const std::string& file, int channels) {
   const std::unique_ptr<void, int (*)(tjhandle)> decoder(tjInitDecompress(), &tjDestroy);
   int width = 0, height = 0, sampling = 0, colours = 0;
@@ -38,26 +59,23 @@ Image decode_jpeg(const unsigned char* bytes, std::size_t count, const std::stri
   const std::size_t blocks = (columns + 7) / 8 * ((rows + 7) / 8);  // each takes a bit at least
   check_size(columns, rows, blocks / 8 <= count, file);
   if (channels == 0) channels = colours == TJCS_GRAY ? 1 : 3;
-  std::vector<unsigned char> pixels(columns * rows * static_cast<std::size_t>(channels));
+  const bool inks = colours == TJCS_CMYK || colours == TJCS_YCCK;
+  std::vector<unsigned char> pixels(columns * rows * static_cast<std::size_t>(inks ? 4 : channels));
   int flags = TJFLAG_ACCURATEDCT;
 #ifdef TJFLAG_LIMITSCANS  // each scan of a progressive image goes through all of it
   flags |= TJFLAG_LIMITSCANS;
 #endif
   const int status = tjDecompress2(decoder.get(), bytes, size, pixels.data(), width, 0, height,
-                                   channels == 1 ? TJPF_GRAY : TJPF_RGB, flags);
+                                   inks            ? TJPF_CMYK
+                                   : channels == 1 ? TJPF_GRAY
+                                                   : TJPF_RGB,
+                                   flags);
   if (status != 0 && tjGetErrorCode(decoder.get()) == TJERR_FATAL)
     throw FileError(file, std::string("cannot be decoded: ") + tjGetErrorStr2(decoder.get()));
+  if (status != 0) note_damaged_image(file, tjGetErrorStr2(decoder.get()));
+  if (inks) pixels = light_of(pixels);
+  if (inks && channels == 1) pixels = luminance(pixels);
   return from_interleaved(pixels, channels, height, width);
-}
-
-/// The grey that JPEG stores (ITU-R BT.601); libpng's own conversion weighs colours in another way.
-std::vector<unsigned char> luminance(const std::vector<unsigned char>& rgb) {
-  std::vector<unsigned char> grey(rgb.size() / 3);
-  for (std::size_t i = 0; i < grey.size(); ++i) {
-    const unsigned char* const p = rgb.data() + 3 * i;
-    grey[i] = static_cast<unsigned char>(0.299 * p[0] + 0.587 * p[1] + 0.114 * p[2] + 0.5);
-  }
-  return grey;
 }
 
 /// Whether deflate can have packed the rows of that PNG file, which begins with a header chunk, into its bytes.

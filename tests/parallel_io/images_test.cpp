@@ -103,6 +103,47 @@ TEST(Images, CutFilesAreNamed) {
   }
 }
 
+TEST(Images, InksAreLightAsOpenCvHasIt) {
+  const Size s{64, 33};
+  std::vector<std::uint8_t> inks;
+  for (int y = 0; y < s.height; ++y)
+    for (int x = 0; x < s.width; ++x)
+      for (const int value : {40 + 3 * x, 60 + 2 * y, 200 - x - y, 255 - 2 * x})
+        inks.push_back(static_cast<std::uint8_t>(value));
+  const tjhandle encoder = tjInitCompress();
+  unsigned char* data = nullptr;
+  unsigned long bytes = 0;
+  ASSERT_EQ(tjCompress2(encoder, inks.data(), s.width, 0, s.height, TJPF_CMYK, &data, &bytes, TJSAMP_444, 100, 0), 0);
+  for (const int channels : {0, 1, 3}) {
+    const Image image = decode_image(data, bytes, "inks", channels);
+    ASSERT_EQ(image.channels, channels == 1 ? 1 : 3);
+    for (int y = 0; y < s.height; ++y)
+      for (int x = 0; x < s.width; ++x) {
+        const auto* const p = inks.data() + 4 * (y * s.width + x);
+        const auto light = [&](int c) { return p[3] - ((255 - p[c]) * p[3] >> 8); };
+        if (channels == 1)
+          EXPECT_NEAR(image.at(0, y, x), 0.299 * light(0) + 0.587 * light(1) + 0.114 * light(2), 3);
+        else
+          for (int c = 0; c < 3; ++c) EXPECT_NEAR(image.at(c, y, x), light(c), 3) << c;
+      }
+  }
+  tjFree(data);
+  tjDestroy(encoder);
+}
+
+TEST(Images, WhatEndsEarlyIsToldAndCounted) {
+  const TemporaryFolder folder;
+  std::ifstream in(jpeg_file(folder, {64, 33}, 3), std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  const std::string half = folder.write("half.jpg", bytes.substr(0, bytes.size() * 3 / 4));
+  testing::internal::CaptureStderr();
+  read_image(half);
+  report_damaged_images();
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_NE(log.find("half.jpg: is damaged: Premature end"), std::string::npos) << log;
+  EXPECT_NE(log.find("decoded 1 times"), std::string::npos) << log;
+}
+
 /// What `bytes` are refused for, after `size` was written at `at`.
 std::string claim(std::string bytes, std::size_t at, const std::string& size) {
   bytes.replace(at, size.size(), size);
