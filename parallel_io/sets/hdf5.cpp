@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/tensor/blob.h"
+#include "parallel_io/sets/hdf5_sources.h"
 
 namespace cortado::hdf5 {
 namespace {
@@ -162,8 +163,10 @@ Handle access_of(hid_t set, hsize_t most) {
 Array::Array(const File& file, const std::string& name, i64 most_cached)
     : where_(file.name() + ", data set '" + name + "'") {
   const Quiet quiet;
+  if (H5Lexists(file.id(), name.c_str(), H5P_DEFAULT) > 0) expect_link(file.id(), name, file.name(), where_);
   set_ = Handle(H5Dopen2(file.id(), name.c_str(), H5P_DEFAULT), H5Dclose);
   if (set_.get() < 0) throw FileError(file.name(), "has no data set '" + name + "'", "it has: " + file.listing());
+  expect_sources(set_.get(), file.name(), where_);
   const Handle access = access_of(set_.get(), static_cast<hsize_t>(most_cached));
   set_ = Handle();  // an open array keeps the cache that it was opened with
   set_ = Handle(H5Dopen2(file.id(), name.c_str(), access.get()), H5Dclose);

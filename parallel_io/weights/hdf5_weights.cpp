@@ -13,6 +13,7 @@
 #include "core/formats/prototxt.h"
 #include "core/tensor/blob.h"
 #include "parallel_io/sets/hdf5.h"
+#include "parallel_io/sets/hdf5_sources.h"
 
 namespace cortado {
 namespace {
@@ -90,7 +91,8 @@ i64 most_values(hid_t set) {
   return static_cast<i64>(bytes * packed / std::max<std::size_t>(1, H5Tget_size(type.get())));
 }
 
-void read_blob(hid_t set, const std::string& where, Part part, caffe::BlobProto& blob) {
+void read_blob(hid_t set, const std::string& file, const std::string& where, Part part, caffe::BlobProto& blob) {
+  hdf5::expect_sources(set, file, where);
   const Shape shape = shape_of_set(set, where);
   const i64 count = counted(shape).value_or(i64{INT_MAX} + 1);
   if (count > INT_MAX) throw FileError(where, "has more values than a blob can hold");
@@ -127,7 +129,7 @@ class WeightReader {
   void read(const std::string& top, Part part) {
     const Handle group = open_top(file_, top, H5I_GROUP, "file of weights");
     for (const auto& name : members_of(group.get(), file_.name()))
-      read_layer(open_member(group.get(), name, where(top + "/" + name)), name, top, part);
+      read_layer(follow(group.get(), name, top + "/" + name), name, top, part, 1);
   }
 
  private:
@@ -140,25 +142,36 @@ class WeightReader {
   }
 
   /// What lies below a group: blobs, and groups of layers whose names go on behind a slash.
-  void read_layer(const Handle& group, const std::string& name, const std::string& top, Part part) {
+  void read_layer(const Handle& group, const std::string& name, const std::string& top, Part part, int depth) {
     const std::string path = top + "/" + name;
+    if (depth > most_depth || ++groups_ > most_groups)
+      throw FileError(where(path.substr(0, 80)), "lies below more groups than the layers of any net",
+                      "links that lead back above themselves do that");
     if (H5Iget_type(group.get()) != H5I_GROUP) throw FileError(where(path), "is no layer's group");
     bool others = false;
     for (const auto& member : members_of(group.get(), where(path))) {
       const std::string place = where(path + "/" + member);
-      const Handle object = open_member(group.get(), member, place);
+      const Handle object = follow(group.get(), member, path + "/" + member);
       if (H5Iget_type(object.get()) == H5I_GROUP) {
         others = true;
-        read_layer(object, path_of(name, member), top, part);
+        read_layer(object, path_of(name, member), top, part, depth + 1);
       } else if (H5Iget_type(object.get()) == H5I_DATASET) {
         auto& blobs = *layer(name).mutable_blobs();
-        read_blob(object.get(), place, part, blob_at(blobs, blob_index(member, place)));
+        read_blob(object.get(), file_.name(), place, part, blob_at(blobs, blob_index(member, place)));
       }
     }
     if (!others) layer(name);
   }
 
+  /// Opens a member, through links.
+  Handle follow(hid_t group, const std::string& name, const std::string& path) const {
+    hdf5::expect_link(group, name, file_.name(), where(path));
+    return open_member(group, name, where(path));
+  }
+
+  static constexpr int most_depth = 64, most_groups = 1 << 16;
   const hdf5::File& file_;
+  int groups_ = 0;
   caffe::NetParameter& weights_;
   std::map<std::string, caffe::LayerParameter*> layers_;
 };
@@ -187,7 +200,7 @@ void read_blobs(const hdf5::File& file, const std::string& name,
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::string number = std::to_string(i), where = file.name() + ", '" + name + "/" + number + "'";
     const Handle set = open_member(group.get(), number, where);
-    read_blob(set.get(), where, Part::data, *blobs.Add());
+    read_blob(set.get(), file.name(), where, Part::data, *blobs.Add());
   }
 }
 

@@ -1,6 +1,7 @@
 #include "parallel_io/weights/hdf5_weights.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 
@@ -33,6 +34,15 @@ const caffe::LayerParameter* find(const caffe::NetParameter& net, const std::str
 
 class Hdf5WeightsTest : public ::testing::Test {
  protected:
+  void expect_weights_error(const std::string& name, const std::string& words) const {
+    caffe::NetParameter weights;
+    try {
+      hdf5_.read_weights(name, weights);
+      ADD_FAILURE() << name << " was read";
+    } catch (const FileError& error) {
+      EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
+    }
+  }
   void expect_error(const std::string& name, const std::string& words) const {
     caffe::NetParameter weights;
     caffe::SolverState state;
@@ -134,6 +144,81 @@ TEST_F(Hdf5WeightsTest, SizesThatTheFileCannotHoldAreRefused) {
       EXPECT_NE(std::string(error.what()).find("than the file can hold"), std::string::npos) << error.what();
     }
   }
+}
+
+/// Groups that hold themselves, or are very many.
+TEST_F(Hdf5WeightsTest, LoopsOfGroupsEnd) {
+  const auto make = [&](const char* name, const std::function<void(hid_t)>& fill) {
+    const std::string path = folder_.file(name);
+    const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    const hid_t data = H5Gcreate2(file, "data", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    fill(data);
+    H5Gclose(data);
+    EXPECT_GE(H5Fclose(file), 0);
+    return path;
+  };
+  const std::string below = "below more groups";
+  expect_weights_error(
+      make("hard.h5", [](hid_t data) { H5Lcreate_hard(data, ".", data, "a", H5P_DEFAULT, H5P_DEFAULT); }), below);
+  expect_weights_error(
+      make("soft.h5", [](hid_t data) { H5Lcreate_soft("/data", data, "a", H5P_DEFAULT, H5P_DEFAULT); }), below);
+  expect_weights_error(
+      make("external.h5",
+           [](hid_t data) { H5Lcreate_external("external.h5", "/data", data, "a", H5P_DEFAULT, H5P_DEFAULT); }),
+      below);
+  expect_weights_error(make("paths.h5",
+                            [](hid_t data) {  // 2 to the 40 paths
+                              hid_t at = data;
+                              for (int i = 0; i < 40; ++i) {
+                                const hid_t next = H5Gcreate2(at, "a", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+                                H5Lcreate_hard(at, "a", at, "b", H5P_DEFAULT, H5P_DEFAULT);
+                                if (at != data) H5Gclose(at);
+                                at = next;
+                              }
+                              H5Gclose(at);
+                            }),
+                       below);
+  expect_weights_error(
+      make("away.h5",
+           [](hid_t data) { H5Lcreate_external("absent.h5", "/data", data, "a", H5P_DEFAULT, H5P_DEFAULT); }),
+      "takes values from 'absent.h5', which is not there");
+  ASSERT_EQ(mkfifo(folder_.file("pipe").c_str(), 0600), 0);
+  expect_weights_error(
+      make("pipes.h5", [](hid_t data) { H5Lcreate_external("pipe", "/data", data, "a", H5P_DEFAULT, H5P_DEFAULT); }),
+      "is no regular file");
+}
+
+/// Values that lie elsewhere, or that nothing here can unpack.
+TEST_F(Hdf5WeightsTest, SourcesThatAreAwayAreNamed) {
+  const auto make = [&](const char* name, const std::function<void(hid_t, hid_t)>& prepare) {
+    const std::string path = folder_.file(name);
+    const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    const hid_t links = H5Pcreate(H5P_LINK_CREATE), list = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_create_intermediate_group(links, 1);
+    const hsize_t size = 4;
+    const hid_t space = H5Screate_simple(1, &size, nullptr);
+    prepare(list, space);
+    const hid_t set = H5Dcreate2(file, "data/a/0", H5T_NATIVE_FLOAT, space, links, list, H5P_DEFAULT);
+    EXPECT_GE(set, 0) << name;
+    H5Dclose(set);
+    H5Sclose(space);
+    H5Pclose(list);
+    H5Pclose(links);
+    EXPECT_GE(H5Fclose(file), 0);
+    return path;
+  };
+  const auto over = [&](const char* source) {
+    return [source](hid_t list, hid_t space) { H5Pset_virtual(list, space, source, "values", space); };
+  };
+  expect_weights_error(make("virtual.h5", over("absent.h5")), "takes values from 'absent.h5', which is not there");
+  write_hdf5(folder_.file("other.h5"), {{"others", {4}, H5T_NATIVE_FLOAT, {1, 2, 3, 4}}});
+  expect_weights_error(make("lacks.h5", over("other.h5")), "which has no data set 'values'");
+  write_hdf5(folder_.file("there.h5"), {{"values", {4}, H5T_NATIVE_FLOAT, {1, 2, 3, 4}}});
+  caffe::NetParameter weights;
+  hdf5_.read_weights(make("whole.h5", over("there.h5")), weights);
+  EXPECT_EQ(weights.layer(0).blobs(0).data(3), 4);
+  expect_weights_error(make("raw.h5", [](hid_t list, hid_t) { H5Pset_external(list, "absent.raw", 0, 16); }),
+                       "takes values from 'absent.raw', which is not there");
 }
 
 TEST_F(Hdf5WeightsTest, WhatIsNoBlobIsNamed) {
