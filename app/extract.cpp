@@ -85,10 +85,10 @@ int extract(Session& session, const Options& options) {
   read_net_for(options, options.model, Phase::test, parameter);
   read_weights(options.weights, &session.hdf5, weights);
   Net net(parameter, session.net_options());
-  net.copy_trained(weights);
-  net.run().parameter_version = 1;
   if (!net.inputs().empty())
     throw ConfigError(options.model, "has Input layers, which read nothing", "give a net with a data layer");
+  net.copy_trained(weights);
+  net.run().parameter_version = 1;
 
   const auto& e = options.extract;
   const auto& ranks = session.job.replicas();

@@ -229,9 +229,11 @@ TEST_P(MasterUpdateTest, LoadsWeightsInFull) {
   const SharedFolder folder;
   const auto exchange = master("three_in_one"), other = master("three_in_one"), more = master("fp32");
   const auto untouched = solver(*exchange, sgd, toy_net(700, 4));
-  if (is_master()) write_binary(folder.file("none"), caffe::NetParameter());  // no layer's: all keep theirs
-  untouched->load_weights(folder.file("none"));
   const auto fresh = solver(*more, sgd, toy_net(700, 4));
+  caffe::NetParameter full;
+  fresh->net().to_proto(full);
+  if (is_master()) write_binary(folder.file("full"), full);
+  untouched->load_weights(folder.file("full"));
   exchange->restore_weights(untouched->net());
   if (is_master()) { EXPECT_EQ(parameters_of(untouched->net()), parameters_of(fresh->net())); }
 }

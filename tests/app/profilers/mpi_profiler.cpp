@@ -1,4 +1,4 @@
-// A profiler between a program and its MPI library: counts messages and their bytes, and tells at the end.
+// A profiler between a program and its MPI library: counts messages of at least 4 KB and their bytes, and tells at the end.
 #include <mpi.h>
 
 #include <cstdio>
@@ -11,8 +11,11 @@ extern "C" int MPI_Isend(const void* data, int count, MPI_Datatype type, int to,
                          MPI_Request* request) {
   int size = 0;
   PMPI_Type_size(type, &size);
-  ++messages;
-  bytes += static_cast<long>(count) * size;
+  const long length = static_cast<long>(count) * size;
+  if (length >= 4096) {
+    ++messages;
+    bytes += length;
+  }
   return PMPI_Isend(data, count, type, to, tag, communicator, request);
 }
 
