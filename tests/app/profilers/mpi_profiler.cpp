@@ -1,4 +1,5 @@
-// A profiler between a program and its MPI library: counts messages of at least 4 KB and their bytes, and tells at the end.
+// A profiler between a program and its MPI library: counts messages of at least 4 KB and their bytes, and tells at the
+// end.
 #include <mpi.h>
 
 #include <cstdio>
