@@ -15,7 +15,7 @@ constexpr i64 most_values = i64{1} << 28;
 
 std::vector<std::uint32_t> bits_of(const std::vector<float>& values) {
   std::vector<std::uint32_t> bits(values.size());
-  std::memcpy(bits.data(), values.data(), bits.size() * sizeof(float));
+  if (!values.empty()) std::memcpy(bits.data(), values.data(), bits.size() * sizeof(float));
   return bits;
 }
 }  // namespace
