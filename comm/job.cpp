@@ -18,12 +18,14 @@ namespace cortado {
 namespace {
 using namespace std::chrono_literals;
 
-/// Whether the request completes within that time.
+/// Whether the request completes within that time. Meanwhile it answers ranks that ask, so that none takes it for the
+/// stopped one.
 bool completes(MPI_Request& request, double seconds) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
   for (int done = 0;;) {
     MPI_Test(&request, &done, MPI_STATUS_IGNORE);
     if (done != 0) return true;
+    if (RollCall* const others = RollCall::of_job()) others->answer("the end of the job, which has failed", false);
     if (std::chrono::steady_clock::now() > end) return false;
     std::this_thread::sleep_for(5ms);
   }
