@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/base/log.h"
 #include "core/formats/caffe.pb.h"
 #include "core/formats/files.h"
 #include "core/formats/text_mistakes.h"
@@ -46,14 +47,18 @@ void check_nesting(const std::string& text, const std::string& origin) {
 }
 }  // namespace
 
-void parse_text(const std::string& text, const std::string& origin, pb::Message& message) {
+void parse_text(const std::string& given, const std::string& origin, pb::Message& message) {
+  // The mark that some editors put in front of UTF-8 text.
+  std::string text = given.compare(0, 3, "\xEF\xBB\xBF") == 0 ? given.substr(3) : given;
   check_nesting(text, origin);
-  TextMistakes mistakes(text, origin, *message.GetDescriptor());
+  const std::string whole = text;
+  TextMistakes mistakes(whole, origin, *message.GetDescriptor());
   pb::TextFormat::Parser parser;
   parser.RecordErrorsTo(&mistakes);
   // Unknown fields are then skipped with a warning, so one run finds them all; they are mistakes all the same.
   parser.AllowUnknownField(true);
-  parser.ParseFromString(text, &message);
+  do { parser.ParseFromString(text, &message); } while (mistakes.next_text(text));
+  for (const std::string& line : mistakes.ignored()) CORTADO_LOG(info) << line;
   if (!mistakes.empty()) throw ConfigError("", mistakes.report());
 }
 

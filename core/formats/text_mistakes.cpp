@@ -2,8 +2,9 @@
 
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
-#include <algorithm>
-#include <numeric>
+#include "core/base/log.h"
+#include "core/formats/close_name.h"
+#include "core/formats/foreign_words.h"
 
 namespace cortado {
 namespace pb = google::protobuf;
@@ -23,43 +24,15 @@ struct TextMistakes::Place {
 
 namespace {
 constexpr std::size_t most_mistakes = 50;  // to find the place of one, the text is read again
-constexpr std::size_t longest_name = 64;   // of a field
 
 class Silent : public pb::io::ErrorCollector {
   void AddError(int, pb::io::ColumnNumber, const std::string&) override {}
 };
 
-/// Levenshtein distance.
-std::size_t distance(const std::string& a, const std::string& b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
-    }
-  }
-  return row.back();
-}
-
 std::string closest_field(const std::string& wrong, const pb::Descriptor& message) {
-  std::string best;
-  if (wrong.size() > longest_name) return best;
-  std::size_t best_distance = wrong.size() / 3 + 2;  // farther names are no help
-  for (int i = 0; i < message.field_count(); ++i) {
-    const std::string& name = message.field(i)->name();
-    // As many letters at least come or go.
-    const std::size_t least = std::max(wrong.size(), name.size()) - std::min(wrong.size(), name.size());
-    const std::size_t d = least < best_distance ? distance(wrong, name) : least;
-    if (d < best_distance) {
-      best = name;
-      best_distance = d;
-    }
-  }
-  return best;
+  std::vector<std::string> names;
+  for (int i = 0; i < message.field_count(); ++i) names.push_back(message.field(i)->name());
+  return close_name(wrong, names);
 }
 
 std::string values_of(const pb::EnumDescriptor& type) {
@@ -79,6 +52,8 @@ std::string quoted(const std::string& message, int n) {
   }
   return message.substr(from + 1, to - from - 1);
 }
+
+bool is_unknown_field(const std::string& message) { return message.find("has no field named") != std::string::npos; }
 
 bool starts_with(const std::string& text, const std::string& start) {
   return text.compare(0, start.size(), start) == 0;
@@ -114,8 +89,10 @@ TextMistakes::Place TextMistakes::find(int line, int column) const {
 
 std::string TextMistakes::explain(const std::string& message, const Place& place) const {
   const std::string block = place.open.empty() ? root_.name() : "'" + place.open.back().name + "'";
-  if (message.find("has no field named") != std::string::npos) {
+  if (is_unknown_field(message)) {
     const std::string wrong = quoted(message, 1);
+    if (const ForeignWord* const word = foreign_word(block_of(place), wrong))
+      return "no field '" + wrong + "' in " + block + " (" + word->advice + ")";
     const std::string close = place.in == nullptr ? "" : closest_field(wrong, *place.in);
     return "no field '" + wrong + "' in " + block + (close.empty() ? "" : " (did you mean '" + close + "'?)");
   }
@@ -133,22 +110,56 @@ std::string TextMistakes::explain(const std::string& message, const Place& place
   return message;
 }
 
+std::string TextMistakes::block_of(const Place& place) const {
+  return place.open.empty() ? root_.name() : place.open.back().name;
+}
+
 void TextMistakes::AddError(int line, pb::io::ColumnNumber column, const std::string& message) {
+  const std::pair<int, int> position{line, column};
+  if (lines_.count(position) != 0) return;  // the text before a stand-in is parsed again
   if (lines_.size() == most_mistakes) {
     ++left_out_;
     return;
   }
   if (line < 0) {
-    lines_.push_back(origin_ + ": " + message);
+    lines_[position] = origin_ + ": " + message;
     return;
   }
   const Place place = find(line, column);
+  const bool is_value = starts_with(message, "Unknown enumeration");
   // Protobuf names the token after an unknown field or value.
-  const bool one_late =
-      starts_with(message, "Unknown enumeration") || message.find("has no field named") != std::string::npos;
+  const bool one_late = is_value || is_unknown_field(message);
   const int l = one_late ? place.before.line : line, c = one_late ? place.before.column : column;
-  lines_.push_back(origin_ + ":" + std::to_string(l + 1) + ":" + std::to_string(c + 1) + ": " +
-                   explain(message, place));
+  const std::string at = origin_ + ":" + std::to_string(l + 1) + ":" + std::to_string(c + 1) + ": ";
+  const std::string name = is_value || is_unknown_field(message) ? quoted(message, 1) : "";
+  const ForeignWord* const word = name.empty() ? nullptr : foreign_word(block_of(place), name);
+  if (is_value) find_stand_in(place, name);
+  if (word != nullptr && word->ignored)
+    ignored_.insert(at + (is_value ? "'" + quoted(message, 0) + "' of '" : "'") + name + "' has no effect here");
+  else
+    lines_[position] = at + explain(message, place);
+}
+
+/// An unknown value ends the parser's work. With a known one in its place, as long, it goes on.
+void TextMistakes::find_stand_in(const Place& place, const std::string& name) {
+  const pb::FieldDescriptor* const field = place.in == nullptr ? nullptr : place.in->FindFieldByName(name);
+  if (field == nullptr || field->enum_type() == nullptr) return;
+  std::size_t begin = 0;
+  for (int l = 0; l < place.before.line; ++l) begin = text_.find('\n', begin) + 1;
+  for (int column = 0; column < place.before.column; ++begin)  // a tab goes on to the next multiple of eight
+    column += text_[begin] == '\t' ? 8 - column % 8 : 1;
+  std::string value = std::to_string(field->enum_type()->value(0)->number());
+  if (value.size() > place.before.text.size()) return;
+  value.resize(place.before.text.size(), ' ');
+  stand_in_ = {begin, value};
+}
+
+bool TextMistakes::next_text(std::string& text) {
+  if (stand_in_.second.empty() || lines_.size() == most_mistakes) return false;
+  text.replace(stand_in_.first, stand_in_.second.size(), stand_in_.second);
+  stand_in_ = {};
+  left_out_ = 0;
+  return true;
 }
 
 void TextMistakes::AddWarning(int line, pb::io::ColumnNumber column, const std::string& message) {
@@ -157,7 +168,7 @@ void TextMistakes::AddWarning(int line, pb::io::ColumnNumber column, const std::
 
 std::string TextMistakes::report() const {
   std::string all;
-  for (const auto& line : lines_) all += (all.empty() ? "" : "\n") + line;
+  for (const auto& [position, line] : lines_) all += (all.empty() ? "" : "\n") + line;
   if (left_out_ > 0) all += "\n" + origin_ + ": and " + std::to_string(left_out_) + " more";
   return all;
 }

@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/formats/caffe.pb.h"
 #include "core/formats/prototxt.h"
+#include "core/formats/upgrade_forks.h"
 #include "core/formats/upgrade_v0.h"
 
 namespace cortado {
@@ -199,7 +200,10 @@ void complete_snapshot_prefix(caffe::SolverParameter& solver, const std::string&
 void upgrade_net(caffe::NetParameter& net, const std::string& origin) {
   upgrade_layers(net, origin);
   upgrade_inputs(net, origin);
-  for (auto& layer : *net.mutable_layer()) upgrade_batch_norm(layer);
+  for (auto& layer : *net.mutable_layer()) {
+    upgrade_batch_norm(layer);
+    upgrade_fork_words(layer, origin);
+  }
 }
 
 std::string solver_type_name(const caffe::SolverParameter& solver) {

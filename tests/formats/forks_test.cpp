@@ -1,0 +1,109 @@
+// Words of Caffe's forks: taken, ignored, or answered with what to write.
+#include <gtest/gtest.h>
+
+#include "core/base/error.h"
+#include "core/formats/caffe.pb.h"
+#include "core/formats/close_name.h"
+#include "core/formats/prototxt.h"
+
+namespace cortado::test {
+namespace {
+
+caffe::NetParameter net_of(const std::string& text) {
+  caffe::NetParameter net;
+  parse_text(text, "net.prototxt", net);
+  upgrade_net(net, "net.prototxt");
+  return net;
+}
+
+std::string complaint(const std::string& text) {
+  try {
+    net_of(text);
+  } catch (const ConfigError& error) { return error.what(); }
+  return "";
+}
+
+void expect_says(const std::string& text, const std::vector<std::string>& pieces) {
+  const std::string said = complaint(text);
+  for (const auto& piece : pieces) EXPECT_NE(said.find(piece), std::string::npos) << "'" << said << "' lacks " << piece;
+}
+
+TEST(Forks, CeilModeIsARoundMode) {
+  const auto mode = [](const std::string& given) {
+    const auto net = net_of("layer { name: 'p' type: 'Pooling' pooling_param { kernel_size: 2 " + given + " } }");
+    EXPECT_FALSE(net.layer(0).pooling_param().has_ceil_mode());
+    return net.layer(0).pooling_param().round_mode();
+  };
+  EXPECT_EQ(mode("ceil_mode: false"), caffe::PoolingParameter::FLOOR);
+  EXPECT_EQ(mode("ceil_mode: true"), caffe::PoolingParameter::CEIL);
+  EXPECT_EQ(mode("ceil_mode: false round_mode: FLOOR"), caffe::PoolingParameter::FLOOR);
+  expect_says("layer { name: 'p' type: 'Pooling' pooling_param { ceil_mode: false round_mode: CEIL } }",
+              {"layer 'p'", "contradict", "round_mode"});
+  EXPECT_EQ(net_of("layers { name: 'p' type: POOLING pooling_param { ceil_mode: false } }")
+                .layer(0)
+                .pooling_param()
+                .round_mode(),
+            caffe::PoolingParameter::FLOOR)
+      << "in old nets too";
+}
+
+TEST(Forks, HolesAreDilations) {
+  const auto dilation = [](const std::string& given) {
+    const auto net = net_of("layer { name: 'c' type: 'Convolution' convolution_param { " + given + " } }");
+    return std::vector<unsigned>(net.layer(0).convolution_param().dilation().begin(),
+                                 net.layer(0).convolution_param().dilation().end());
+  };
+  EXPECT_EQ(dilation("hole: 4"), (std::vector<unsigned>{4}));
+  EXPECT_EQ(dilation("hole_h: 2 hole_w: 3"), (std::vector<unsigned>{2, 3}));
+  EXPECT_EQ(dilation("dilation: 2"), (std::vector<unsigned>{2}));
+  expect_says("layer { name: 'c' type: 'Convolution' convolution_param { hole: 2 dilation: 2 } }", {"'c'", "twice"});
+}
+
+TEST(Forks, CropsMayBeNamedByTheirSides) {
+  const auto net = net_of("layer { name: 'd' type: 'Data' transform_param { crop_h: 224 crop_w: 224 } }");
+  EXPECT_EQ(net.layer(0).transform_param().crop_size(), 224u);
+  expect_says("layer { name: 'd' type: 'Data' transform_param { crop_h: 224 crop_w: 192 } }", {"'d'", "square"});
+}
+
+TEST(Forks, LibrariesAreNoMatter) {
+  EXPECT_EQ(complaint("layer { name: 'c' type: 'Convolution' convolution_param { engine: MKLDNN num_output: 2 } }"),
+            "");
+  EXPECT_EQ(complaint("layer { name: 'b' type: 'BatchNorm' batch_norm_param { engine: CAFFE eps: 1e-4 } }"), "");
+  EXPECT_EQ(complaint("layer { name: 'e' type: 'Eltwise' eltwise_param { engine: MKL2017 operation: MAX } }"), "");
+  const auto net = net_of("layer { name: 'c' convolution_param {\tengine: MKL2017 num_output: 7 } }");
+  EXPECT_EQ(net.layer(0).convolution_param().num_output(), 7u) << "what stands behind is read";
+}
+
+TEST(Forks, OtherWordsAreAnsweredWithWhatToWrite) {
+  expect_says("layer { name: 'b' type: 'BatchNorm' batch_norm_param { scale_bias: true } }",
+              {"net.prototxt:1:", "'scale_bias'", "Scale layer"});
+  expect_says("layer { name: 'b' type: 'BN' bn_param { slope_filler { value: 1 } } }", {"'bn_param'", "BatchNorm"});
+  expect_says("default_forward_type: FLOAT16", {"'default_forward_type'", "precision: BF16"});
+  expect_says("layer { name: 'i' type: 'Interp' interp_param { height: 3 } }", {"'interp_param'", "Deconvolution"});
+}
+
+TEST(Forks, AllMistakesOfAFileAreNamedAtOnce) {
+  expect_says(
+      "layer { name: 'a' pooling_param { pool: MEAN } }\nlayer { nme: 'b' }\nlayer { eltwise_param { operation: ADD } "
+      "}\n"
+      "layer { botom: 'x' }",
+      {"1:41: 'MEAN' is no value of 'pool'", "2:9: no field 'nme'", "3:", "'ADD' is no value of 'operation'",
+       "4:9: no field 'botom'"});
+}
+
+TEST(Prototxt, AByteOrderMarkIsNoText) {
+  EXPECT_EQ(complaint("\xEF\xBB\xBFname: 'n'\r\nlayer {\r\n name: 'a' type: 'ReLU' }\r\n"), "");
+  expect_says("\xEF\xBB\xBFnme: 'n'", {"net.prototxt:1:1: no field 'nme'"});
+}
+
+TEST(CloseName, FindsWhatWasMeant) {
+  const std::vector<std::string> verbs = {"train", "test", "time", "tune"};
+  EXPECT_EQ(close_name("trian", verbs), "train");
+  EXPECT_EQ(close_name("TRAIN", verbs), "train");
+  EXPECT_EQ(close_name("tets", verbs), "test");
+  EXPECT_EQ(close_name("extraordinary", verbs), "");
+  EXPECT_EQ(close_name("--slover", {"--solver", "--snapshot"}), "--solver");
+}
+
+}  // namespace
+}  // namespace cortado::test
