@@ -14,7 +14,8 @@ namespace cortado {
 
 /// One batch in memory that copies fast (CoreGroup::allocate_staging): per field, batch x sample floats.
 struct Batch {
-  i64 first = 0;  ///< its first position in the sample order
+  i64 first = 0;              ///< its first position in the sample order
+  std::vector<Shape> shapes;  ///< of a sample of each field
   std::vector<std::shared_ptr<Storage>> fields;
 };
 
@@ -22,7 +23,7 @@ struct Batch {
 class BatchSource {
  public:
   virtual ~BatchSource() = default;
-  /// One sample's shape of each field, after transformation.
+  /// One sample's shape of each field, after transformation. In batches of one, samples may have other shapes.
   virtual const std::vector<Shape>& sample_shapes() const = 0;
   virtual i64 samples() const = 0;
 

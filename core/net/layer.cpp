@@ -93,33 +93,6 @@ void Layer::bad_shape(const std::string& what, const std::string& advice) const 
   throw ShapeError("layer '" + name_ + "'", what, advice);
 }
 
-bool LayerTable::keeps_bf16(const caffe::LayerParameter& parameter) const {
-  const auto found = keeps_bf16_.find(parameter.type());
-  return found != keeps_bf16_.end() && found->second(parameter);
-}
-
-std::vector<std::string> LayerTable::types() const {
-  std::vector<std::string> types;
-  for (const auto& maker : makers_) types.push_back(maker.first);
-  return types;
-}
-
-std::unique_ptr<Layer> LayerTable::make(const caffe::LayerParameter& parameter, const LayerContext& context) const {
-  const auto found = makers_.find(parameter.type());
-  if (found != makers_.end()) return found->second(parameter, context);
-  const std::string where = "layer '" + parameter.name() + "'";
-  if (parameter.type() == "Python")
-    throw ConfigError(
-        where, "is a Python layer, which cannot run here",
-        "express it by other layers (docs/layers.md), or let the net end before it and work on the values "
-        "that HDF5Output or cortado extract writes");
-  std::string known;
-  for (const auto& type : types()) known += (known.empty() ? "" : ", ") + type;
-  const std::string what =
-      parameter.type().empty() ? "has no type" : "layer type '" + parameter.type() + "' is not known";
-  throw ConfigError(where, what, "known types: " + known);
-}
-
 void Layer::run_plan(const std::string& direction, const std::function<void()>& work) {
   if (run().plan_seconds == nullptr) return work();
   const auto before = group().record();

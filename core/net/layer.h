@@ -14,6 +14,7 @@
 namespace caffe {
 class FillerParameter;
 class LayerParameter;
+class NetParameter;
 }  // namespace caffe
 
 namespace cortado {
@@ -116,8 +117,7 @@ class Layer {
   /// parameters' diffs where param_propagate_down says so (Blob::mutable_diff; who can set one, too: Blob::sum_diff).
   virtual void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) = 0;
 
-  /// Whether `forward` gives tops a shape that depends on values; the net then reshapes the layers behind in every
-  /// pass.
+  /// Whether `forward` gives tops a number of samples that depends on values: ranks then have other numbers of them.
   virtual bool shapes_tops_in_forward() const { return false; }
 
   /// Asked by the net, once all layers are shaped, for the layer that next works in place on this one's only top: true
@@ -146,6 +146,8 @@ class Layer {
   virtual bool is_loss() const { return false; }
   /// Whether the layer can be part of a gradient's path from top to bottom `i` (labels cannot).
   virtual bool allows_backward_to(std::size_t /*i*/) const { return true; }
+  /// Whether nothing of bottom `i` matters but its shape: then it has no gradient, and none is missing.
+  virtual bool uses_shape_only(std::size_t /*i*/) const { return false; }
   /// Whether the tops are what the caller fills (Net::inputs).
   virtual bool is_filled_by_caller() const { return false; }
   /// Whether a top may be the bottom's blob. The net refuses nets that ask others to.
@@ -226,7 +228,9 @@ class LayerTable {
   std::vector<std::string> types() const;
   /// What the layer's class says (Layer::keeps_bf16); false for unknown types.
   bool keeps_bf16(const caffe::LayerParameter& parameter) const;
-  /// Throws ConfigError naming the layer and the known types when the type is unknown.
+  /// A line for each layer whose type is unknown, with what to write instead; empty if there is none.
+  std::string unknown_in(const caffe::NetParameter& net) const;
+  /// Throws ConfigError naming the layer when the type is unknown.
   std::unique_ptr<Layer> make(const caffe::LayerParameter& parameter, const LayerContext& context) const;
 
  private:

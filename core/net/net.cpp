@@ -46,17 +46,13 @@ int layer_of(const caffe::NetParameter& stored, const Net::Learnable& learnable)
 }  // namespace
 
 void Net::forward(std::size_t from, std::size_t to) {
-  const auto shapes = [](const Entry& entry) { return entry.layer->shapes_tops_in_forward(); };
-  // Whoever runs layers one by one gets the same: what changed shapes may have run in an earlier call.
-  bool shapes_change = std::any_of(layers_.begin(), layers_.begin() + static_cast<std::ptrdiff_t>(from), shapes);
   for (std::size_t i = from; i < to; ++i) {
     auto& entry = layers_[i];
-    if (shapes_change) entry.layer->reshape(entry.bottom, entry.top);
+    follow_shapes(entry);
     if (!entry.is_absorbed)
       naming_memory(
           place_of(entry), [&] { entry.layer->forward(entry.bottom, entry.top); },
           [&] { return missing_blob(entry.top, entry.top_names, &Blob::has_data); });
-    shapes_change = shapes_change || shapes(entry);
   }
 }
 
@@ -114,9 +110,11 @@ std::vector<std::vector<std::size_t>> Net::learnables_read() const {
 
 void Net::place_shared_gradients() {
   const auto places = place_gradients(layers_);
-  std::shared_ptr<Storage> memory;
-  naming_memory("gradients of blobs between layers", [&] { memory = Storage::make(*group_, floats_of(places)); });
-  for (const auto& place : places) place.blob->place_diff(Storage::range(memory, place.offset, place.blob->storage()));
+  const i64 floats = floats_of(places);
+  if (shared_gradients_ == nullptr || shared_gradients_->count < floats)
+    naming_memory("gradients of blobs between layers", [&] { shared_gradients_ = Storage::make(*group_, floats); });
+  for (const auto& place : places)
+    place.blob->place_diff(Storage::range(shared_gradients_, place.offset, place.blob->storage()));
   gradients_placed_ = true;
 }
 
@@ -149,19 +147,22 @@ const std::shared_ptr<Storage>& Net::gradient_arena() {
 }
 
 void Net::reshape() {
-  for (const auto& entry : layers_) entry.layer->reshape(entry.bottom, entry.top);
+  for (auto& entry : layers_) shape(entry);
   gradients_placed_ = false;
   weigh_losses();
 }
 
 void Net::weigh_losses() {
-  for (const auto& entry : layers_)
-    for (std::size_t i = 0; i < entry.top.size(); ++i)
-      if (entry.loss_weights[i] != 0) {
-        const auto count = static_cast<std::size_t>(entry.top[i]->count());
-        const float gradient = loss_scale_ * static_cast<float>(entry.loss_weights[i]);
-        entry.top[i]->write_diff(std::vector<float>(count, gradient).data());
-      }
+  for (const auto& entry : layers_) weigh_losses(entry);
+}
+
+void Net::weigh_losses(const Entry& entry) const {
+  for (std::size_t i = 0; i < entry.top.size(); ++i)
+    if (entry.loss_weights[i] != 0) {
+      const auto count = static_cast<std::size_t>(entry.top[i]->count());
+      const float gradient = loss_scale_ * static_cast<float>(entry.loss_weights[i]);
+      entry.top[i]->write_diff(std::vector<float>(count, gradient).data());
+    }
 }
 
 double Net::loss() {
@@ -191,7 +192,8 @@ Net::Memory Net::memory() const {
   for (const auto& blob : blobs_) memory.activations += blob.second->bytes();
   std::set<const Blob*> with_gradient;
   for (const auto& entry : layers_)
-    if (entry.need_backward) with_gradient.insert(entry.top.begin(), entry.top.end());
+    if (entry.need_backward && !entry.is_added_up)
+      with_gradient.insert(entry.gradient_tops.begin(), entry.gradient_tops.end());
   const bool learns = !with_gradient.empty();
   if (only_trains_) {
     const auto places = place_gradients(layers_);

@@ -60,7 +60,9 @@ class Net {
   const std::string& name() const { return name_; }
   RunState& run() { return run_; }
 
-  /// Runs layers [from, to) in order. Advances nothing: set run().pass before.
+  /// Runs layers [from, to) in order. Advances nothing: set run().pass before. Layers are reshaped where a bottom's
+  /// shape is another than when they were shaped last: images may have sizes of their own. Throws ShapeError where they
+  /// cannot be.
   void forward() { forward(0, layers_.size()); }
   void forward(std::size_t from, std::size_t to);
   /// The diffs of loss tops hold their loss weights from the start; what the caller writes over them stands. Zeroed
@@ -90,9 +92,11 @@ class Net {
     bool need_backward = false;
     bool is_absorbed = false;           ///< an earlier layer does this one's work (Layer::absorb, absorb_sum)
     std::vector<std::size_t> absorbed;  ///< layers whose work this one does too
-    Layer::Blobs gradient_tops;         ///< what backward gets as tops: those of a split that follows, or the tops
-    Blob* joined_in = nullptr;          ///< of those, in whose gradient a later layer joins them (Layer::lets_join)
-    bool is_added_up = false;           ///< a split whose tops' gradients an earlier layer takes (takes_gradients)
+    /// What backward gets as tops: its own, or those of a split that follows; of a split's, those with a gradient.
+    Layer::Blobs gradient_tops;
+    Blob* joined_in = nullptr;      ///< of those, in whose gradient a later layer joins them (Layer::lets_join)
+    std::vector<Shape> shaped_for;  ///< the bottoms' shapes when the layer was reshaped last
+    bool is_added_up = false;       ///< a split whose tops' gradients an earlier layer takes (takes_gradients)
   };
   const std::vector<Entry>& layers() const { return layers_; }
   Layer* layer(const std::string& name) const;  ///< null if there is none
@@ -176,6 +180,9 @@ class Net {
  private:
   struct Builder;
   void weigh_losses();
+  void weigh_losses(const Entry& entry) const;
+  static void shape(Entry& entry);
+  void follow_shapes(Entry& entry);
   void write_gradients(const Entry& entry) const;
   void place_shared_gradients();
   void copy_layer(const caffe::LayerParameter& source);
@@ -199,7 +206,7 @@ class Net {
   CoreGroup* group_;
   PartExchange* parts_;
   std::map<std::string, Layout> layouts_;  // of NetOptions; layers look into it
-  std::shared_ptr<Storage> parameter_arena_, gradient_arena_;
+  std::shared_ptr<Storage> parameter_arena_, gradient_arena_, shared_gradients_;
   bool only_trains_ = false, gradients_placed_ = false;
   float loss_scale_ = 1;
 };

@@ -45,6 +45,7 @@ struct Net::Builder {
   void prune_backward();
   void check_backward() const;
   void force_backward();
+  void find_gradient_tops();
   void fuse_layers();
   bool absorb_sum(Entry& entry, std::size_t i, std::size_t j);
   static void take_gradients(Entry& entry, Entry& split);

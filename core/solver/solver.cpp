@@ -24,12 +24,13 @@ Solver::State::State(const caffe::SolverParameter& given, const SolverOptions& g
   log_text(Severity::info, __FILE__, __LINE__, "Initializing solver from parameters:", parameter.DebugString());
   CORTADO_LOG(info) << "Seed: " << seed_of(parameter);
   if (parameter.debug_info()) CORTADO_LOG(warning) << "debug_info has no effect here";
-  NamedNet training = training_net(parameter);
+  NamedNet training = training_net(parameter, options.layers);
   divide_batches(training.net, options.core_groups);
   CORTADO_LOG(info) << "Creating training net from " << training.source;
   net = make_net(training.net, &replicas);
   if (options.tuning != nullptr) CORTADO_LOG(info) << options.tuning->coverage(*net);
   statistics = std::make_unique<RunningStatistics>(*net, replicas);
+  train_sums = OutputSums(*net);
   if (exchange.has_master() && net->end_of_divided() > 0)
     throw ConfigError("layer '" + net->layers()[net->end_of_divided() - 1].layer->name() + "'",
                       "is divided over ranks, but the exchange lets rank 0 alone update",
@@ -75,6 +76,7 @@ void Solver::State::make_test_nets() {
     // whose weights others hold.
     test_nets.push_back(make_net(named.net, nullptr));
     test_nets.back()->share_trained(*net);
+    test_sums.emplace_back(*test_nets.back());
   }
   scores.resize(test_nets.size());
 }

@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/formats/prototxt.h"
+#include "core/net/known_net.h"
 #include "core/solver/rate.h"
 #include "core/solver/solver_type.h"
 
@@ -11,9 +12,12 @@ void need(bool holds, const std::string& what, const std::string& advice = "") {
   if (!holds) throw ConfigError("solver", what, advice);
 }
 
-NamedNet from_file(const std::string& kind, const std::string& file) {
+NamedNet from_file(const std::string& kind, const std::string& file, const LayerTable* layers = nullptr) {
   NamedNet named{kind + " file: " + file, {}};
-  read_net(file, named.net);
+  if (layers != nullptr)
+    read_known_net(file, named.net, *layers);
+  else
+    read_net(file, named.net);
   return named;
 }
 
@@ -47,6 +51,7 @@ void check_test_counts(const caffe::SolverParameter& parameter) {
 void check_solver(const caffe::SolverParameter& parameter) {
   solver_type(parameter).check(parameter);
   check_rate(parameter);
+  need(parameter.has_base_lr(), "has no base_lr", "without a rate nothing is learned; base_lr: 0 says so");
   need(parameter.iter_size() >= 1, "iter_size is below 1");
   need(parameter.loss_scale() > 0, "loss_scale is not positive");
   need(parameter.average_loss() >= 1, "average_loss is below 1");
@@ -65,7 +70,7 @@ std::uint64_t seed_of(const caffe::SolverParameter& parameter) {
   return parameter.random_seed() >= 0 ? static_cast<std::uint64_t>(parameter.random_seed()) : 1;
 }
 
-NamedNet training_net(const caffe::SolverParameter& parameter) {
+NamedNet training_net(const caffe::SolverParameter& parameter, const LayerTable* layers) {
   constexpr const char* fields = "net, net_param, train_net, train_net_param";
   const int given = generic_nets(parameter) + parameter.has_train_net() + parameter.has_train_net_param();
   need(given > 0, "names no net to train", std::string("give one of ") + fields);
@@ -74,11 +79,11 @@ NamedNet training_net(const caffe::SolverParameter& parameter) {
   if (parameter.has_train_net_param())
     named = {"train_net_param", parameter.train_net_param()};
   else if (parameter.has_train_net())
-    named = from_file("train_net", parameter.train_net());
+    named = from_file("train_net", parameter.train_net(), layers);
   else if (parameter.has_net_param())
     named = {"net_param", parameter.net_param()};
   else
-    named = from_file("net", parameter.net());
+    named = from_file("net", parameter.net(), layers);
   set_state(named.net, caffe::TRAIN, parameter.train_state());
   return named;
 }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/formats/caffe.pb.h"
+#include "core/net/layer.h"
 
 namespace cortado {
 
@@ -22,7 +23,8 @@ struct NamedNet {
 
 /// The net to train: the one of `net`, `net_param`, `train_net` and `train_net_param` that is given. Its state is phase
 /// TRAIN, then what the net's own state sets, then train_state. Throws ConfigError, FileError.
-NamedNet training_net(const caffe::SolverParameter& parameter);
+/// `layers`, which may be null, lets errors of the file name unknown layers too.
+NamedNet training_net(const caffe::SolverParameter& parameter, const LayerTable* layers = nullptr);
 
 /// The nets to test, one per test_iter: those of test_net_param, then of test_net, then the generic net (`net` or
 /// `net_param`) as often as test_iters are left; test_state goes over the net's own state. Throws ConfigError,

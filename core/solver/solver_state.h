@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/formats/caffe.pb.h"
+#include "core/net/output_sums.h"
 #include "core/solver/layerwise_update.h"
 #include "core/solver/optimizer.h"
 #include "core/solver/prefix_lock.h"
@@ -91,7 +92,9 @@ struct Solver::State {
   NoExchange no_exchange;
   GradientExchange& exchange;
   std::unique_ptr<Net> net;
+  OutputSums train_sums;
   std::vector<std::unique_ptr<Net>> test_nets;
+  std::vector<OutputSums> test_sums;        // by test net
   std::unique_ptr<Optimizer> optimizer;     // null on replicas that a master updates
   std::unique_ptr<LayerwiseUpdate> update;  // where there is an optimizer
   std::unique_ptr<Tuner> tuner;
@@ -116,13 +119,8 @@ struct Solver::State {
 /// Whether something that happens every `period` iterations, 0: never, happens at this one.
 inline bool due(i64 iteration, int period) { return period > 0 && iteration % period == 0; }
 
-// Values of a net's outputs, element by element.
-
-/// One zero per element of every output.
-std::vector<double> no_sums(const Net& net);
-/// Adds the values of all outputs to such sums.
-void add_outputs(const Net& net, std::vector<double>& sums);
-std::vector<Solver::Score> scores_of(const Net& net, const double* sums, i64 terms);
+/// Means over so many passes; warns of outputs that have none.
+std::vector<Solver::Score> scores_of(const OutputSums& sums, const Net& net, i64 passes);
 /// Caffe's line for one output value; its log tools read it.
 std::string score_line(const char* phase, std::size_t index, const Solver::Score& score);
 

@@ -9,18 +9,6 @@
 
 namespace cortado {
 
-std::vector<double> no_sums(const Net& net) {
-  i64 count = 0;
-  for (const Net::Output& output : net.outputs()) count += output.blob->count();
-  return std::vector<double>(static_cast<std::size_t>(count));
-}
-
-void add_outputs(const Net& net, std::vector<double>& sums) {
-  auto sum = sums.begin();
-  for (const Net::Output& output : net.outputs())
-    for (const float value : output.blob->data_vector()) *sum++ += double{value};
-}
-
 void require_finite_outputs(const Net& net) {
   bool all = true;
   for (const Net::Output& output : net.outputs())
@@ -43,11 +31,11 @@ void require_finite_weights(const Net& net) {
     }
 }
 
-std::vector<Solver::Score> scores_of(const Net& net, const double* sums, i64 terms) {
+std::vector<Solver::Score> scores_of(const OutputSums& sums, const Net& net, i64 passes) {
   std::vector<Solver::Score> scores;
-  for (const Net::Output& output : net.outputs())
-    for (i64 i = 0; i < output.blob->count(); ++i)
-      scores.push_back({output.name, *sums++ / static_cast<double>(terms), output.loss_weight});
+  for (const auto& mean : sums.means(net, passes)) scores.push_back({mean.name, mean.value, mean.loss_weight});
+  for (const auto& name : sums.left_out(net))
+    CORTADO_LOG(warning) << "Output '" << name << "' of net '" << net.name() << "' changes its size: it has no mean";
   return scores;
 }
 
@@ -103,7 +91,8 @@ void Solver::State::test(std::size_t index) {
   const int passes = parameter.test_iter(static_cast<int>(index));
   double loss = 0;
   require_finite_weights(tested);
-  auto sums = no_sums(tested);
+  OutputSums& sums = test_sums[index];
+  sums.clear();
   tested.run().parameter_version = ++tests;
   for (int first = 0; first < passes; first += replicas.size()) {
     const Merged merged = merge(0, false);
@@ -121,12 +110,12 @@ void Solver::State::test(std::size_t index) {
     tested.forward();
     require_finite_outputs(tested);
     if (parameter.test_compute_loss()) loss += tested.loss();
-    add_outputs(tested, sums);
+    sums.add(tested);
   }
-  sums.push_back(loss);
-  replicas.sum(sums.data(), static_cast<i64>(sums.size()));
-  if (parameter.test_compute_loss()) CORTADO_LOG(info) << "Test loss: " << sums.back() / passes;
-  scores[index] = scores_of(tested, sums.data(), passes);
+  sums.merge(replicas);
+  replicas.sum(&loss, 1);
+  if (parameter.test_compute_loss()) CORTADO_LOG(info) << "Test loss: " << loss / passes;
+  scores[index] = scores_of(sums, tested, passes);
   for (std::size_t i = 0; i < scores[index].size(); ++i) CORTADO_LOG(info) << score_line("Test", i, scores[index][i]);
 }
 

@@ -190,10 +190,10 @@ void Solver::State::log_training(Clock::time_point shown, i64 shown_at) {
   const float per_second = static_cast<float>(iteration - shown_at) / (lapse > 0 ? lapse : 1);
   CORTADO_LOG(info) << "Iteration " << iteration << " (" << per_second << " iter/s, " << lapse << "s/"
                     << parameter.display() << " iters), loss = " << smoothed.value();
-  auto sums = no_sums(*net);
-  add_outputs(*net, sums);
-  replicas.sum(sums.data(), static_cast<i64>(sums.size()));
-  const auto outputs = scores_of(*net, sums.data(), replicas.size());
+  train_sums.clear();
+  train_sums.add(*net);
+  train_sums.merge(replicas);
+  const auto outputs = scores_of(train_sums, *net, replicas.size());
   for (std::size_t i = 0; i < outputs.size(); ++i) CORTADO_LOG(info) << score_line("Train", i, outputs[i]);
 }
 

@@ -40,7 +40,8 @@ struct AccuracyHits {
               labels.n, 0.0f, [](float a, float b) { return a + b; },
               [&](i64 q) {
                 const int l = static_cast<int>(labels[q]);
-                return math::select(!ignored(q) && (l < 0 || l >= p.classes), 1.0f, 0.0f);
+                const bool is_class = l >= 0 && l < p.classes && static_cast<float>(labels[q]) == static_cast<float>(l);
+                return math::select(!ignored(q) && !is_class, 1.0f, 0.0f);
               });
           if (wrong > 0) c.fail(bad_accuracy_label, position);
           auto hit = c.out(p.hit_buf, p.hit + position, labels.n);

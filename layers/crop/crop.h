@@ -11,6 +11,7 @@ class CropLayer : public Layer {
   using Layer::Layer;
   Arity bottoms() const override { return {2, 2}; }
   bool allows_backward_to(std::size_t i) const override { return i == 0; }
+  bool uses_shape_only(std::size_t i) const override { return i == 1; }
   void reshape(const Blobs& bottom, const Blobs& top) override;
   void forward(const Blobs& bottom, const Blobs& top) override;
   void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) override;

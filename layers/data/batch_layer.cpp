@@ -2,9 +2,17 @@
 
 #include <cstdio>
 
+#include "core/base/random.h"
 #include "core/formats/caffe.pb.h"
 
 namespace cortado {
+namespace {
+constexpr std::uint64_t order_purpose = 0x6F72646572, skip_purpose = 0x736B6970;
+}  // namespace
+
+i64 BatchLayer::skipped(i64 most) const {
+  return most > 0 ? static_cast<i64>(random_bits(run().seed, skip_purpose) % static_cast<std::uint64_t>(most)) : 0;
+}
 
 void BatchLayer::setup(const Blobs&, const Blobs&) {
   BatchRequest wanted = request();
@@ -14,8 +22,8 @@ void BatchLayer::setup(const Blobs&, const Blobs&) {
   if (wanted.block < 0) bad_config("shuffle_block must be at least 1");
   if (context().sources == nullptr) bad_config("no data can be read here");
   batch_ = wanted.batch;
-  // The same on every rank: it must not depend on anything but the layer and the seed.
-  wanted.seed = random_key(0);
+  // The same on every rank, and for all layers of a net: images and labels from two sources stay together.
+  wanted.seed = random_bits(run().seed, order_purpose);
   wanted.training = run().phase == Phase::train;
   const Replicas& replicas = *run().replicas;
   // Test nets run on one core group at a time.

@@ -7,7 +7,9 @@ namespace cortado {
 
 /// What the layers that read data sets share: every pass gives the next batch. With n ranks a global batch is n
 /// batch_size neighbouring positions of the sample order, rank r takes the r-th part. The position is a function of the
-/// run's pass alone, so a resumed run goes on where it stopped. Batches are read ahead.
+/// run's pass alone, so a resumed run goes on where it stopped. Batches are read ahead. A batch of one sample has that
+/// sample's shape. Layers of one net draw one order, and the same crops and mirrors: what lies at one position of two
+/// sources, images and their labels, stays together.
 class BatchLayer : public Layer {
  public:
   using Layer::Layer;
@@ -18,10 +20,14 @@ class BatchLayer : public Layer {
   void forward(const Blobs& bottom, const Blobs& top) override;
   void backward(const Blobs&, const std::vector<bool>&, const Blobs&) override {}
   std::string statistics() const override;
+  /// How many its source has.
+  i64 samples() const { return source_->samples(); }
 
  protected:
   /// What the layer's own parameter asks for. `source`, `batch` and `prefetch` are checked here.
   virtual BatchRequest request() const = 0;
+  /// What Caffe's rand_skip leaves out at the beginning: less than `most`, drawn once.
+  i64 skipped(i64 most) const;
   /// The fields `shuffle` and `shuffle_block` of a parameter that has both.
   template <class Parameter>
   void set_order(BatchRequest& wanted, const Parameter& p) const {

@@ -18,7 +18,7 @@ BatchRequest DataLayer::request() const {
   wanted.prefetch = static_cast<int>(p.prefetch());
   wanted.verify = p.verify();
   set_order(wanted, p);
-  if (p.rand_skip() > 0) wanted.skip = static_cast<i64>(random_key(1) % p.rand_skip());
+  wanted.skip = skipped(p.rand_skip());
   if (parameter().has_transform_param()) wanted.transform = &parameter().transform_param();
   return wanted;
 }

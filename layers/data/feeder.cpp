@@ -5,13 +5,24 @@
 namespace cortado {
 namespace {
 std::size_t bytes_of(const Storage& storage) { return static_cast<std::size_t>(storage.count) * sizeof(float); }
+
+/// The blobs become what was read, in the shape that it has.
+void place(const std::vector<std::shared_ptr<Storage>>& fields, const std::vector<Shape>& shapes,
+           const Layer::Blobs& top) {
+  for (std::size_t i = 0; i < top.size(); ++i) {
+    Shape shape = shapes[i];
+    shape.insert(shape.begin(), top[i]->dim(0));
+    top[i]->reshape(shape);
+    top[i]->place_data(fields[i]);
+  }
+}
 }  // namespace
 
 void HandOver::feed(i64 first, i64 stride, const Layer::Blobs& top) {
   group_.wait();  // who read the last batch must be done with it
   held_.reset();
   held_ = source_.take(first, stride);
-  for (std::size_t i = 0; i < top.size(); ++i) top[i]->place_data(held_->fields[i]);
+  place(held_->fields, held_->shapes, top);
 }
 
 Preload::~Preload() {
@@ -30,13 +41,15 @@ void Preload::load(Buffer& buffer, std::shared_ptr<const Batch> batch) {
   buffer.first = batch->first;
   buffer.fields.resize(batch->fields.size());
   for (std::size_t i = 0; i < buffer.fields.size(); ++i)
-    if (!buffer.fields[i]) buffer.fields[i] = Storage::make(group_, batch->fields[i]->count);
+    if (!buffer.fields[i] || buffer.fields[i]->count < batch->fields[i]->count)
+      buffer.fields[i] = Storage::make(group_, batch->fields[i]->count);
   // New fields' zeros, and what computes on the buffer's old values, go first.
   group_.order(Stream{}, copies_);
   for (std::size_t i = 0; i < buffer.fields.size(); ++i) {
     const Storage& from = *batch->fields[i];
     if (from.count > 0) group_.copy(buffer.fields[i]->data, from.data, bytes_of(from), copies_);
   }
+  buffer.shapes = batch->shapes;
   buffer.copied = group_.record(copies_);
   buffer.from = std::move(batch);
 }
@@ -49,7 +62,7 @@ void Preload::feed(i64 first, i64 stride, const Layer::Blobs& top) {
     load(now, source_.take(first, stride));
   }
   group_.order(copies_, Stream{});
-  for (std::size_t i = 0; i < top.size(); ++i) top[i]->place_data(now.fields[i]);
+  place(now.fields, now.shapes, top);
   then.first = -1;
   if (auto batch = source_.take_if_ready()) load(then, std::move(batch));
   next_ = 1 - next_;

@@ -7,8 +7,8 @@ namespace cortado {
 class Feeder {
  public:
   virtual ~Feeder() = default;
-  /// The batch at `first` becomes the values of `top` on the compute stream; see BatchSource::take for `stride`. What
-  /// read the batch before must have been queued.
+  /// The batch at `first` becomes the values, and the shape behind the number of samples, of `top` on the compute
+  /// stream; see BatchSource::take for `stride`. What read the batch before must have been queued.
   virtual void feed(i64 first, i64 stride, const Layer::Blobs& top) = 0;
 };
 
@@ -36,6 +36,7 @@ class Preload : public Feeder {
   struct Buffer {
     i64 first = -1;  // what it holds
     std::vector<std::shared_ptr<Storage>> fields;
+    std::vector<Shape> shapes;
     std::shared_ptr<const Batch> from;  // until it is copied
     CoreGroup::Event copied;
   };

@@ -15,7 +15,7 @@ BatchRequest ImageDataLayer::request() const {
   wanted.batch = p.batch_size();
   wanted.prefetch = static_cast<int>(p.prefetch());
   if (p.shuffle()) wanted.order = SampleOrder::Kind::shuffled;
-  if (p.rand_skip() > 0) wanted.skip = static_cast<i64>(random_key(1) % p.rand_skip());
+  wanted.skip = skipped(p.rand_skip());
   if (parameter().has_transform_param()) wanted.transform = &parameter().transform_param();
   wanted.images = {p.root_folder(), static_cast<int>(p.new_height()), static_cast<int>(p.new_width()), !p.is_color()};
   return wanted;

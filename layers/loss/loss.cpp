@@ -1,6 +1,7 @@
 #include "layers/loss/loss.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace cortado {
 
@@ -10,12 +11,14 @@ std::vector<int> LossLayer::labels_of(const Blob& labels, i64 classes) const {
   i64 wrong = 0;
   for (const float value : labels.data_vector()) {
     const bool ignored = p.has_ignore_label() && value == static_cast<float>(p.ignore_label());
-    wrong += ignored || (value >= 0 && value < static_cast<float>(classes)) ? 0 : 1;
+    const bool is_class = value >= 0 && value < static_cast<float>(classes) && value == std::floor(value);
+    wrong += ignored || is_class ? 0 : 1;
     numbers.push_back(static_cast<int>(value));
   }
   if (wrong > 0)
-    bad_config(std::to_string(wrong) + " labels of this batch are not in 0.." + std::to_string(classes - 1),
-               "check the data set's labels, or the number of outputs below");
+    bad_config(
+        std::to_string(wrong) + " labels of this batch are no whole numbers in 0.." + std::to_string(classes - 1),
+        "check the data set's labels, or the number of outputs below");
   return numbers;
 }
 

@@ -3,17 +3,21 @@
 #include "layers/transform/transform.h"
 
 namespace cortado {
+namespace {
+/// The bottom's, which is called nchw where images of their own sizes come to one pixel: both are the same then.
+constexpr Layout blocks = Layout::nchw16c;
+}  // namespace
 
 void ReorderLayer::reshape(const Blobs& bottom, const Blobs& top) {
-  if (bottom[0]->layout() == Layout::nchw) bad_config("its bottom is nchw already");
+  const bool is_pixel = bottom[0]->axes() == 4 && bottom[0]->count(2) == 1;
+  if (bottom[0]->layout() == Layout::nchw && !is_pixel) bad_config("its bottom is nchw already");
   top[0]->reshape(bottom[0]->shape(), bottom[0]->precision());
 }
 
 void ReorderLayer::forward(const Blobs& bottom, const Blobs& top) {
   with_element(bottom[0]->precision(), [&](auto element) {
     using T = decltype(element);
-    transform(group(), bottom[0]->layout(), Layout::nchw, bottom[0]->shape(), bottom[0]->data<T>(),
-              top[0]->mutable_data<T>());
+    transform(group(), blocks, Layout::nchw, bottom[0]->shape(), bottom[0]->data<T>(), top[0]->mutable_data<T>());
   });
 }
 
@@ -21,8 +25,7 @@ void ReorderLayer::backward(const Blobs& top, const std::vector<bool>& propagate
   if (!propagate_down[0]) return;
   with_element(bottom[0]->precision(), [&](auto element) {
     using T = decltype(element);
-    transform(group(), Layout::nchw, bottom[0]->layout(), bottom[0]->shape(), top[0]->diff<T>(),
-              bottom[0]->mutable_diff<T>());
+    transform(group(), Layout::nchw, blocks, bottom[0]->shape(), top[0]->diff<T>(), bottom[0]->mutable_diff<T>());
   });
 }
 

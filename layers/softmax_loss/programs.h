@@ -58,7 +58,8 @@ struct LossPartials {
           });
           const float wrong = c.fold(labels.n, 0.0f, add, [&](i64 q) {
             const int k = static_cast<int>(labels[q]);
-            return math::select(s.counts(k) && !s.exists(k), 1.0f, 0.0f);
+            const bool is_class = s.exists(k) && static_cast<float>(labels[q]) == static_cast<float>(k);
+            return math::select(s.counts(k) && !is_class, 1.0f, 0.0f);
           });
           auto partial = c.out(p.partial_buf, p.partial + loss_sums * i, loss_sums);
           c.once([&] {

@@ -43,7 +43,7 @@ void SoftmaxLossLayer::forward(const Blobs& bottom, const Blobs& top) {
   group().copy(host, sums, sizeof host);
   group().wait();
   if (host[2] > 0)
-    bad_config(std::to_string(static_cast<i64>(host[2])) + " labels of this batch are not in 0.." +
+    bad_config(std::to_string(static_cast<i64>(host[2])) + " labels of this batch are no whole numbers in 0.." +
                    std::to_string(kernel_.classes - 1),
                "check the data set's labels, or the number of outputs below");
   normaliser_ = divisor(normalisation(caffe::LossParameter::VALID), kernel_.outer, kernel_.positions(), host[1]);

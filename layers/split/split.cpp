@@ -20,6 +20,7 @@ void SplitLayer::backward(const Blobs& top, const std::vector<bool>& propagate_d
 
 template <class T>
 void SplitLayer::add(const Blobs& top, Blob& bottom) {
+  if (top.empty()) return bottom.zero_diff();
   T* const sum = bottom.mutable_diff<T>();
   if (top.size() == 1) return group().copy(sum, top[0]->diff<T>(), static_cast<std::size_t>(bottom.bytes()));
   for (std::size_t i = 1; i < top.size(); ++i)

@@ -28,7 +28,8 @@ Prefetcher::Makers transformers_of(const DataSet& set, const BatchRequest& reque
 
 Prefetcher::Prefetcher(std::unique_ptr<DataSet> set, const BatchRequest& request, CoreGroup& group, Timeline* timeline,
                        Makers makers)
-    : set_(std::move(set)),
+    : group_(group),
+      set_(std::move(set)),
       batch_(request.batch),
       skip_(request.skip),
       order_(set_->samples(), request.order, request.seed, request.block > 0 ? request.block : request.batch),
@@ -41,7 +42,9 @@ Prefetcher::Prefetcher(std::unique_ptr<DataSet> set, const BatchRequest& request
   statistics_.depth = std::max(1, request.prefetch);
   for (int i = 0; i < statistics_.depth + batches_in_use; ++i) {
     auto slot = std::make_unique<Slot>();
-    for (const Shape& shape : shapes_) slot->fields.push_back(Storage::make_staging(group, batch_ * count_of(shape)));
+    for (const Shape& shape : shapes_) slot->rooms.push_back(Storage::make_staging(group, batch_ * count_of(shape)));
+    slot->fields = slot->rooms;
+    slot->shapes = shapes_;
     pool_->free.push_back(std::move(slot));
   }
   reader_ = std::thread([this] { read_ahead(); });
@@ -102,17 +105,35 @@ void Prefetcher::fill(Slot& slot) {
   timeline_->add(lane_, name, "decoding and transforming", read, prepared);
 }
 
-void Prefetcher::prepare(std::size_t field, const Batch& batch) {
+void Prefetcher::prepare(std::size_t field, Slot& slot) {
   const Values& values = values_[field];
-  const i64 fixed = set_->fields()[field].sample_bytes(), floats = count_of(shapes_[field]);
+  const i64 fixed = set_->fields()[field].sample_bytes();
   workers_.for_each(batch_, [&](i64 i) {
     const auto at = static_cast<std::size_t>(i);
     const i64 begin = values.begin.empty() ? i * fixed : values.begin[at];
     const i64 count = values.begin.empty() ? fixed : values.begin[at + 1] - begin;
     (*makers_[field])(
-        values.bytes.data() + begin, count, skip_ + batch.first + i, [&] { return set_->where(indices_[at]); },
-        batch.fields[field]->data + i * floats);
+        {values.bytes.data() + begin, count, skip_ + slot.first + i,
+         values.shapes.empty() ? nullptr : &values.shapes[at]},
+        [&] { return set_->where(indices_[at]); }, [&](const Shape& shape) { return room_for(shape, field, i, slot); });
   });
+}
+
+/// Of the sample in the batch.
+float* Prefetcher::room_for(const Shape& shape, std::size_t field, i64 sample, Slot& slot) {
+  if (batch_ > 1 && shape != shapes_[field])
+    throw FileError(set_->where(indices_[static_cast<std::size_t>(sample)]),
+                    "has shape " + to_string(shape) + ", the first sample has " + to_string(shapes_[field]) +
+                        "; those of a batch must have one shape",
+                    "say batch_size: 1, give crop_size, or resize (new_height and new_width, or when converting)");
+  if (batch_ == 1) {
+    const i64 floats = count_of(shape);
+    auto& room = slot.rooms[field];
+    if (room->count < floats) room = Storage::make_staging(group_, floats);
+    slot.fields[field] = room->count == floats ? room : Storage::range(room, 0, floats);
+    slot.shapes[field] = shape;
+  }
+  return slot.fields[field]->data + sample * count_of(shapes_[field]);
 }
 
 /// Makes sure that the batch at `first` is ready, being read, or the next to be read. Needs the lock.

@@ -16,7 +16,8 @@ namespace cortado {
 
 /// Reads batches ahead on a thread of its own, into a ring of request.prefetch batches (swCaffe section V-B: "an I/O
 /// thread to prefetch one mini-batch"); decodes and transforms with a few helpers. The ring, and two batches in use,
-/// are all the memory there is.
+/// are all the memory there is. Samples of a batch have one shape; one that is a batch may have its own, for which its
+/// place in the ring grows.
 class Prefetcher : public BatchSource {
  public:
   /// `timeline` gets a lane of what the reader does, with how many batches lie ready; may be null. `makers` make the
@@ -35,6 +36,7 @@ class Prefetcher : public BatchSource {
  private:
   using Clock = std::chrono::steady_clock;
   struct Slot : Batch {
+    std::vector<std::shared_ptr<Storage>> rooms;  // of the fields, which may need less
     std::exception_ptr failure;
   };
   /// Batches that nobody uses. It outlives the prefetcher where a batch does.
@@ -46,10 +48,12 @@ class Prefetcher : public BatchSource {
 
   void read_ahead();
   void fill(Slot& slot);
-  void prepare(std::size_t field, const Batch& batch);
+  void prepare(std::size_t field, Slot& slot);
+  float* room_for(const Shape& shape, std::size_t field, i64 sample, Slot& slot);
   void expect(i64 first, i64 stride);
   std::shared_ptr<const Batch> take_ready();
 
+  CoreGroup& group_;
   std::unique_ptr<DataSet> set_;
   const i64 batch_, skip_;
   const SampleOrder order_;

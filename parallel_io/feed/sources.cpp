@@ -15,6 +15,8 @@ OpenOptions options_for(const BatchRequest& request) {
   if (!request.fields.empty()) options.fields = request.fields;
   options.verify = request.verify;
   options.root = request.images.root;
+  options.any_shape = request.batch == 1;
+  options.any_label = true;
   if (request.kind == BatchRequest::Kind::images) options.channels = request.images.grey ? 1 : 3;
   if (request.transform != nullptr && request.transform->force_color() && request.transform->force_gray())
     throw ConfigError(request.source, "transform_param has both force_color and force_gray", "give one of them");

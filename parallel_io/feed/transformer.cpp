@@ -41,7 +41,10 @@ Transformer::Transformer(const DataSet::Field& field, const BatchRequest& reques
       key_(random_bits(request.seed, 0x7472616E73ull)) {
   shape_ = field.sample_shape;
   const caffe::TransformationParameter* const t = request.transform;
-  if (!is_image_) return;
+  if (!is_image_) {
+    set_labels(request);
+    return;
+  }
   const bool wanted =
       t != nullptr && (t->crop_size() > 0 || t->mirror() || t->has_mean_file() || t->mean_value_size() > 0);
   if (shape_.size() != 3) {
@@ -62,7 +65,7 @@ Transformer::Transformer(const DataSet::Field& field, const BatchRequest& reques
     mirror_ = t->mirror();
     crop_ = t->crop_size();
     if (crop_ > std::min(height_, width_))
-      throw ConfigError(request.source, "crop_size " + std::to_string(crop_) + " is larger than the images, " +
+      throw ConfigError(request.source, "crop_size " + std::to_string(crop_) + " is larger than the first image, " +
                                             std::to_string(width_) + " x " + std::to_string(height_));
     mean_ = read_mean(request, channels_);
     if (!mean_.image.empty() && static_cast<i64>(mean_.image.size()) != channels_ * height_ * width_)
@@ -70,6 +73,21 @@ Transformer::Transformer(const DataSet::Field& field, const BatchRequest& reques
                                           to_string(Shape{channels_, height_, width_}));
   }
   shape_ = crop_ > 0 ? Shape{channels_, crop_, crop_} : field.sample_shape.size() == 3 ? shape_ : field.sample_shape;
+}
+
+/// Images of labels are cropped and mirrored as the images are, and stay what they are.
+void Transformer::set_labels(const BatchRequest& request) {
+  if (field_.stored != Stored::encoded) return;
+  if (request.images.height > 0) {
+    resized_height_ = shape_[1] = request.images.height;
+    resized_width_ = shape_[2] = request.images.width;
+  }
+  height_ = shape_[1];
+  width_ = shape_[2];
+  if (request.transform == nullptr) return;
+  mirror_ = request.transform->mirror();
+  crop_ = request.transform->crop_size();
+  if (crop_ > 0) shape_ = {1, crop_, crop_};
 }
 
 Transformer::Place Transformer::place_of(i64 height, i64 width, i64 position) const {
@@ -105,30 +123,53 @@ void Transformer::transform(const T* values, bool backwards, i64 height, i64 wid
   }
 }
 
-void Transformer::operator()(const std::uint8_t* bytes, i64 count, i64 position,
-                             const std::function<std::string()>& where, float* to) const {
+/// For a sample of a stored image, channels x height x width.
+float* Transformer::room_for(const Shape& image, const std::function<std::string()>& where, const Room& room) const {
+  const i64 height = image[1], width = image[2];
+  const auto size = [](i64 h, i64 w) { return std::to_string(w) + " x " + std::to_string(h); };
+  if (crop_ > std::min(height, width))
+    throw FileError(where(), "has " + size(height, width) + " pixels, fewer than crop_size " + std::to_string(crop_),
+                    "enlarge it, or give a smaller crop_size");
+  if (!mean_.image.empty() && (height != height_ || width != width_))
+    throw FileError(where(), "has " + size(height, width) + " pixels, the mean image " + size(height_, width_),
+                    "give mean_value instead of mean_file, or new_height and new_width");
+  if (image == Shape{channels_, height_, width_}) return room(shape_);
+  return room(crop_ > 0 ? shape_ : image);
+}
+
+void Transformer::operator()(const StoredSample& sample, const std::function<std::string()>& where,
+                             const Room& room) const {
   if (field_.stored == Stored::encoded) {
-    Image image = decode_image(bytes, static_cast<std::size_t>(count), where(), static_cast<int>(channels_));
-    if (resized_height_ > 0) image = resize(image, static_cast<int>(resized_height_), static_cast<int>(resized_width_));
-    const bool fits = crop_ > 0 && mean_.image.empty() ? image.height >= crop_ && image.width >= crop_
-                                                       : image.height == height_ && image.width == width_;
-    if (!fits)
-      throw FileError(where(),
-                      "has " + std::to_string(image.width) + " x " + std::to_string(image.height) + " pixels, " +
-                          std::to_string(width_) + " x " + std::to_string(height_) + " are due",
-                      "resize when converting, or give crop_size");
+    const auto count = static_cast<std::size_t>(sample.count);
+    Image image = is_image_ ? decode_image(sample.bytes, count, where(), static_cast<int>(channels_))
+                            : decode_labels(sample.bytes, count, where());
+    if (resized_height_ > 0)
+      image = (is_image_ ? resize : resize_labels)(image, static_cast<int>(resized_height_),
+                                                   static_cast<int>(resized_width_));
+    float* const to = room_for({channels_, image.height, image.width}, where, room);
     // A decoded image is red, green, blue.
-    transform(image.values.data(), channels_ == 3, image.height, image.width, position, to);
-  } else if (!is_image_) {
-    if (field_.stored == Stored::float32)
-      std::memcpy(to, bytes, static_cast<std::size_t>(count));
-    else
-      std::copy_n(bytes, count, to);
-  } else if (field_.stored == Stored::float32) {
-    transform(reinterpret_cast<const float*>(bytes), false, height_, width_, position, to);
-  } else {
-    transform(bytes, false, height_, width_, position, to);
+    return transform(image.values.data(), channels_ == 3, image.height, image.width, sample.position, to);
   }
+  if (!is_image_) {
+    float* const to = room(sample.shape != nullptr ? *sample.shape : shape_);
+    if (field_.stored == Stored::float32)
+      std::memcpy(to, sample.bytes, static_cast<std::size_t>(sample.count));
+    else
+      std::copy_n(sample.bytes, sample.count, to);
+    return;
+  }
+  Shape image{channels_, height_, width_};
+  if (sample.shape != nullptr && *sample.shape != field_.sample_shape) {
+    image = *sample.shape;
+    if (image.size() != 3 || image[0] != channels_)
+      throw FileError(where(), "has shape " + to_string(image) + ", sample 0 has " + to_string(field_.sample_shape),
+                      "only heights and widths may differ");
+  }
+  float* const to = room_for(image, where, room);
+  if (field_.stored == Stored::float32)
+    transform(reinterpret_cast<const float*>(sample.bytes), false, image[1], image[2], sample.position, to);
+  else
+    transform(sample.bytes, false, image[1], image[2], sample.position, to);
 }
 
 }  // namespace cortado

@@ -6,15 +6,26 @@
 
 namespace cortado {
 
+/// A sample as it is stored.
+struct StoredSample {
+  const std::uint8_t* bytes;
+  i64 count;                     ///< of its bytes
+  i64 position;                  ///< in the run
+  const Shape* shape = nullptr;  ///< of numbers that have their own; null: the field's
+};
+
+/// Gives room for a sample's floats of that shape, or throws if it cannot.
+using Room = std::function<float*(const Shape& shape)>;
+
 /// Makes a sample's floats of its stored values. Any number of threads may use one.
 class SampleMaker {
  public:
   virtual ~SampleMaker() = default;
-  /// Of what it makes.
+  /// Of the first sample that it makes. Others may have another one if they are stored so.
   const Shape& sample_shape() const { return shape_; }
-  /// The sample at this position of the run, stored in `count` bytes. Throws FileError for `where()`.
-  virtual void operator()(const std::uint8_t* bytes, i64 count, i64 position, const std::function<std::string()>& where,
-                          float* to) const = 0;
+  /// Throws FileError for `where()`.
+  virtual void operator()(const StoredSample& sample, const std::function<std::string()>& where,
+                          const Room& room) const = 0;
 
  protected:
   Shape shape_;
@@ -38,16 +49,18 @@ class Transformer : public SampleMaker {
   /// transform or none: fields that are no images take none.
   Transformer(const DataSet::Field& field, const BatchRequest& request, bool is_image);
 
-  /// Throws FileError also when an image has another size.
-  void operator()(const std::uint8_t* bytes, i64 count, i64 position, const std::function<std::string()>& where,
-                  float* to) const override;
+  /// Throws FileError also when an image is smaller than the crop, or is not of the mean image's size.
+  void operator()(const StoredSample& sample, const std::function<std::string()>& where,
+                  const Room& room) const override;
 
  private:
   struct Place {
     i64 row, column;
     bool mirrored;
   };
+  void set_labels(const BatchRequest& request);
   Place place_of(i64 height, i64 width, i64 position) const;
+  float* room_for(const Shape& image, const std::function<std::string()>& where, const Room& room) const;
   /// One sample whose channel c is plane (c * step + start) of `values`.
   template <class T>
   void transform(const T* values, bool backwards, i64 height, i64 width, i64 position, float* to) const;

@@ -68,16 +68,18 @@ WindowMaker::Place WindowMaker::place_of(const WindowSet::Window& window, int he
   return place;
 }
 
-void WindowMaker::operator()(const std::uint8_t* bytes, i64 count, i64 position,
-                             const std::function<std::string()>& where, float* to) const {
-  const Image whole = decode_image(bytes, static_cast<std::size_t>(count), where(), static_cast<int>(channels_));
-  const auto draw = set_.draw(position);
+void WindowMaker::operator()(const StoredSample& sample, const std::function<std::string()>& where,
+                             const Room& room) const {
+  const Image whole =
+      decode_image(sample.bytes, static_cast<std::size_t>(sample.count), where(), static_cast<int>(channels_));
+  const auto draw = set_.draw(sample.position);
   const bool mirrored = mirror_ && draw.coin;
   const Place place = place_of(draw.window, whole.height, whole.width, mirrored);
   if (place.x1 < 0 || place.y1 < 0 || place.x2 >= whole.width || place.y2 >= whole.height || place.x2 < place.x1 ||
       place.y2 < place.y1)
     throw FileError(where(), "is not inside the image, which has " + std::to_string(whole.width) + " x " +
                                  std::to_string(whole.height) + " pixels");
+  float* const to = room(shape_);
   std::fill_n(to, count_of(shape_), 0.0f);
   if (place.width < 1 || place.height < 1) return;
   const Image part = resize(cut(whole, place.x1, place.y1, place.x2, place.y2), place.height, place.width);

@@ -11,8 +11,8 @@ class WindowMaker : public SampleMaker {
  public:
   /// `set` must outlive it. Throws ConfigError and FileError for a mean that does not fit.
   WindowMaker(const WindowSet& set, const BatchRequest& request);
-  void operator()(const std::uint8_t* bytes, i64 count, i64 position, const std::function<std::string()>& where,
-                  float* to) const override;
+  void operator()(const StoredSample& sample, const std::function<std::string()>& where,
+                  const Room& room) const override;
 
  private:
   /// What of an image goes where in the crop.

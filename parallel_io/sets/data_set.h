@@ -41,11 +41,12 @@ struct PageAllocator {
 };
 using Bytes = std::vector<std::uint8_t, PageAllocator<std::uint8_t>>;
 
-/// Values of one field for some samples as they are stored: sample after sample. Of an encoded field sample i is
-/// bytes[begin[i]] to bytes[begin[i + 1]]; of others `begin` is empty.
+/// Values of one field for some samples as they are stored: sample after sample. Of an encoded field, and of one whose
+/// samples have shapes of their own, sample i is bytes[begin[i]] to bytes[begin[i + 1]]; of others `begin` is empty.
 struct Values {
   Bytes bytes;
   std::vector<i64> begin;
+  std::vector<Shape> shapes;  ///< the samples', if they have their own (OpenOptions::any_shape)
 };
 
 /// Samples of labelled data on storage, whatever the format: the readers of this folder. Three-channel images are
@@ -84,6 +85,8 @@ struct OpenOptions {
   std::string root;                  ///< before the names of an image list
   int channels = 0;                  ///< of encoded images: 1 (grey), 3, or 0: as many as the first one has
   std::vector<std::string> classes;  ///< of a folder of images, in order of their labels; empty: its own
+  bool any_label = false;            ///< an image list may give several labels, or images as labels
+  bool any_shape = false;            ///< numbers, too, may have another shape than the first sample's
   i64 cache_bytes = i64{1} << 28;    ///< HDF5 files that cannot be read at an offset are kept if they are no larger
 };
 

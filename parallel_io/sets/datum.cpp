@@ -40,14 +40,22 @@ DataSet::Field field_of(const caffe::Datum& first, const Where& where, int chann
   return field;
 }
 
-DatumValues values_of(const caffe::Datum& datum, const DataSet::Field& field, const Where& where) {
+DatumValues values_of(const caffe::Datum& datum, const DataSet::Field& field, const Where& where, bool any_shape) {
   const bool encoded = field.stored == Stored::encoded;
   DatumValues values{datum.data().data(), static_cast<i64>(datum.data().size())};
   if (field.stored == Stored::float32)
     values = {datum.float_data().data(), static_cast<i64>(datum.float_data_size()) * 4};
-  const bool same_kind = datum.encoded() == encoded && (encoded || shape_of(datum) == field.sample_shape);
-  if (!same_kind || (!encoded && values.bytes != field.sample_bytes()))
-    throw FileError(where(), "holds other values than sample 0", "all must have one shape and type");
+  const auto bytes_of = [&](i64 count) { return count * (field.stored == Stored::float32 ? 4 : 1); };
+  if (datum.encoded() != encoded)
+    throw FileError(where(), "is an image file or numbers, sample 0 is the other one", "all must be of one kind");
+  if (encoded) return values;
+  const Shape shape = shape_of(datum);
+  if (!any_shape && shape != field.sample_shape)
+    throw FileError(where(), "has shape " + to_string(shape) + ", sample 0 has " + to_string(field.sample_shape),
+                    "give all samples one shape, or say batch_size: 1");
+  if (any_shape) check_values(datum, where);
+  if (values.bytes != bytes_of(count_of(shape)))
+    throw FileError(where(), "holds other values than sample 0", "all must be bytes, or all floats");
   return values;
 }
 

@@ -24,7 +24,8 @@ struct DatumValues {
   const void* data;
   i64 bytes;
 };
-/// Throws FileError if they are not what `field` says.
-DatumValues values_of(const caffe::Datum& datum, const DataSet::Field& field, const Where& where);
+/// Throws FileError if they are not what `field` says; numbers may have another shape if `any_shape`.
+DatumValues values_of(const caffe::Datum& datum, const DataSet::Field& field, const Where& where,
+                      bool any_shape = false);
 
 }  // namespace cortado

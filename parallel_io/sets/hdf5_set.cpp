@@ -22,6 +22,7 @@ std::vector<std::string> read_lines(const std::string& file) {
   std::vector<std::string> lines;
   for (std::string line; std::getline(in, line);) {
     line.erase(line.find_last_not_of(" \t\r") + 1);
+    if (lines.empty() && line.compare(0, 3, "\xEF\xBB\xBF") == 0) line.erase(0, 3);  // some editors' mark
     if (!line.empty()) lines.push_back(line);
   }
   if (lines.empty()) throw FileError(file, "lists no files", "it should list HDF5 files, one per line");
@@ -54,6 +55,7 @@ i64 side_array(const hdf5::File& file, const std::string& name, i64 samples) {
 Hdf5Set::Hdf5Set(const std::string& path, const OpenOptions& options)
     : path_(path),
       verify_(options.verify),
+      any_shape_(options.any_shape),
       most_cached_(options.cache_bytes / std::max<i64>(1, static_cast<i64>(options.fields.size()))) {
   const auto lock = hdf5::library_lock();
   if (is_list(path)) {
@@ -167,11 +169,14 @@ void Hdf5Set::settle_fields(const std::vector<std::string>& wanted) {
     for (const OneFile& file : files_) {
       const Column& column = file.columns[f];
       if (!column.values.is_uint8()) field.stored = Stored::float32;
-      if (column.values.sample_shape() != first.columns[f].values.sample_shape())
-        throw FileError(file.raw.name(), "samples of '" + wanted[f] + "' have shape " +
-                                             to_string(column.values.sample_shape()) + ", those of " +
-                                             first.raw.name() + " have " +
-                                             to_string(first.columns[f].values.sample_shape()));
+      if (column.values.sample_shape() == first.columns[f].values.sample_shape()) continue;
+      has_shapes_ = any_shape_ && !verify_ && column.places < 0;
+      if (!has_shapes_)
+        throw FileError(file.raw.name(),
+                        "samples of '" + wanted[f] + "' have shape " + to_string(column.values.sample_shape()) +
+                            ", those of " + first.raw.name() + " have " +
+                            to_string(first.columns[f].values.sample_shape()),
+                        "give all files one shape, or say batch_size: 1");
     }
     if (first.columns[f].places >= 0) {
       field.stored = Stored::encoded;
@@ -200,7 +205,7 @@ void Hdf5Set::fill_cache(i64 cache_bytes) {
     bytes += samples_ * count_of(fields_[f].sample_shape) * 4;
     for (std::size_t file = 0; file < files_.size(); ++file) all_raw = all_raw && is_raw(f, file);
   }
-  if (all_raw || bytes > cache_bytes) return;
+  if (all_raw || bytes > cache_bytes || has_shapes_) return;
   std::vector<std::vector<float>> all;
   for (std::size_t f = 0; f < fields_.size(); ++f) {
     fields_[f].stored = Stored::float32;
@@ -264,11 +269,36 @@ void Hdf5Set::read(const i64* indices, i64 count, std::vector<Values>& to) const
   for (std::size_t f = 0; f < fields_.size(); ++f) {
     if (fields_[f].stored == Stored::encoded) {
       read_encoded(f, wanted, to[f]);
+    } else if (has_shapes_) {
+      read_any_shape(f, wanted, to[f]);
     } else {
       to[f].bytes.resize(static_cast<std::size_t>(count * fields_[f].sample_bytes()));
       read_fixed(f, wanted, to[f].bytes.data());
     }
     if (verify_) verify(f, wanted, to[f]);
+  }
+}
+
+/// One sample after another, in the order of their slots.
+void Hdf5Set::read_any_shape(std::size_t field, const std::vector<Wanted>& wanted, Values& to) const {
+  std::vector<const Wanted*> by_slot(wanted.size());
+  for (const Wanted& one : wanted) by_slot[static_cast<std::size_t>(one.slot)] = &one;
+  const i64 width = fields_[field].stored == Stored::float32 ? 4 : 1;
+  to.begin.assign(1, 0);
+  to.shapes.clear();
+  to.bytes.clear();
+  for (const Wanted* const one : by_slot) {
+    const OneFile& file = files_[one->file];
+    const Column& column = file.columns[field];
+    const i64 begin = to.begin.back(), bytes = width * count_of(column.values.sample_shape());
+    to.bytes.resize(static_cast<std::size_t>(begin + bytes));
+    std::uint8_t* const place = to.bytes.data() + begin;
+    if (is_raw(field, one->file))
+      file.raw.read(column.offset + one->place * bytes, bytes, place);
+    else
+      column.values.read(one->place, 1, reinterpret_cast<float*>(place));
+    to.begin.push_back(begin + bytes);
+    to.shapes.push_back(column.values.sample_shape());
   }
 }
 

@@ -7,7 +7,8 @@ namespace cortado {
 
 /// Samples of HDF5 files: one plain file, several one after another as a list names them (Caffe's HDF5Data source: a
 /// path per line, taken from the working directory or, if it is not there, from the list's own folder), or a striped
-/// set (StripedLayout), whose master is named. Arrays of all files must have equal sample shapes.
+/// set (StripedLayout), whose master is named. Arrays of all files must have equal sample shapes, unless
+/// OpenOptions::any_shape allows others.
 ///
 /// Contiguous arrays of bytes and of floats are read at their offsets in the files, without the HDF5 library, by any
 /// number of threads at once; other arrays (chunked, compressed, other types) through the library, as float. A set with
@@ -56,6 +57,7 @@ class Hdf5Set : public DataSet {
 
   std::vector<Wanted> places_of(const i64* indices, i64 count) const;
   void read_fixed(std::size_t field, const std::vector<Wanted>& wanted, std::uint8_t* to) const;
+  void read_any_shape(std::size_t field, const std::vector<Wanted>& wanted, Values& to) const;
   void read_encoded(std::size_t field, const std::vector<Wanted>& wanted, Values& to) const;
   void verify(std::size_t field, const std::vector<Wanted>& wanted, const Values& values) const;
   /// Calls read(file, [first, last)) for each run of `wanted` in one file.
@@ -69,8 +71,9 @@ class Hdf5Set : public DataSet {
 
   std::string path_;
   i64 block_ = 0;
-  bool verify_ = false;
-  i64 most_cached_ = 0;  // of one array's chunks
+  bool verify_ = false, any_shape_ = false;
+  bool has_shapes_ = false;  // files have samples of other shapes than the first one's
+  i64 most_cached_ = 0;      // of one array's chunks
   std::vector<OneFile> files_;
   std::vector<Piece> pieces_;
   std::vector<std::vector<float>> cache_;  // [field]; empty: read from files

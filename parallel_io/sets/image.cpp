@@ -63,6 +63,16 @@ Image resize(const Image& from, int height, int width) {
   return to;
 }
 
+Image resize_labels(const Image& from, int height, int width) {
+  Image to{from.channels, height, width, {}};
+  for (int c = 0; c < to.channels; ++c)
+    for (int y = 0; y < height; ++y)
+      for (int x = 0; x < width; ++x)
+        to.values.push_back(
+            from.at(c, (2 * y + 1) * from.height / (2 * height), (2 * x + 1) * from.width / (2 * width)));
+  return to;
+}
+
 bool is_image_name(const std::string& name) {
   const auto dot = name.rfind('.');
   std::string ending = dot == std::string::npos ? "" : name.substr(dot + 1);

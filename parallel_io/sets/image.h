@@ -15,6 +15,9 @@ struct Image {
 /// Decodes the bytes of a JPEG or PNG file to 1 channel (grey), 3, or 0: as many as it has. JPEGs in CMYK and YCCK come
 /// as OpenCV, and so Caffe, gives them. Throws FileError for `where`.
 Image decode_image(const void* bytes, std::size_t count, const std::string& where, int channels = 0);
+/// A PNG file whose pixels are numbers of classes: one channel, the values of a grey image of 8 bits or, of an image
+/// with a palette, as VOC's labels are, places in it. Throws FileError for `where`, also for colours.
+Image decode_labels(const void* bytes, std::size_t count, const std::string& where);
 /// What becomes of images that end early or are damaged otherwise, and still decode to something: by default a warning
 /// each, for the first few, and a count at the end; strict: a FileError.
 void refuse_damaged_images();
@@ -30,6 +33,9 @@ std::vector<std::uint8_t> encode_png(const Image& image);
 
 /// Bilinear interpolation between pixel centres.
 Image resize(const Image& image, int height, int width);
+
+/// Nearest neighbours, for what cannot be mixed.
+Image resize_labels(const Image& image, int height, int width);
 
 /// Whether the name ends like a file that read_image reads.
 bool is_image_name(const std::string& name);

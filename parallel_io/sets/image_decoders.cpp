@@ -117,6 +117,27 @@ Image decode_image(const void* bytes, std::size_t count, const std::string& wher
   throw FileError(where, "is neither a JPEG nor a PNG image");
 }
 
+Image decode_labels(const void* bytes, std::size_t count, const std::string& where) {
+  const auto* const begin = static_cast<const unsigned char*>(bytes);
+  if (count < 8 || png_sig_cmp(begin, 0, 8) != 0)
+    throw FileError(where, "is no PNG image", "labels are PNG images: other formats change values");
+  png_image png{};
+  png.version = PNG_IMAGE_VERSION;
+  if (png_image_begin_read_from_memory(&png, begin, count) == 0)
+    throw FileError(where, std::string("is not a PNG image: ") + png.message);
+  const std::unique_ptr<png_image, void (*)(png_image*)> released(&png, &png_image_free);
+  check_size(png.width, png.height, holds_rows(begin, count, png), where);
+  const bool has_palette = (png.format & PNG_FORMAT_FLAG_COLORMAP) != 0;
+  if (!has_palette && png.format != PNG_FORMAT_GRAY)
+    throw FileError(where, "has colours, or more than 8 bits", "labels are one number a pixel: grey, or by a palette");
+  png.format = has_palette ? PNG_FORMAT_RGB_COLORMAP : PNG_FORMAT_GRAY;
+  std::vector<unsigned char> pixels(PNG_IMAGE_SIZE(png)), palette(has_palette ? PNG_IMAGE_COLORMAP_SIZE(png) : 0);
+  const png_color black{0, 0, 0};
+  if (png_image_finish_read(&png, &black, pixels.data(), 0, has_palette ? palette.data() : nullptr) == 0)
+    throw FileError(where, std::string("cannot be decoded: ") + png.message);
+  return from_interleaved(pixels, 1, static_cast<int>(png.height), static_cast<int>(png.width));
+}
+
 std::vector<std::uint8_t> encode_png(const Image& image) {
   png_image png{};
   png.version = PNG_IMAGE_VERSION;

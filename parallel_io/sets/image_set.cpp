@@ -34,10 +34,43 @@ ImageSet::ImageSet(const std::string& path, const OpenOptions& options)
   samples_ = list_.lines();
   const Image first = read_image(entry(0).file, options.channels);
   fields_ = {{"data", {first.channels, first.height, first.width}, Stored::encoded}, {"label", {}, Stored::float32}};
+  settle_labels(options);
+}
+
+void ImageSet::settle_labels(const OpenOptions& options) {
+  if (labels_ == 1 || classes_.size() > 0) return;
+  if (!options.any_label)
+    throw FileError(path_, label_images_ ? "gives images as labels" : "gives several labels a line",
+                    "data layers read that; to convert, give a whole number a line");
+  if (!label_images_) {
+    fields_[1].sample_shape = {static_cast<i64>(labels_)};
+    return;
+  }
+  const std::string file = entry(0).label_image;
+  const RawFile raw(file);
+  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(raw.bytes()));
+  raw.read(0, raw.bytes(), bytes.data());
+  const Image first = decode_labels(bytes.data(), bytes.size(), file);
+  fields_[1] = {"label", {1, first.height, first.width}, Stored::encoded};
+}
+
+/// All lines have what the first one has.
+void ImageSet::check_labels(const Entry& entry, i64 line) {
+  if (labels_ == 0 && !label_images_) {
+    labels_ = entry.labels.size();
+    label_images_ = !entry.label_image.empty();
+  }
+  if (labels_ == entry.labels.size() && label_images_ == !entry.label_image.empty()) return;
+  const auto text = [](std::size_t labels) {
+    return labels == 0 ? std::string("an image as label")
+                       : std::to_string(labels) + (labels == 1 ? " label" : " labels");
+  };
+  throw FileError(path_ + ":" + std::to_string(line),
+                  "gives " + text(entry.labels.size()) + ", the first line " + text(labels_));
 }
 
 ListFile ImageSet::open_list(const std::string& path) {
-  ListFile list(RawFile(path), [&](const ListFile::Line& line) { parse(line); });
+  ListFile list(RawFile(path), [&](const ListFile::Line& line) { check_labels(parse(line), line.number); });
   if (list.lines() == 0) throw FileError(path, "lists no images", "it should list images, each with its label");
   return list;
 }
@@ -60,38 +93,69 @@ ListFile ImageSet::list_folder(const std::string& path, const std::vector<std::s
 }
 
 ImageSet::Entry ImageSet::parse(const ListFile::Line& line) const {
-  const std::string& text = line.text;
-  const auto space = text.find_last_of(" \t");  // names may have spaces
-  char* end = nullptr;
-  const long label = space == std::string::npos ? 0 : std::strtol(text.c_str() + space, &end, 10);
-  if (space == std::string::npos || *end != '\0' || space + 1 >= text.size())
+  std::string rest = line.text;
+  const auto take_word = [&] {  // the last one; names may have spaces
+    const auto space = rest.find_last_of(" \t");
+    const std::string word = space == std::string::npos ? "" : rest.substr(space + 1);
+    rest.resize(space == std::string::npos ? 0 : rest.find_last_not_of(" \t", space) + 1);
+    return word;
+  };
+  const auto is_number = [](const std::string& word) {
+    return !word.empty() && word.find_first_not_of("0123456789", word[0] == '-' || word[0] == '+') == std::string::npos;
+  };
+  std::string word = take_word();
+  if (is_image_name(word) && is_image_name(rest)) return {root_ + rest, {}, root_ + word};
+  if (!is_number(word) || rest.empty())
     throw FileError(path_ + ":" + std::to_string(line.number), "names an image without a label",
-                    "a line is a path and a whole number");
-  return {root_ + text.substr(0, text.find_last_not_of(" \t", space) + 1), static_cast<int>(label)};
+                    "a line is a path and a whole number, or several, or a label image");
+  Entry entry{root_ + rest, {std::strtof(word.c_str(), nullptr)}, ""};
+  // More numbers are labels where an image's name ends before them; otherwise they are the name's.
+  Entry longer = entry;
+  while (!is_image_name(rest) && is_number(word = take_word()))
+    longer.labels.insert(longer.labels.begin(), std::strtof(word.c_str(), nullptr));
+  if (is_image_name(rest) && longer.labels.size() > 1) {
+    longer.file = root_ + rest;
+    return longer;
+  }
+  return entry;
+}
+
+/// A path of a list, where it is.
+std::string ImageSet::found(const std::string& file) const {
+  if (!root_.empty() || file.empty() || fs::path(file).is_absolute() || exists(file)) return file;
+  const fs::path near = fs::path(path_).parent_path() / file;
+  return exists(near) ? near.string() : file;
 }
 
 ImageSet::Entry ImageSet::entry(i64 sample) const {
   Entry entry = parse(list_.line(sample));
-  if (!root_.empty() || fs::path(entry.file).is_absolute() || exists(entry.file)) return entry;
-  const fs::path near = fs::path(path_).parent_path() / entry.file;
-  if (exists(near)) entry.file = near.string();
-  return entry;
+  return {found(entry.file), entry.labels, found(entry.label_image)};
 }
 
 void ImageSet::read(const i64* indices, i64 count, std::vector<Values>& to) const {
   to.resize(2);
+  const auto append = [](const std::string& name, Values& values) {
+    const RawFile file(name);
+    const i64 begin = values.begin.back(), bytes = file.bytes();
+    values.bytes.resize(static_cast<std::size_t>(begin + bytes));
+    file.read(0, bytes, values.bytes.data() + begin);
+    values.begin.push_back(begin + bytes);
+  };
+  for (Values& values : to) {
+    values.bytes.clear();
+    values.begin.clear();
+  }
   to[0].begin.assign(1, 0);
-  to[0].bytes.clear();
-  to[1].bytes.resize(static_cast<std::size_t>(count) * sizeof(float));
+  if (label_images_) to[1].begin.assign(1, 0);
   for (i64 i = 0; i < count; ++i) {
     const Entry wanted = entry(indices[i]);
-    const RawFile file(wanted.file);
-    const i64 begin = to[0].begin.back(), bytes = file.bytes();
-    to[0].bytes.resize(static_cast<std::size_t>(begin + bytes));
-    file.read(0, bytes, to[0].bytes.data() + begin);
-    to[0].begin.push_back(begin + bytes);
-    const auto label = static_cast<float>(wanted.label);
-    std::memcpy(to[1].bytes.data() + i * 4, &label, 4);
+    append(wanted.file, to[0]);
+    if (label_images_) {
+      append(wanted.label_image, to[1]);
+    } else {
+      const auto* const labels = reinterpret_cast<const std::uint8_t*>(wanted.labels.data());
+      to[1].bytes.insert(to[1].bytes.end(), labels, labels + wanted.labels.size() * sizeof(float));
+    }
   }
 }
 

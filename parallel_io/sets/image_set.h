@@ -4,9 +4,10 @@
 
 namespace cortado {
 
-/// JPEG and PNG files with labels. As a list (Caffe's ImageData source): a line per image, its path, then its label; a
-/// path is taken from `root`, or from the working directory or, if it is not there, from the list's own folder. As a
-/// folder: FOLDER/CLASS/IMAGE, classes numbered in order of their names, images in order of theirs.
+/// JPEG and PNG files with labels. As a list (Caffe's ImageData source): a line per image, its path, then its label, or
+/// several of them, or a PNG image that has one for each pixel (OpenOptions::any_label); a path is taken from `root`,
+/// or from the working directory or, if it is not there, from the list's own folder. As a folder: FOLDER/CLASS/IMAGE,
+/// classes numbered in order of their names, images in order of theirs.
 class ImageSet : public DataSet {
  public:
   ImageSet(const std::string& path, const OpenOptions& options);
@@ -18,14 +19,20 @@ class ImageSet : public DataSet {
   /// What stands in one line of a list.
   struct Entry {
     std::string file;
-    int label;
+    std::vector<float> labels;
+    std::string label_image;
   };
   ListFile open_list(const std::string& path);
   ListFile list_folder(const std::string& path, const std::vector<std::string>& classes);
   Entry parse(const ListFile::Line& line) const;
   Entry entry(i64 sample) const;
+  std::string found(const std::string& file) const;
+  void check_labels(const Entry& entry, i64 line);
+  void settle_labels(const OpenOptions& options);
 
   std::string path_, root_;
+  std::size_t labels_ = 0;  // of a line; 0: no line was seen
+  bool label_images_ = false;
   const ListFile list_;  // a folder's is made
 };
 

@@ -17,6 +17,7 @@ class Lines {
   /// The next line that is not empty; false at the end.
   bool next(ListFile::Line& line, i64& offset) {
     do {
+      if (number_ == 1 && next_ == 0) skip_mark();
       offset = next_ - static_cast<i64>(piece_.size() - at_);
       if (!fetch(line.text)) return false;
       line.text.erase(line.text.find_last_not_of(" \t\r") + 1);
@@ -26,6 +27,12 @@ class Lines {
   }
 
  private:
+  /// The mark that some editors put in front of UTF-8 text.
+  void skip_mark() {
+    char begin[3] = {};
+    if (end_ >= 3) file_.read(0, 3, begin);
+    if (std::memcmp(begin, "\xEF\xBB\xBF", 3) == 0) next_ = 3;
+  }
   /// Up to the next line break, which is left out; false at the end.
   bool fetch(std::string& text) {
     text.clear();

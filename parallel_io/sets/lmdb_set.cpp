@@ -11,7 +11,7 @@
 namespace cortado {
 
 LmdbSet::LmdbSet(const std::string& path, const OpenOptions& options)
-    : path_(path), file_(kind_of(path) == FileKind::folder ? path + "/data.mdb" : path) {
+    : path_(path), file_(kind_of(path) == FileKind::folder ? path + "/data.mdb" : path), any_shape_(options.any_shape) {
   samples_ = file_.entries();
   if (samples_ == 0) throw FileError(path, "holds no samples");
   LmdbFile::Cursor cursor(file_);
@@ -30,11 +30,12 @@ void LmdbSet::read(const i64* indices, i64 count, std::vector<Values>& to) const
   const Field& field = fields_[0];
   std::vector<i64> order(static_cast<std::size_t>(count));
   std::iota(order.begin(), order.end(), i64{0});
-  const bool encoded = field.stored == Stored::encoded;
+  const bool of_any_size = field.stored == Stored::encoded || any_shape_;
   // Images of unknown sizes go one after another; others are read in the order in which they are stored.
-  if (!encoded) std::sort(order.begin(), order.end(), [&](i64 a, i64 b) { return indices[a] < indices[b]; });
-  to[0].begin.assign(encoded ? 1 : 0, 0);
-  to[0].bytes.resize(encoded ? 0 : static_cast<std::size_t>(count * field.sample_bytes()));
+  if (!of_any_size) std::sort(order.begin(), order.end(), [&](i64 a, i64 b) { return indices[a] < indices[b]; });
+  to[0].begin.assign(of_any_size ? 1 : 0, 0);
+  to[0].shapes.clear();
+  to[0].bytes.resize(of_any_size ? 0 : static_cast<std::size_t>(count * field.sample_bytes()));
   to[1].bytes.resize(static_cast<std::size_t>(count) * sizeof(float));
   LmdbFile::Cursor cursor(file_);
   caffe::Datum datum;
@@ -45,8 +46,9 @@ void LmdbSet::read(const i64* indices, i64 count, std::vector<Values>& to) const
     cursor.go(sample);
     const auto value = cursor.value();
     parse_datum(value.data, value.bytes, place, datum);
-    const DatumValues values = values_of(datum, field, place);
-    if (encoded) {
+    const DatumValues values = values_of(datum, field, place, any_shape_);
+    if (of_any_size) {
+      if (field.stored != Stored::encoded) to[0].shapes.push_back({datum.channels(), datum.height(), datum.width()});
       const auto* const from = static_cast<const std::uint8_t*>(values.data);
       to[0].bytes.insert(to[0].bytes.end(), from, from + values.bytes);
       to[0].begin.push_back(static_cast<i64>(to[0].bytes.size()));

@@ -17,6 +17,7 @@ class LmdbSet : public DataSet {
  private:
   std::string path_;
   LmdbFile file_;
+  const bool any_shape_;
 };
 
 }  // namespace cortado

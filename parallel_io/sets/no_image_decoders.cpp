@@ -9,6 +9,10 @@ Image decode_image(const void*, std::size_t, const std::string& where, int) {
                   "convert images with a build that has them");
 }
 
+Image decode_labels(const void* bytes, std::size_t count, const std::string& where) {
+  return decode_image(bytes, count, where, 1);
+}
+
 std::vector<std::uint8_t> encode_png(const Image&) {
   throw FileError("PNG", "cannot be written: this build has no image libraries", "use a build that has them");
 }

@@ -25,7 +25,7 @@ void read_alone(const caffe::Datum& datum) {
   request.transform = &transform;
   const Transformer transformer(field, request, true);
   std::vector<float> sample(static_cast<std::size_t>(count_of(transformer.sample_shape())));
-  transformer(bytes.data(), values.bytes, 0, where, sample.data());
+  transformer({bytes.data(), values.bytes, 0}, where, [&](const Shape&) { return sample.data(); });
 }
 
 void run(const std::uint8_t* data, std::size_t size) {

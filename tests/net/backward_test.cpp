@@ -46,6 +46,63 @@ TEST(NetBackward, PropagateDownFalseCutsTheGraph) {
   EXPECT_FALSE(propagates(*net, "b", 0));
 }
 
+std::string like_layer(const std::string& name, const std::string& bottom, const std::string& shape,
+                       const std::string& more = "") {
+  return "layer { name: '" + name + "' type: 'Like' bottom: '" + bottom + "' bottom: '" + shape + "' top: '" + name +
+         "' " + more + "} ";
+}
+
+std::vector<float> gradients_after_a_pass(Net& net, const std::vector<const char*>& layers) {
+  net.blob("data")->write_data(std::vector<float>{1, 2, 3, 4, 5, 6}.data());
+  for (int pass = 0; pass < 2; ++pass) {  // gradients of the first, wherever they lie, must not reach the second's
+    net.forward();
+    net.clear_gradients();
+    net.backward();
+  }
+  std::vector<float> all;
+  for (const char* layer : layers) all.push_back(net.layer(layer)->blobs()[0]->diff_vector()[0]);
+  return all;
+}
+
+TEST(NetBackward, AShapeNeedsNoGradient) {
+  // loss = sum(a x) + sum(b x): b's top gives its shape as well.
+  const std::string layers = data_layer() + scale_layer("a", "data", "x", "", 2) + scale_layer("b", "data", "y", "", 3);
+  const std::string losses = loss_layer("like") + "layer { name: 'other' type: 'Loss' bottom: 'y' top: 'other' }";
+  for (const char* more :
+       {"", "propagate_down: true propagate_down: true", "propagate_down: true propagate_down: false"})
+    for (const bool only_trains : {false, true}) {
+      const auto net =
+          small_net(net_parameter(layers + like_layer("like", "x", "y", more) + losses), {}, nullptr, only_trains);
+      EXPECT_EQ(running(*net), "a b y_b_0_split like loss other ");
+      EXPECT_FALSE(propagates(*net, "like", 1));
+      EXPECT_EQ(gradients_after_a_pass(*net, {"a", "b"}), (std::vector<float>{21, 21}));
+    }
+}
+
+TEST(NetBackward, WhatGivesItsShapeAloneLearnsNothing) {
+  const auto net = small_net(data_layer() + scale_layer("a", "data", "x", "", 2) + scale_layer("b", "data", "y") +
+                             like_layer("like", "x", "y") + loss_layer("like"));
+  EXPECT_EQ(running(*net), "a like loss ");
+  EXPECT_EQ(gradients_after_a_pass(*net, {"a", "b"}), (std::vector<float>{21, 0}));
+}
+
+TEST(NetBackward, ALabelMayHaveTheShapeOfWhatLearns) {
+  const std::string label = "layer { name: 'l' type: 'Input' top: 'label' input_param { shape { dim: 2 dim: 3 } } } ";
+  const auto net = small_net(data_layer() + label + scale_layer("a", "data", "x") + like_layer("cut", "label", "x") +
+                             "layer { name: 'loss' type: 'Loss' bottom: 'x' bottom: 'cut' top: 'loss' }");
+  EXPECT_EQ(running(*net), "a x_a_0_split loss ");
+  EXPECT_EQ(gradients_after_a_pass(*net, {"a"}), std::vector<float>{21});
+}
+
+TEST(NetBackward, ForceBackwardGivesShapesNoGradient) {
+  const auto net =
+      small_net("force_backward: true " + data_layer() + scale_layer("a", "data", "x") + scale_layer("b", "data", "y") +
+                like_layer("like", "x", "y") + like_layer("more", "like", "y") + loss_layer("more"));
+  EXPECT_EQ(gradients_after_a_pass(*net, {"a", "b"}), (std::vector<float>{21, 0}));
+  EXPECT_EQ(net->blob("y")->diff_vector(), std::vector<float>(6, 0.0f));
+  EXPECT_EQ(net->blob("data")->diff_vector(), std::vector<float>(6, 2.0f));
+}
+
 TEST(NetBackward, ForceBackwardReachesTheInputs) {
   const auto net =
       small_net("force_backward: true " + data_layer() + scale_layer("a", "data", "x", frozen, 3) +

@@ -113,6 +113,15 @@ class SmallLoss : public Layer {
   }
 };
 
+/// The first bottom, whose shape must be the second's, of which nothing else is used.
+class SmallLike : public SmallCopy {
+ public:
+  using SmallCopy::SmallCopy;
+  Arity bottoms() const override { return {2, 2}; }
+  bool allows_backward_to(std::size_t i) const override { return i == 0; }
+  bool uses_shape_only(std::size_t i) const override { return i == 1; }
+};
+
 /// Passes on and keeps one running statistic of 3 values.
 class SmallStatistic : public SmallCopy {
  public:
@@ -143,6 +152,7 @@ inline LayerTable small_layers() {
   table.add<SmallSplit>("Split");
   table.add<SmallScale>("Scale");
   table.add<SmallCopy>("Copy");
+  table.add<SmallLike>("Like");
   table.add<SmallLoss>("Loss");
   table.add<SmallStatistic>("Statistic");
   table.add<SmallChoice>("Choice");

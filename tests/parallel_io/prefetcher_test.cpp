@@ -136,7 +136,8 @@ std::vector<float> transformed(const std::string& text, bool training, i64 posit
   const auto values = read_all(made);
   std::vector<float> to(static_cast<std::size_t>(count_of(transformer.sample_shape())));
   transformer(
-      values[0].bytes.data(), static_cast<i64>(values[0].bytes.size()), position, [] { return "made"; }, to.data());
+      {values[0].bytes.data(), static_cast<i64>(values[0].bytes.size()), position}, [] { return "made"; },
+      [&](const Shape&) { return to.data(); });
   return to;
 }
 

@@ -1,0 +1,62 @@
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/net/net.h"
+
+// How a net follows shapes that change from pass to pass.
+namespace cortado {
+namespace {
+
+/// An image of one pixel lies in both layouts, so a net that was built for such has no copies in planes behind it.
+void check_layouts(const Net::Entry& entry) {
+  const auto in_blocks = [](const Blob* bottom) { return bottom->layout() == Layout::nchw16c; };
+  if (std::none_of(entry.bottom.begin(), entry.bottom.end(), in_blocks)) return;
+  if (std::all_of(entry.bottom.begin(), entry.bottom.end(), in_blocks) && entry.layer->keeps_blocks(entry.bottom))
+    return;
+  for (std::size_t i = 0; i < entry.bottom.size(); ++i)
+    if (in_blocks(entry.bottom[i]) && !entry.layer->uses_shape_only(i))
+      throw ShapeError("layer '" + entry.layer->name() + "'",
+                       "was built for one pixel of bottom '" + entry.bottom_names[i] + "', which has more here",
+                       "begin with a larger sample");
+}
+
+}  // namespace
+
+void Net::shape(Entry& entry) {
+  // Before: a layer in place shapes its own bottom.
+  entry.shaped_for.resize(entry.bottom.size());
+  for (std::size_t i = 0; i < entry.bottom.size(); ++i) entry.shaped_for[i] = entry.bottom[i]->shape();
+  entry.layer->reshape(entry.bottom, entry.top);
+}
+
+/// Reshapes the layer if its bottoms have other shapes than before.
+void Net::follow_shapes(Entry& entry) {
+  const auto same = [](const Shape& before, const Blob* bottom) { return before == bottom->shape(); };
+  if (std::equal(entry.shaped_for.begin(), entry.shaped_for.end(), entry.bottom.begin(), entry.bottom.end(), same))
+    return;
+  check_layouts(entry);
+  const std::string where = "layer '" + entry.layer->name() + "'";
+  const std::vector<Shape> before = entry.shaped_for;
+  try {
+    try {
+      shape(entry);
+    } catch (const PlanError&) {  // a plan that was asked for other shapes
+      entry.layer->choose_plans({});
+      shape(entry);
+    }
+  } catch (const ShapeError& error) {
+    entry.shaped_for = before;
+    std::string change;
+    for (std::size_t i = 0; i < before.size(); ++i)
+      if (before[i] != entry.bottom[i]->shape())
+        change += "; bottom '" + entry.bottom_names[i] + "' had shape " + to_string(before[i]) + " before, now " +
+                  to_string(entry.bottom[i]->shape());
+    const std::string what = error.what();
+    throw ShapeError(what.find(where) == std::string::npos ? where : "", what + change,
+                     "make samples of one shape (crop_size, new_height and new_width), or use layers that take any");
+  }
+  gradients_placed_ = false;
+  weigh_losses(entry);
+}
+
+}  // namespace cortado

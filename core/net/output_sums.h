@@ -1,0 +1,36 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "core/net/net.h"
+
+namespace cortado {
+
+/// Sums of a net's outputs over passes, element by element. Outputs that change their size from pass to pass, as images
+/// of their own sizes make them, have no such sums: they are left out.
+class OutputSums {
+ public:
+  OutputSums() = default;
+  /// All ranks must have nets of equal shapes at this moment.
+  explicit OutputSums(const Net& net);
+  /// Adds the values of the last pass. Waits.
+  void add(const Net& net);
+  /// Adds up what all ranks have. Collective.
+  void merge(const Replicas& replicas) { replicas.sum(sums_.data(), static_cast<i64>(sums_.size())); }
+  void clear() { sums_.assign(sums_.size(), 0.0); }
+
+  struct Mean {
+    std::string name;  ///< of the output
+    double value, loss_weight;
+  };
+  /// Of each element, for so many passes.
+  std::vector<Mean> means(const Net& net, i64 passes) const;
+  /// Names of the outputs that were left out.
+  std::vector<std::string> left_out(const Net& net) const;
+
+ private:
+  std::vector<i64> counts_;   // by output
+  std::vector<double> sums_;  // of all elements; behind them, by output, in how many passes it had another size
+};
+
+}  // namespace cortado
