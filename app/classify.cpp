@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <iostream>
 #include <numeric>
 #include <sstream>
@@ -7,6 +8,7 @@
 #include "app/session.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "core/base/log.h"
 #include "core/formats/blob_proto.h"
 #include "core/formats/caffe.pb.h"
 #include "core/formats/prototxt.h"
@@ -24,6 +26,47 @@ std::vector<std::string> read_labels(const std::string& file, i64 classes) {
                       "names " + std::to_string(labels.size()) + " classes, the net has " + std::to_string(classes));
   for (i64 k = static_cast<i64>(labels.size()); k < classes; ++k) labels.push_back("class " + std::to_string(k));
   return labels;
+}
+
+/// The transformation that the net was trained with: its own, or that of the training net in the same folder; `from`
+/// becomes the file that has it. Null: neither has one.
+std::unique_ptr<caffe::TransformationParameter> transform_of(const std::string& model, std::string& from) {
+  namespace fs = std::filesystem;
+  std::unique_ptr<caffe::TransformationParameter> found;
+  for (const char* name : {"", "train_val.prototxt", "train_test.prototxt", "train.prototxt"}) {
+    from = *name == '\0' ? model : (fs::path(model).parent_path() / name).string();
+    if (!exists(from)) continue;
+    caffe::NetParameter net;
+    read_net(from, net);
+    for (const auto& layer : net.layer())
+      if (layer.has_transform_param() && (found == nullptr || layer.include_size() > 0))
+        found = std::make_unique<caffe::TransformationParameter>(layer.transform_param());
+    if (found != nullptr) return found;
+  }
+  return nullptr;
+}
+
+/// Mean and scale that the command line leaves open are the net's.
+void complete(Options::Classify& c, const std::string& model) {
+  const bool has_mean = !c.mean_file.empty() || !c.mean_values.empty();
+  if (has_mean && c.scale != 0) return;
+  std::string from;
+  const auto transform = transform_of(model, from);
+  if (transform == nullptr) {
+    if (!has_mean && c.scale == 0)
+      CORTADO_LOG(warning) << "No transform_param tells mean and scale: pixels go in as they are, 0 to 255";
+    if (c.scale == 0) c.scale = 1;
+    return;
+  }
+  if (!has_mean) {
+    c.mean_file = transform->mean_file();
+    c.mean_values.assign(transform->mean_value().begin(), transform->mean_value().end());
+  }
+  if (c.scale == 0) c.scale = double{transform->scale()};
+  std::string mean = c.mean_file;
+  for (const float value : c.mean_values) mean += (mean.empty() ? "" : ", ") + std::to_string(value);
+  CORTADO_LOG(info) << "Mean " << (mean.empty() ? "0" : mean) << " and scale " << c.scale << ", as " << from
+                    << " has them";
 }
 
 /// Mean per channel, from the file's image (its channels' means, as Caffe's example does) or from the values given.
@@ -96,10 +139,12 @@ int classify(Session& session, const Options& options) {
   input.reshape({1, input.dim(1), input.dim(2), input.dim(3)});
   net.reshape();
   net.run().parameter_version = 1;
-  const auto mean = mean_of(options.classify, input.dim(1));
+  Options::Classify given = options.classify;
+  complete(given, options.model);
+  const auto mean = mean_of(given, input.dim(1));
   const auto labels = read_labels(options.classify.labels, net.outputs()[0].blob->count());
   for (const auto& file : options.classify.images) {
-    input.write_data(prepare(file, input, mean, options.classify.scale).data());
+    input.write_data(prepare(file, input, mean, given.scale).data());
     net.forward();
     const auto scores = net.outputs()[0].blob->data_vector();
     if (session.job.rank() == 0) print_best(file, scores, labels, options.classify.top);

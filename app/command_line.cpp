@@ -2,11 +2,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cctype>
 #include <iostream>
 #include <set>
 
 #include "app/build_info.h"
+#include "app/caffe_words.h"
 #include "app/environment.h"
 #include "app/option_values.h"
 #include "core/base/error.h"
@@ -14,13 +14,6 @@
 
 namespace cortado {
 namespace {
-/// "-solver" means "--solver", as in Caffe; "-1" and "-" stay.
-std::string two_dashes(const std::string& argument) {
-  const bool one_dash_word =
-      argument.size() > 2 && argument[0] == '-' && std::isalpha(static_cast<unsigned char>(argument[1])) != 0;
-  return one_dash_word ? "-" + argument : argument;
-}
-
 void add_net_options(CLI::App* verb, Options& o) {
   verb->add_option("--level", o.level, "Level of the net's state, for include and exclude rules");
   verb->add_option("--stage", o.stages, "Stages of the net's state, separated by commas")->delimiter(',');
@@ -29,6 +22,10 @@ void add_net_options(CLI::App* verb, Options& o) {
 void add_strict(CLI::App* verb) {
   verb->add_flag_callback("--strict", &refuse_damaged_images,
                           "Images that are cut or damaged are errors, not warnings");
+}
+
+void add_shape(CLI::App* verb, Options& o) {
+  verb->add_option("--shape", o.shape, "A sample's shape, such as 3x227x227, where a data layer's source is away");
 }
 
 constexpr const char* profile_text = "Simulator: write a timeline (Perfetto, chrome://tracing), show cycles by kernel";
@@ -96,6 +93,7 @@ void add_tune(CLI::App& app, Options& o) {
                    "Tuning file to write or add to, or rules to write; default tuning.prototxt, or collectives.json");
   verb->add_option("--json", o.json, "Also write the rows to this file");
   add_precision(verb, o);
+  add_shape(verb, o);
   add_net_options(verb, o);
   add_devices(verb, o);
   add_simulator_options(verb, o);
@@ -172,6 +170,7 @@ void add_time(CLI::App& app, Options& o) {
   verb->add_option("--phase", o.phase, "TRAIN or TEST")->check(CLI::IsMember({"TRAIN", "TEST"}));
   verb->add_option("--json", o.json, "Also write the rows to this file");
   add_devices(verb, o);
+  add_shape(verb, o);
   add_net_options(verb, o);
   add_precision(verb, o);
   add_simulator_options(verb, o);
@@ -235,6 +234,7 @@ void add_check(CLI::App& app, Options& o) {
   verb->add_option("--json", o.json, "Also write the rows to this file");
   add_precision(verb, o);
   add_devices(verb, o);
+  add_shape(verb, o);
   add_net_options(verb, o);
 }
 
@@ -249,9 +249,12 @@ void add_classify(CLI::App& app, Options& o) {
   auto& c = o.classify;
   verb->add_option("--model", o.model, "Net prototxt with one input (deploy.prototxt)")->required();
   verb->add_option("--weights", o.weights, "The .caffemodel or .caffemodel.h5")->required();
-  verb->add_option("--mean_file", c.mean_file, "Mean to subtract, .binaryproto");
+  verb->add_option("--mean_file", c.mean_file,
+                   "Mean to subtract, .binaryproto; default: as the net's transform_param has it, or that of the "
+                   "training net in its folder");
   verb->add_option("--mean_value", c.mean_values, "Mean per channel to subtract, separated by commas")->delimiter(',');
-  verb->add_option("--scale", c.scale, "Factor on values after the mean is gone")->capture_default_str();
+  verb->add_option("--scale", c.scale, "Factor on values after the mean is gone; default: likewise")
+      ->check(CLI::Range(1e-30, 1e30));
   verb->add_option("--labels", c.labels, "File with one class name per line");
   verb->add_option("--top", c.top, "Classes to show")->capture_default_str()->check(CLI::PositiveNumber);
   add_devices(verb, o);
@@ -277,6 +280,7 @@ void add_draw(CLI::App& app, Options& o) {
   verb->add_option("--out", o.draw.out, "X.dot (or X.gv), or X.svg, X.png, X.pdf by dot; default: text to the screen");
   verb->add_option("--phase", o.phase, "TRAIN or TEST; default TRAIN")->check(CLI::IsMember({"TRAIN", "TEST"}));
   verb->add_flag("--left-to-right", o.draw.left_to_right, "Instead of from top to bottom");
+  add_shape(verb, o);
   add_net_options(verb, o);
 }
 
@@ -529,8 +533,8 @@ Options parse_command_line(int count, char** arguments) {
   add_extract(app, options);
   add_compare(app, options);
   add_patience(app, options);
-  std::vector<std::string> words;  // CLI11 takes them last first
-  for (int i = count - 1; i > 0; --i) words.push_back(two_dashes(arguments[i]));
+  std::vector<std::string> words = settle_words(app, caffe_words(count, arguments, options.notes), options.notes);
+  std::reverse(words.begin(), words.end());  // CLI11 takes them last first
   try {
     app.parse(words);
   } catch (const CLI::Success& wanted) {  // --help, --version

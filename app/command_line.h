@@ -13,12 +13,14 @@ struct Options {
   /// The flags that are given, with their values, which all ranks of a job must have the same: of paths, only that they
   /// are given; without what may differ (app/start_fields.h).
   std::vector<std::pair<std::string, std::string>> given;
+  std::vector<std::string> notes;  ///< what of the command line has no effect, for the log
   std::string solver, model, snapshot, weights, phase, json;
   int snapshot_keep = -1;     ///< below 0: as the solver says
   std::string snapshot_best;  ///< empty: as the solver says
   i64 iterations = 50;
   int level = 0;
   std::vector<std::string> stages;
+  std::string shape;                       ///< of samples whose source is away, where shapes are enough; empty: unknown
   std::string precision = "fp32";          ///< or bf16, of verbs that read a net without a solver
   std::string feed = "direct";             ///< or master
   std::string allreduce, exchange, codec;  ///< empty: as the solver says
@@ -33,7 +35,7 @@ struct Options {
   struct Classify {
     std::string mean_file, labels;
     std::vector<float> mean_values;
-    double scale = 1;
+    double scale = 0;  ///< 0: as the net's transform_param has it, like an empty mean
     int top = 5;
     std::vector<std::string> images;
   } classify;

@@ -7,6 +7,7 @@
 #include "core/base/log.h"
 #include "core/formats/caffe.pb.h"
 #include "core/formats/prototxt.h"
+#include "layers/data/batch_layer.h"
 #include "parallel_io/convert/set_writer.h"
 
 namespace cortado {
@@ -19,7 +20,7 @@ class Features : public DataSet {
   /// has one.
   Features(Net& net, const std::vector<std::string>& names, i64 passes, bool as_images) : net_(net) {
     for (const auto& name : names) add(name);
-    samples_ = passes * batch_;
+    samples_ = samples_in(passes);
     if (!as_images) return;
     Shape& shape = fields_[0].sample_shape;
     shape.resize(std::max<std::size_t>(3, shape.size()), 1);
@@ -46,6 +47,18 @@ class Features : public DataSet {
   }
 
  private:
+  /// Beyond its last sample, a source begins again: each is to be written once.
+  i64 samples_in(i64 passes) const {
+    i64 samples = passes * batch_;
+    for (const auto& entry : net_.layers())
+      if (const auto* const layer = dynamic_cast<const BatchLayer*>(entry.layer.get()))
+        samples = std::min(samples, layer->samples());
+    if (samples < passes * batch_)
+      CORTADO_LOG(warning) << passes << " batches of " << batch_ << " go beyond the last sample: " << samples
+                           << " are written, each once";
+    return samples;
+  }
+
   void add(const std::string& name) {
     const Blob* const blob = net_.blob(name);
     if (blob == nullptr)
@@ -67,8 +80,16 @@ class Features : public DataSet {
     net_.run().pass = pass_ = pass;
     net_.forward();
     rows_.clear();
-    for (const Blob* blob : blobs_)
+    for (std::size_t f = 0; f < blobs_.size(); ++f) {
+      const Blob* const blob = blobs_[f];
+      if (blob != nullptr && blob->count() != batch_ * count_of(fields_[f].sample_shape))
+        throw ShapeError("blob '" + fields_[f].name + "'",
+                         "has shape " + to_string(blob->shape()) + " in batch " + std::to_string(pass) +
+                             ", samples had " + to_string(fields_[f].sample_shape) +
+                             " before; those of a file have one shape",
+                         "extract what lies behind global pooling, or resize images");
       rows_.push_back(blob != nullptr ? blob->data_vector() : std::vector<float>(static_cast<std::size_t>(batch_)));
+    }
   }
 
   Net& net_;

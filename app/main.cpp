@@ -77,6 +77,7 @@ int main(int count, char** arguments) {
   return job.run([&] {
     if (mistake) std::rethrow_exception(mistake);
     log_header(job, arguments);
+    for (const auto& note : options.notes) CORTADO_LOG(warning) << note;
     int code = 0;
     naming_memory("", [&] { code = run_verb(job, options); });
     report_damaged_images();

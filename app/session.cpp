@@ -4,6 +4,7 @@
 #include "app/start_fields.h"
 #include "core/formats/caffe.pb.h"
 #include "core/formats/prototxt.h"
+#include "core/net/known_net.h"
 #include "layers/all_layers.h"
 
 namespace cortado {
@@ -21,6 +22,10 @@ BackendOptions backend_options(const MpiJob& job, const Options& options) {
   backend.profile = options.profile;
   return backend;
 }
+
+bool needs_shapes_only(const std::string& verb) {
+  return verb == "check" || verb == "time" || verb == "tune" || verb == "draw";
+}
 }  // namespace
 
 Session::Session(const MpiJob& its_job, const Options& options)
@@ -28,7 +33,7 @@ Session::Session(const MpiJob& its_job, const Options& options)
       processor(make_processor(backend_options(its_job, options))),
       group(processor->group(0)),
       layers(all_layers()),
-      sources(nullptr,
+      sources(!needs_shapes_only(options.verb), options.shape,
               options.verb == "test" || options.verb == "extract" ? agree_on_data(its_job) : Sources::Opened()),
       precision(options.precision == "bf16" ? Precision::bf16 : Precision::fp32) {}
 
@@ -49,10 +54,15 @@ void read_solver_for(const Options& options, caffe::SolverParameter& solver) {
   auto& state = *solver.mutable_train_state();
   state.set_level(options.level);
   for (const auto& stage : options.stages) state.add_stage(stage);
+  if (options.stages.empty()) return;
+  // Stages hold for test nets as well: they are other phases of one net. Caffe's flag reaches the training net alone.
+  while (solver.test_state_size() < solver.test_iter_size()) solver.add_test_state();
+  for (auto& test : *solver.mutable_test_state())
+    for (const auto& stage : options.stages) test.add_stage(stage);
 }
 
 void read_net_for(const Options& options, const std::string& file, Phase phase, caffe::NetParameter& net) {
-  read_net(file, net);
+  read_known_net(file, net, all_layers());
   auto& state = *net.mutable_state();
   state.set_phase(phase == Phase::train ? caffe::TRAIN : caffe::TEST);
   state.set_level(options.level);

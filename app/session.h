@@ -3,10 +3,10 @@
 #include <string>
 
 #include "app/command_line.h"
+#include "app/shape_sources.h"
 #include "comm/job.h"
 #include "core/net/net.h"
 #include "parallel_io/feed/sinks.h"
-#include "parallel_io/feed/sources.h"
 #include "parallel_io/weights/hdf5_weights.h"
 
 namespace caffe {
@@ -24,7 +24,7 @@ struct Session {
   std::unique_ptr<Processor> processor;
   CoreGroup& group;
   LayerTable layers;
-  Sources sources;
+  ShapeSources sources;
   Sinks sinks;
   Hdf5Weights hdf5;
   Precision precision;  ///< of nets that are read without a solver

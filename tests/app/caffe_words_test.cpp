@@ -1,0 +1,85 @@
+// Command lines as Caffe's scripts have them.
+#include "app/caffe_words.h"
+
+#include <gtest/gtest.h>
+
+#include "app/command_line.h"
+#include "core/base/error.h"
+
+namespace cortado::test {
+namespace {
+
+Options parsed(std::vector<std::string> words) {
+  words.insert(words.begin(), "cortado");
+  std::vector<char*> arguments;
+  for (auto& word : words) arguments.push_back(word.data());
+  return parse_command_line(static_cast<int>(arguments.size()), arguments.data());
+}
+
+std::string complaint(const std::vector<std::string>& words) {
+  try {
+    parsed(words);
+  } catch (const ConfigError& error) { return error.what(); }
+  return "";
+}
+
+void expect_says(const std::vector<std::string>& words, const std::vector<std::string>& pieces) {
+  const std::string said = complaint(words);
+  for (const auto& piece : pieces) EXPECT_NE(said.find(piece), std::string::npos) << "'" << said << "' lacks " << piece;
+}
+
+TEST(CaffeWords, FlagsOfTheLogAreLeftOut) {
+  const auto o = parsed({"train", "--logtostderr=1", "-alsologtostderr", "-log_dir", "logs", "--minloglevel=2", "-v",
+                         "3", "-solver", "s.prototxt", "-stderrthreshold", "0", "--weights=a,b", "-nolog_prefix"});
+  EXPECT_EQ(o.verb, "train");
+  EXPECT_EQ(o.solver, "s.prototxt");
+  EXPECT_EQ(o.weights, "a,b");
+  EXPECT_EQ(parsed({"--logtostderr=1", "test", "-model", "m", "-weights", "w"}).verb, "test") << "before the verb too";
+}
+
+TEST(CaffeWords, FlagsOfOtherVerbsMeanNothing) {
+  const auto o = parsed({"test", "-model", "m", "-weights", "w", "-iterations", "7", "-sigint_effect", "stop",
+                         "-sighup_effect=none", "-solver", "s", "-phase", "TEST", "-level", "1", "-stage", "a,b"});
+  EXPECT_EQ(o.iterations, 7);
+  EXPECT_EQ(o.level, 1);
+  EXPECT_EQ(o.stages, (std::vector<std::string>{"a", "b"}));
+  EXPECT_TRUE(o.solver.empty());
+  EXPECT_EQ(parsed({"train", "-solver", "s", "-iterations", "100"}).solver, "s");
+  EXPECT_EQ(parsed({"device_query", "-gpu", "0"}).verb, "device_query");
+}
+
+TEST(CaffeWords, GpusAreTaken) {
+  for (const char* gpu : {"0", "0,1", "all"}) {
+    EXPECT_EQ(parsed({"train", "-gpu", gpu, "-solver", "s"}).solver, "s");
+    EXPECT_EQ(parsed({"train", std::string("--gpu=") + gpu, "-solver", "s"}).solver, "s");
+    EXPECT_EQ(parsed({"time", "-model", "m", "-gpu", gpu}).model, "m");
+  }
+}
+
+TEST(CaffeWords, OtherToolsHaveACommandHere) {
+  expect_says({"convert_imageset", "-resize_height=32", "root/", "list.txt", "out"}, {"cortado convert set", "lmdb"});
+  expect_says({"compute_image_mean.bin", "in", "out"}, {"cortado convert mean"});
+  expect_says({"extract_features", "w", "m", "fc7", "out", "10", "lmdb"}, {"cortado extract"});
+  expect_says({"caffe", "train"}, {"cortado"});
+}
+
+TEST(CaffeWords, WhatWasMeantIsSaid) {
+  expect_says({"trian", "-solver", "s"}, {"'cortado trian'", "did you mean 'train'?"});
+  expect_says({"train", "-slover", "s"}, {"no flag --slover", "did you mean --solver?"});
+  expect_says({"train", "-solver", "s", "--wieghts=w"}, {"did you mean --weights?"});
+  expect_says({"convert", "imges", "a", "b"}, {"did you mean 'images'?"});
+  expect_says({"bench", "conv", "--bacth", "3"}, {"did you mean --batch?"});
+  expect_says({"train", "-solver", "s", "--frobnicate"}, {"no flag --frobnicate", "--help"});
+  expect_says({"fry"}, {"there are:", "train"});
+  expect_says({"check", "-gpus", "0"}, {"no flag --gpus"});
+}
+
+TEST(CaffeWords, NumbersAreNumbers) {
+  expect_says({"train", "-solver", "s", "--patience", "nan"}, {"--patience is nan"});
+  expect_says({"train", "-solver", "s", "--patience=-inf"}, {"--patience is -inf"});
+  expect_says({"classify", "-model", "m", "-weights", "w", "-mean_value", "104,NaN,3", "x.png"}, {"NaN"});
+  EXPECT_EQ(parsed({"train", "-solver", "nan"}).solver, "nan") << "a file's name";
+}
+
+}  // namespace
+}  // namespace cortado::test
