@@ -201,7 +201,7 @@ TEST(Transformer, FloatsAndBytesAgree) {
 }
 
 TEST(Transformer, MistakesAreNamed) {
-  expect_says(message_of([] { transformed("crop_size: 5", true, 0); }), "larger than the images");
+  expect_says(message_of([] { transformed("crop_size: 5", true, 0); }), "larger than the first image");
   expect_says(message_of([] { transformed("mean_value: 1 mean_value: 2", true, 0); }), "2 mean_values for 3 channels");
   expect_says(message_of([] { transformed("mirror: true", true, 0, {7}); }), "no image");
   expect_says(message_of([] { transformed("mean_file: 'absent'", true, 0); }), "absent");

@@ -50,7 +50,8 @@ class WindowsTest : public ::testing::Test {
     std::vector<Values> values;
     from.read(&position, 1, values);
     maker(
-        values[0].bytes.data(), values[0].begin[1], position, [&] { return from.where(position); }, to.data());
+        {values[0].bytes.data(), values[0].begin[1], position}, [&] { return from.where(position); },
+        [&](const Shape& /*shape*/) { return to.data(); });
     return to;
   }
   /// The only window of a set of one.
