@@ -16,9 +16,9 @@ constexpr i64 in_cache = i64{1} << 15;  // values: with code and state they fit 
 i64 in_memory(const MachineSpec& spec) { return i64{1} << (spec.lines_in_scratch ? 20 : 25); }
 
 /// What one codec does with n values.
-class Work {
+class CodecWork {
  public:
-  Work(CoreGroup& group, const Codec& codec, i64 n)
+  CodecWork(CoreGroup& group, const Codec& codec, i64 n)
       : group_(group),
         codec_(codec),
         n_(n),
@@ -36,7 +36,7 @@ class Work {
   void copy() { group_.copy(y_.get(), x_.get(), static_cast<std::size_t>(n_) * 4); }
 
   /// Billions of values a second, a run of few values being repeated.
-  double rate(void (Work::*what)()) {
+  double rate(void (CodecWork::*what)()) {
     const i64 repeats = group_.spec().timing_only ? 1 : std::max<i64>(1, in_memory(group_.spec()) / 8 / n_);
     const double seconds = seconds_of(group_, [&] {
       for (i64 i = 0; i < repeats; ++i) (this->*what)();
@@ -53,20 +53,21 @@ class Work {
 
 nlohmann::json speeds(CoreGroup& group, const Codec& codec) {
   const i64 many = in_memory(group.spec());
-  Work near(group, codec, in_cache);
+  CodecWork near(group, codec, in_cache);
   nlohmann::json row = {{"codec", codec.name()},
                         {"ratio", 4.0 * static_cast<double>(many) / static_cast<double>(codec.encoded_bytes(many))},
-                        {"encode", near.rate(&Work::encode)},
-                        {"decode", near.rate(&Work::decode)},
-                        {"decode_add", near.rate(&Work::decode_add)}};
-  Work far(group, codec, many);
-  const double copied = far.rate(&Work::copy), encoded = far.rate(&Work::encode), decoded = far.rate(&Work::decode);
+                        {"encode", near.rate(&CodecWork::encode)},
+                        {"decode", near.rate(&CodecWork::decode)},
+                        {"decode_add", near.rate(&CodecWork::decode_add)}};
+  CodecWork far(group, codec, many);
+  const double copied = far.rate(&CodecWork::copy), encoded = far.rate(&CodecWork::encode),
+               decoded = far.rate(&CodecWork::decode);
   // Bytes that pass between memory and cores; a copy reads and writes 4 a value.
   const double code = static_cast<double>(codec.encoded_bytes(many)) / static_cast<double>(many);
   const double state = codec.needs_state() ? 8 : 0;
   row["memory_encode"] = encoded;
   row["memory_decode"] = decoded;
-  row["memory_decode_add"] = far.rate(&Work::decode_add);
+  row["memory_decode_add"] = far.rate(&CodecWork::decode_add);
   row["encode_of_copy"] = encoded * (4 + code + state) / (copied * 8);
   row["decode_of_copy"] = decoded * (4 + code) / (copied * 8);
   return row;

@@ -41,13 +41,13 @@ std::vector<NetValue> other_values(const Session& session, const Options& option
   return run_on(session, reference->group(0), options, false);
 }
 
-void print(const char* lead, const Difference& difference) {
+void print(const char* lead, const ValueDifference& difference) {
   std::printf("%s %s: %.3g of its largest value, at element %lld: %.9g here, %.9g there\n", lead,
               difference.what.c_str(), difference.relative, static_cast<long long>(difference.element),
               static_cast<double>(difference.here), static_cast<double>(difference.there));
 }
 
-void write_rows(const Session& session, const Options& options, const std::vector<Difference>& differences) {
+void write_rows(const Session& session, const Options& options, const std::vector<ValueDifference>& differences) {
   Report report({}, session.group.spec(),
                 {{"model", options.model}, {"with", options.compare.with}, {"tolerance", options.compare.tolerance}});
   for (const auto& d : differences)
@@ -71,10 +71,11 @@ int compare(Session& session, const Options& options) {
   const auto differences = differences_of(here, there);
   if (differences.empty())
     throw ConfigError(c.with, "has no value of " + options.model, "compare one net, in one phase");
-  const auto exceeds = [&](const Difference& d) { return d.relative > c.tolerance; };
+  const auto exceeds = [&](const ValueDifference& d) { return d.relative > c.tolerance; };
   const auto first = std::find_if(differences.begin(), differences.end(), exceeds);
-  const auto worst = std::max_element(differences.begin(), differences.end(),
-                                      [](const Difference& a, const Difference& b) { return a.relative < b.relative; });
+  const auto worst =
+      std::max_element(differences.begin(), differences.end(),
+                       [](const ValueDifference& a, const ValueDifference& b) { return a.relative < b.relative; });
   if (session.job.rank() == 0) {
     std::printf("compared %zu values with %s; only here: %zu, only there: %zu\n", differences.size(), c.with.c_str(),
                 here.size() - differences.size(), there.size() - differences.size());

@@ -64,8 +64,8 @@ void record_backward(Net& net, std::vector<NetValue>& to) {
   }
 }
 
-Difference difference_of(const NetValue& here, const NetValue& there) {
-  Difference result;
+ValueDifference difference_of(const NetValue& here, const NetValue& there) {
+  ValueDifference result;
   result.what = here.what;
   constexpr double infinite = std::numeric_limits<double>::infinity();
   if (here.shape != there.shape) {
@@ -129,10 +129,10 @@ std::vector<NetValue> load_values(const std::string& file, const Hdf5Files& hdf5
   return values;
 }
 
-std::vector<Difference> differences_of(const std::vector<NetValue>& here, const std::vector<NetValue>& there) {
+std::vector<ValueDifference> differences_of(const std::vector<NetValue>& here, const std::vector<NetValue>& there) {
   std::map<std::string, const NetValue*> others;
   for (const auto& value : there) others[value.what] = &value;
-  std::vector<Difference> differences;
+  std::vector<ValueDifference> differences;
   for (const auto& value : here) {
     const auto other = others.find(value.what);
     if (other != others.end()) differences.push_back(difference_of(value, *other->second));

@@ -24,7 +24,7 @@ void save_values(const std::vector<NetValue>& values, const std::string& file, c
 std::vector<NetValue> load_values(const std::string& file, const Hdf5Files& hdf5);
 
 /// Where two sets of values differ most.
-struct Difference {
+struct ValueDifference {
   std::string what;
   double relative = 0;  ///< the largest difference over the largest absolute value of both; infinite for other shapes,
                         ///< or NaN in one alone
@@ -32,6 +32,6 @@ struct Difference {
   float here = 0, there = 0;
 };
 /// One for every value that both have, in order of `here`.
-std::vector<Difference> differences_of(const std::vector<NetValue>& here, const std::vector<NetValue>& there);
+std::vector<ValueDifference> differences_of(const std::vector<NetValue>& here, const std::vector<NetValue>& there);
 
 }  // namespace cortado
