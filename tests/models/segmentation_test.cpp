@@ -33,7 +33,7 @@ std::string convolution(const std::string& name, const std::string& bottom, int 
   return layer(
       name, "Convolution", {bottom}, name,
       "param { lr_mult: 1 decay_mult: 1 } param { lr_mult: 2 decay_mult: 0 } convolution_param { num_output: " +
-          std::to_string(outputs) + " " + window + " weight_filler { type: 'xavier' } }");
+          std::to_string(outputs) + " " + window + " weight_filler { type: 'msra' } }");
 }
 
 std::string rectified(const std::string& name, const std::string& bottom, int outputs, const std::string& window) {
@@ -171,7 +171,7 @@ TEST_P(Segmentation, LearnsFromImagesOfTheirOwnSizes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, Segmentation,
-                         ::testing::Values(Case{"fcn8s", fcn8s, 96, 0.02}, Case{"unet", unet, 60, 0.05}),
+                         ::testing::Values(Case{"fcn8s", fcn8s, 128, 0.04}, Case{"unet", unet, 60, 0.05}),
                          [](const auto& of) { return std::string(of.param.name); });
 
 }  // namespace
