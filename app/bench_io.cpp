@@ -5,20 +5,18 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
-#include <cstring>
 #include <filesystem>
-#include <iostream>
+#include <functional>
 #include <mutex>
-#include <numeric>
 #include <thread>
+#include <utility>
 
 #include "app/bench.h"
-#include "app/disk_arrays.h"
+#include "app/noise_sets.h"
 #include "app/progress_bar.h"
 #include "core/base/error.h"
-#include "core/base/random.h"
+#include "core/base/file.h"
 #include "core/data/sample_order.h"
-#include "parallel_io/convert/convert.h"
 #include "parallel_io/sets/hdf5_set.h"
 
 namespace cortado {
@@ -27,29 +25,11 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 constexpr i64 warm_passes = 6;  // what lies in memory is read too fast for one
+// Without a size the amounts follow from these, in seconds, and from how fast things are here.
+constexpr double of_one_set = 0.8, in_all = 90;
+constexpr i64 least_samples = 64, most_samples = 2048, most_batch = 256;
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
-
-/// Images of 3 x 256 x 256 bytes without any meaning.
-class NoiseSet : public DataSet {
- public:
-  explicit NoiseSet(i64 samples) {
-    samples_ = samples;
-    fields_ = {{"data", {3, 256, 256}, Stored::uint8}, {"label", {}, Stored::float32}};
-  }
-  void read(const i64* indices, i64 count, std::vector<Values>& to) const override {
-    to.resize(2);
-    const i64 bytes = fields_[0].sample_bytes();
-    to[0].bytes.resize(static_cast<std::size_t>(count * bytes));
-    to[1].bytes.assign(static_cast<std::size_t>(count) * 4, 0);
-    for (i64 i = 0; i < count; ++i)
-      for (i64 e = 0; e < bytes; e += 8) {
-        const std::uint64_t word = random_bits(static_cast<std::uint64_t>(indices[i]), static_cast<std::uint64_t>(e));
-        std::memcpy(to[0].bytes.data() + i * bytes + e, &word, 8);
-      }
-  }
-  std::string where(i64 sample) const override { return "noise " + std::to_string(sample); }
-};
 
 /// A set and the files that hold its values.
 struct Layout {
@@ -116,10 +96,16 @@ struct Reading {
   std::function<i64(void* opened, i64 b, std::vector<Values>& to)> read;  // returns bytes
 };
 
-/// `readers` threads share `batches` batches, and read them `passes` times. All begin at once, with memory that they
-/// have touched before.
-Timing run_readers(int readers, i64 batches, i64 passes, const Reading& reading) {
-  Gate begin(readers);
+/// How much is read at a time, and how long.
+struct Amount {
+  i64 batches, passes;
+  double seconds;  ///< no reader begins another batch later
+};
+
+/// `readers` threads share the batches, and read them in passes. All begin at once after `prepare`, with files that
+/// are open and memory that they have touched before.
+Timing run_readers(int readers, const Amount& amount, const Reading& reading, const std::function<void()>& prepare) {
+  Gate ready(readers), begin(readers);
   std::vector<Timing> timings(static_cast<std::size_t>(readers));
   std::vector<double> first(timings.size()), last(timings.size());
   const auto zero = Clock::now();
@@ -135,21 +121,25 @@ Timing run_readers(int readers, i64 batches, i64 passes, const Reading& reading)
         auto at = Clock::now();
         opened = reading.open();
         own.open = seconds_since(at);
-        reading.read(opened.get(), t % batches, values);
+        reading.read(opened.get(), t % amount.batches, values);
       } catch (...) {
         const std::lock_guard<std::mutex> lock(mutex);
         failure = std::current_exception();
       }
+      ready.pass();
+      if (t == 0) prepare();
       begin.pass();
       if (failure) return;
       first[static_cast<std::size_t>(t)] = seconds_since(zero);
-      for (i64 b = t; b < batches * passes; b += readers) {
-        const auto at = Clock::now();
-        own.bytes += reading.read(opened.get(), b % batches, values);
-        own.latency += seconds_since(at);
+      double now = first[static_cast<std::size_t>(t)];
+      for (i64 b = t; b < amount.batches * amount.passes; b += readers) {
+        if (own.transfers > 0 && now - first[static_cast<std::size_t>(t)] > amount.seconds) break;
+        own.bytes += reading.read(opened.get(), b % amount.batches, values);
+        const double then = std::exchange(now, seconds_since(zero));
+        own.latency += now - then;
         ++own.transfers;
       }
-      last[static_cast<std::size_t>(t)] = seconds_since(zero);
+      last[static_cast<std::size_t>(t)] = now;
       const auto at = Clock::now();
       opened.reset();
       own.close = seconds_since(at);
@@ -217,7 +207,7 @@ Reading reading_files(const Layout& layout, i64 batch_bytes) {
 class IoBench {
  public:
   IoBench(Session& session, const Options& options)
-      : session_(session), options_(options), o_(options.bench), batch_(o_.batch > 0 ? o_.batch : 256) {}
+      : session_(session), options_(options), o_(options.bench), batch_(o_.batch > 0 ? o_.batch : most_batch) {}
 
   void run() {
     prepare();
@@ -245,10 +235,10 @@ class IoBench {
     for (const auto& layout : layouts_)
       for (const i64 readers : o_.readers)
         for (const bool cold : {false, true}) {
-          measure(report, layout, static_cast<int>(readers), cold);
+          measure(report, layout, static_cast<int>(readers), cold, all - done);
           bar.show(++done, all);
         }
-    finish(session_, options_, report, "\n" + note_ + "\n");
+    finish(session_, options_, report, "\n" + note_ + in_time_ + "\n");
   }
 
  private:
@@ -266,8 +256,8 @@ class IoBench {
     } else {
       write_sets();
     }
-    samples_ = samples_ / batch_ * batch_;
     refuse_less_than_a_batch();
+    samples_ = samples_ / batch_ * batch_;
   }
 
   void refuse_less_than_a_batch() const {
@@ -276,56 +266,37 @@ class IoBench {
 
   /// One file, and stripes over 1, 2, 4, ... of the folders.
   void write_sets() {
-    samples_ = o_.samples > 0 ? o_.samples : 2048;
+    const std::vector<std::string> folders =
+        o_.folders.empty() ? std::vector<std::string>(4, ".") : o_.folders;  // four beside each other
+    samples_ = o_.samples;
+    is_timed_ = o_.samples == 0;
+    if (is_timed_) {
+      samples_ = std::clamp(noise_written_in(of_one_set, folders[0]), std::max(least_samples, o_.batch), most_samples);
+      if (o_.batch == 0) batch_ = std::min(most_batch, samples_ / 8);
+    }
     refuse_less_than_a_batch();
-    const NoiseSet noise(samples_);
-    sample_bytes_ = noise.fields()[0].sample_bytes() + 4;
-    std::vector<std::string> folders = o_.folders;
-    if (folders.empty()) {
-      made_.names = {"bench_io.tmp"};
-      folders = {"bench_io.tmp/1", "bench_io.tmp/2", "bench_io.tmp/3", "bench_io.tmp/4"};
-    } else {
-      for (auto& folder : folders) folder = (fs::absolute(folder) / "cortado_bench_io").string();
-      made_.names = folders;
-    }
-    for (const auto& folder : made_.names) fs::remove_all(folder);
-    for (const auto& folder : folders) fs::create_directories(folder);
-    write_one(noise, "one file", folders[0] + "/plain", Format::hdf5, {});
-    for (std::size_t n = 1; n <= folders.size(); n *= 2) {
-      const std::vector<std::string> some(folders.begin(), folders.begin() + static_cast<std::ptrdiff_t>(n));
-      write_one(noise, "striped over " + std::to_string(n), folders[0] + "/striped_" + std::to_string(n),
-                Format::striped, some);
-    }
+    sample_bytes_ = noise_sample_bytes;
+    add("one file", write_noise(samples_, folders, false));
+    for (std::size_t n = 1; n <= folders.size(); n *= 2)
+      add("striped over " + std::to_string(n),
+          write_noise(samples_, {folders.begin(), folders.begin() + static_cast<std::ptrdiff_t>(n)}, true));
   }
 
-  void write_one(const NoiseSet& noise, const std::string& name, const std::string& place, Format format,
-                 const std::vector<std::string>& folders) {
-    WriteOptions write;
-    write.format = format;
-    write.stripe_bytes = i64{16} << 20;  // so that a small set has many
-    for (const auto& folder : folders) write.folders.push_back(folder + "/" + fs::path(place).filename().string());
-    const Replicas alone;
-    const auto begin = Clock::now();
-    const auto writer = make_writer(noise, place + ".h5", write, alone);
-    const double open = seconds_since(begin);
-    write_set(noise, *writer, alone);
-    const double total = seconds_since(begin), mib = static_cast<double>(samples_ * sample_bytes_) / 1048576;
+  void add(const std::string& name, NoiseFiles files) {
+    const double mib = static_cast<double>(samples_ * sample_bytes_) / 1048576;
     written_.push_back({{"access", "write"},
                         {"layout", name},
                         {"order", "sequential"},
                         {"cache", ""},
                         {"readers", 1},
-                        {"bandwidth_mib", mib / (total - open)},
-                        {"open_s", open},
-                        {"io_s", total - open},
-                        {"total_s", total}});
-    Layout layout{name, place + ".h5", {place + ".h5"}};
-    if (format == Format::striped) {
-      layout.files.clear();
-      for (const auto& folder : write.folders)
-        for (const auto& file : files_below(folder)) layout.files.push_back(file);
-    }
+                        {"bandwidth_mib", mib / files.write_s},
+                        {"open_s", files.open_s},
+                        {"io_s", files.write_s},
+                        {"total_s", files.open_s + files.write_s}});
+    Layout layout{name, files.path, {}};
+    for (const Descriptor& file : files.values) layout.files.push_back(path_of(file));
     layouts_.push_back(layout);
+    noise_.push_back(std::move(files));
   }
 
   struct Way {
@@ -334,8 +305,14 @@ class IoBench {
     std::vector<Timing> timings;
   };
 
-  void measure(Report& report, const Layout& layout, int readers, bool cold) {
-    const i64 batches = samples_ / batch_;
+  /// `left`: how many of these are to come, which share what is left of the time.
+  void measure(Report& report, const Layout& layout, int readers, bool cold, i64 left) {
+    const double begin = seconds_since(begin_), share = is_timed_ ? (in_all - begin) / static_cast<double>(left) : 1e30;
+    if (share <= 0) {
+      in_time_ = " Some readers are missing: " + std::to_string(static_cast<int>(in_all)) +
+                 " s did not suffice; give --samples.";
+      return;
+    }
     std::vector<Way> ways;
     ways.push_back({"pread", reading_files(layout, batch_ * sample_bytes_), {}});
     ways.push_back({"sequential", reading_set(layout, samples_, batch_, SampleOrder::Kind::sequential, false), {}});
@@ -343,11 +320,13 @@ class IoBench {
     ways.push_back({"random", reading_set(layout, samples_, batch_, SampleOrder::Kind::shuffled, false), {}});
     if (dynamic_cast<const Hdf5Set*>(open_set(layout.path).get()) != nullptr && o_.sets.empty())
       ways.push_back({"verified", reading_set(layout, samples_, batch_, SampleOrder::Kind::sequential, true), {}});
-    for (i64 round = 0; round < o_.rounds; ++round)
-      for (Way& way : ways) {
-        if (cold) left_in_cache_ = std::max(left_in_cache_, drop_from_cache(layout.files));
-        way.timings.push_back(run_readers(readers, batches, cold ? 1 : warm_passes, way.reading));
-      }
+    const Amount amount{samples_ / batch_, cold ? 1 : warm_passes,
+                        share / static_cast<double>(static_cast<i64>(ways.size()) * o_.rounds)};
+    for (i64 round = 0; round < o_.rounds && (round == 0 || seconds_since(begin_) - begin < share); ++round)
+      for (Way& way : ways)
+        way.timings.push_back(run_readers(readers, amount, way.reading, [&] {
+          if (cold) left_in_cache_ = std::max(left_in_cache_, drop_from_cache(layout.files));
+        }));
     if (cold)
       note_ = "cold: the files were dropped from this system's page cache before each run; at most " +
               std::to_string(static_cast<int>(100 * left_in_cache_)) +
@@ -383,64 +362,21 @@ class IoBench {
             {"of_pread", bandwidth(timing) / yardstick}};
   }
 
-  /// Removes what write_sets made.
-  struct Folders {
-    std::vector<std::string> names;
-    ~Folders() {
-      std::error_code error;
-      for (const auto& folder : names) fs::remove_all(folder, error);
-    }
-  };
-
   Session& session_;
   const Options& options_;
   const Options::Bench& o_;
-  const i64 batch_;
-  Folders made_;
-  i64 samples_ = 0, sample_bytes_ = 0;
+  const Clock::time_point begin_ = Clock::now();
+  bool is_timed_ = false;
+  i64 batch_, samples_ = 0, sample_bytes_ = 0;
+  std::vector<NoiseFiles> noise_;
   std::vector<Layout> layouts_;
   std::vector<nlohmann::json> written_;
   double left_in_cache_ = 0;
-  std::string note_;
+  std::string note_, in_time_;
 };
 
 }  // namespace
 
 void bench_io(Session& session, const Options& options) { IoBench(session, options).run(); }
-
-void bench_arrays(const Session& session, const Options& options) {
-  Report report({{"readers", "readers"},
-                 {"single_gb", "one array GB/s"},
-                 {"striped_gb", "32 arrays GB/s"},
-                 {"gain", "gain"},
-                 {"single_s", "batch (s), one"},
-                 {"striped_s", "batch (s), 32", 3},
-                 {"most_arrays", "arrays a batch touches"},
-                 {"bound", "readers/32*2", 1},
-                 {"mean_readers", "readers per array, mean", 1},
-                 {"most_readers", "most"}},
-                session.group.spec(), {{"bench", "arrays"}});
-  DiskArrays one, many;
-  many.arrays = 32;
-  constexpr int batches = 8;
-  for (int readers = 1; readers <= 1024; readers *= 2) {
-    const ArraysResult single = simulate(one, readers, batches, 1), striped = simulate(many, readers, batches, 1);
-    report.add({{"readers", readers},
-                {"single_gb", single.bytes_per_s / 1e9},
-                {"striped_gb", striped.bytes_per_s / 1e9},
-                {"gain", striped.bytes_per_s / single.bytes_per_s},
-                {"single_s", single.batch_seconds},
-                {"striped_s", striped.batch_seconds},
-                {"most_arrays", striped.most_arrays},
-                {"bound", readers / 32.0 * 2},
-                {"mean_readers", striped.mean_readers},
-                {"most_readers", striped.most_readers}});
-  }
-  finish(session, options, report,
-         "\nSimulated (swCaffe section V-B): arrays of 1 GB/s each, shared equally; readers of 1 GB/s; every batch 192 "
-         "MiB in a "
-         "row, anywhere in 150 GB; 32 stripes of 256 MiB. A batch touches at most two arrays, so that readers / 32 * 2 "
-         "readers share one when they are spread evenly; the last two columns are what random batches do.\n");
-}
 
 }  // namespace cortado

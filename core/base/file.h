@@ -66,6 +66,12 @@ class FileStream : public std::istream {
   std::unique_ptr<Buffer> buffer_;
 };
 
+/// A file without a name in the folder, for reading and writing: it goes with its last descriptor, however the process
+/// ends. Throws FileError.
+Descriptor unnamed_file(const std::string& folder);
+/// By which this process can open it once more, named or not.
+std::string path_of(const Descriptor& descriptor);
+
 /// A whole text. Throws FileError; so where it is larger than any text that is meant to be read at once.
 std::string read_file(const std::string& file);
 
@@ -73,10 +79,8 @@ std::string read_file(const std::string& file);
 /// elsewhere one that nobody else has, so that no file or link of others is touched. It is gone if it is not kept.
 class NewFile {
  public:
-  enum class For { descriptor, path };
-  /// With For::path it has a name at once, for libraries that take nothing else. Throws FileError where `file` cannot
-  /// be written, or is there and no regular file.
-  explicit NewFile(const std::string& file, For use = For::descriptor);
+  /// Throws FileError where `file` cannot be written, or is there and no regular file.
+  explicit NewFile(const std::string& file);
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
   ~NewFile();

@@ -33,7 +33,21 @@ bool write_all(int descriptor, const void* from, i64 bytes) {
 }
 }  // namespace
 
-NewFile::NewFile(const std::string& file, For use) : file_(file), folder_(folder_of(file)) {
+std::string path_of(const Descriptor& descriptor) { return "/proc/self/fd/" + std::to_string(descriptor.get()); }
+
+Descriptor unnamed_file(const std::string& folder) {
+#ifdef O_TMPFILE
+  Descriptor unnamed(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (unnamed) return unnamed;
+#endif
+  const std::string name = random_name(folder);
+  Descriptor descriptor(::open(name.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0600));
+  if (!descriptor) throw_system_error(folder, "written");
+  ::unlink(name.c_str());
+  return descriptor;
+}
+
+NewFile::NewFile(const std::string& file) : file_(file), folder_(folder_of(file)) {
   struct stat status {};
   if (file.find('\0') != std::string::npos) throw FileError(file.substr(0, file.find('\0')), "has a NUL in its name");
   if (file.empty() || file.back() == '/') throw FileError(file, "cannot be written: it names no file");
@@ -41,8 +55,8 @@ NewFile::NewFile(const std::string& file, For use) : file_(file), folder_(folder
   if (kind_of(file) == FileKind::folder) throw FileError(file, "cannot be written: it is a folder");
   if (kind_of(file) == FileKind::other) throw FileError(file, "cannot be written: it is no regular file");
 #ifdef O_TMPFILE
-  if (use == For::descriptor) descriptor_ = Descriptor(::open(folder_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666));
-  path_ = "/proc/self/fd/" + std::to_string(descriptor_.get());
+  descriptor_ = Descriptor(::open(folder_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666));
+  path_ = path_of(descriptor_);
   if (descriptor_ && ::access(path_.c_str(), W_OK) == 0) return;
 #endif
   path_ = random_name(folder_);
@@ -82,6 +96,9 @@ void NewFile::link_as(const std::string& name) const {
 
 void NewFile::replace() {
   sync();
+  // A name in between could be left by a process that is killed.
+  if (!named_ && ::linkat(AT_FDCWD, path_.c_str(), AT_FDCWD, file_.c_str(), AT_SYMLINK_FOLLOW) == 0)
+    return sync_folder();
   if (!named_) {
     const std::string name = random_name(folder_);
     link_as(name);

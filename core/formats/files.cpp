@@ -21,7 +21,7 @@ void replace_file(const std::string& file, const std::function<bool(int)>& write
 }
 
 void replace_file_by_name(const std::string& file, const std::function<void(const std::string&)>& write) {
-  NewFile out(file, NewFile::For::path);
+  NewFile out(file);
   write(out.path());
   out.replace();
 }

@@ -1,6 +1,7 @@
 #pragma once
 #include <functional>
 
+#include "core/base/file.h"
 #include "core/net/replicas.h"
 #include "parallel_io/sets/data_set.h"
 
@@ -33,6 +34,9 @@ struct WriteOptions {
   std::vector<std::string> folders;   ///< where stripes go in turn; none: a folder beside the master
   std::string from;                   ///< what is converted, and how: another text does not go on with this one's work
   bool only_fields = false;           ///< of hdf5: neither checksums nor sums are left in the finished file
+  /// Of hdf5 and striped: open files that take the stripes, instead of files with names; of striped at most as many
+  /// stripes. `to` is then the path_of a file, which is written over and of hdf5 the only stripe. Nothing is noted.
+  const std::vector<Descriptor>* unnamed = nullptr;
 };
 
 /// A writer of `to` for what `set` holds. Collective. Throws ConfigError if the format cannot hold it, FileError if

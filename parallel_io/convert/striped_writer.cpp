@@ -13,18 +13,27 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/random.h"
+#include "parallel_io/convert/new_arrays.h"
 
 namespace cortado {
 namespace {
 namespace fs = std::filesystem;
 namespace attribute = striped_attribute;
+using hdf5::add_array;
+using hdf5::dims_of;
+using hdf5::write_array;
 constexpr i64 alignment = 1 << 20;  // of arrays in their file: a whole number of any file system's blocks
 constexpr i64 plain_block_bytes = i64{32} << 20;
 
-/// `name` is where the file will be; parallel HDF5 passes hints on: each stripe on one disk array.
-hdf5::Handle access_list(i64 stripe_bytes) {
-  hdf5::Handle list(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+hdf5::Handle aligned(const std::string& name) {
+  hdf5::Handle list = hdf5::access_to(name);
   H5Pset_alignment(list.get(), 64 * 1024, alignment);
+  return list;
+}
+
+/// Parallel HDF5 passes hints on: each stripe on one disk array.
+hdf5::Handle access_list(const std::string& name, i64 stripe_bytes) {
+  hdf5::Handle list = aligned(name);
 #ifdef H5_HAVE_PARALLEL
   int started = 0;
   MPI_Initialized(&started);
@@ -42,33 +51,7 @@ hdf5::Handle access_list(i64 stripe_bytes) {
   return list;
 }
 
-/// A contiguous array, its place in the file settled at once.
-void add_array(hid_t file, const std::string& name, hid_t type, const std::vector<hsize_t>& dims, bool zeroed) {
-  const hdf5::Quiet quiet;
-  const hdf5::Handle list(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
-  H5Pset_layout(list.get(), H5D_CONTIGUOUS);
-  H5Pset_alloc_time(list.get(), H5D_ALLOC_TIME_EARLY);
-  H5Pset_fill_time(list.get(), zeroed ? H5D_FILL_TIME_ALLOC : H5D_FILL_TIME_NEVER);
-  const hdf5::Handle space(H5Screate_simple(static_cast<int>(dims.size()), dims.data(), nullptr), H5Sclose);
-  const hdf5::Handle array(H5Dcreate2(file, name.c_str(), type, space.get(), H5P_DEFAULT, list.get(), H5P_DEFAULT),
-                           H5Dclose);
-  if (array.get() < 0) throw FileError("HDF5", "array '" + name + "' cannot be made: " + quiet.reason());
-}
-
-std::vector<hsize_t> dims_of(i64 samples, const Shape& sample) {
-  std::vector<hsize_t> dims(sample.begin(), sample.end());
-  dims.insert(dims.begin(), static_cast<hsize_t>(samples));
-  return dims;
-}
-
 hid_t type_of(Stored stored) { return stored == Stored::float32 ? H5T_IEEE_F32LE : H5T_STD_U8LE; }
-
-void write_array(hid_t file, const std::string& name, hid_t type, const void* values) {
-  const hdf5::Quiet quiet;
-  const hdf5::Handle array(H5Dopen2(file, name.c_str(), H5P_DEFAULT), H5Dclose);
-  if (array.get() < 0 || H5Dwrite(array.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0)
-    throw FileError("HDF5", "array '" + name + "' cannot be written: " + quiet.reason());
-}
 
 }  // namespace
 
@@ -78,17 +61,19 @@ StripedWriter::StripedWriter(const DataSet& set, const std::string& to, const Wr
       to_(to),
       plain_(options.format == Format::hdf5),
       only_fields_(options.only_fields),
+      unnamed_(options.unnamed),
       ranks_(ranks),
       from_(options.from),
       id_(static_cast<i64>(mix64(std::hash<std::string>()(plan + to)) >> 1)) {
   const i64 bytes = plain_ ? std::min(options.stripe_bytes, plain_block_bytes) : options.stripe_bytes;
   layout_.samples = set.samples();
   layout_.block = std::clamp<i64>(bytes / std::max<i64>(1, set.fields()[0].sample_bytes()), 1, set.samples());
-  layout_.stripes = plain_ ? 1 : std::min(options.stripes, layout_.blocks());
+  const i64 most = unnamed_ != nullptr ? static_cast<i64>(unnamed_->size()) : options.stripes;
+  layout_.stripes = plain_ ? 1 : std::min(most, layout_.blocks());
   name_stripes(to, options);
-  note_.emplace(to, plan, ranks, names_);
+  if (unnamed_ == nullptr) note_.emplace(to, plan, ranks, names_);
   for (i64 s = ranks.rank(); s < layout_.stripes; s += ranks.size())
-    if (!is_taken(names_[static_cast<std::size_t>(s)])) make_stripe(s);
+    if (unnamed_ != nullptr || !is_taken(names_[static_cast<std::size_t>(s)])) make_stripe(s);
   meet(ranks);
   for (i64 s = 0; s < layout_.stripes; ++s) stripes_.push_back(open_stripe(s));
   sums_.assign(static_cast<std::size_t>(channels()), 0);
@@ -100,6 +85,11 @@ i64 StripedWriter::channels() const {
 }
 
 void StripedWriter::name_stripes(const std::string& to, const WriteOptions& options) {
+  if (unnamed_ != nullptr) {
+    for (i64 s = 0; s < layout_.stripes; ++s) names_.push_back(path_of((*unnamed_)[static_cast<std::size_t>(s)]));
+    names_in_master_ = names_;
+    return;
+  }
   if (plain_) {
     names_ = {to + ".unfinished"};
     return;
@@ -120,26 +110,30 @@ void StripedWriter::name_stripes(const std::string& to, const WriteOptions& opti
 
 void StripedWriter::make_stripe(i64 stripe) const {
   const std::string& name = names_[static_cast<std::size_t>(stripe)];
+  if (unnamed_ != nullptr) return fill_stripe(name, H5F_ACC_TRUNC, stripe);
   const std::string beside = name + ".new";
   make_folders(folder_of(name));
   if (note_->goes_on()) ::unlink(beside.c_str());
-  {
-    const hdf5::Quiet quiet;
-    const hdf5::Handle file(H5Fcreate(beside.c_str(), H5F_ACC_EXCL, H5P_DEFAULT,
-                                      access_list(layout_.block * set_.fields()[0].sample_bytes()).get()),
-                            H5Fclose);
-    if (file.get() < 0)
-      throw FileError(name, "cannot be created: " + quiet.reason(), "check the folder and its permissions");
-    hdf5::write_attribute(file.get(), attribute::version, i64{1});
-    hdf5::write_attribute(file.get(), attribute::id, id_);
-    hdf5::write_attribute(file.get(), attribute::samples, layout_.samples);
-    hdf5::write_attribute(file.get(), attribute::block, layout_.block);
-    hdf5::write_attribute(file.get(), attribute::stripe, stripe);
-    hdf5::write_attribute(file.get(), attribute::from, std::vector<std::string>{from_});
-    if (plain_ && !set_.classes().empty()) hdf5::write_attribute(file.get(), attribute::classes, set_.classes());
-    add_arrays(file.get(), stripe);
-  }
+  fill_stripe(beside, H5F_ACC_EXCL, stripe);
   if (std::rename(beside.c_str(), name.c_str()) != 0) throw FileError(name, "cannot be renamed from " + beside);
+}
+
+/// Makes the file with all that is known before values.
+void StripedWriter::fill_stripe(const std::string& name, unsigned how, i64 stripe) const {
+  const hdf5::Quiet quiet;
+  const hdf5::Handle access =
+      how == H5F_ACC_EXCL ? access_list(name, layout_.block * set_.fields()[0].sample_bytes()) : aligned(name);
+  const hdf5::Handle file(H5Fcreate(name.c_str(), how, H5P_DEFAULT, access.get()), H5Fclose);
+  if (file.get() < 0)
+    throw FileError(name, "cannot be created: " + quiet.reason(), "check the folder and its permissions");
+  hdf5::write_attribute(file.get(), attribute::version, i64{1});
+  hdf5::write_attribute(file.get(), attribute::id, id_);
+  hdf5::write_attribute(file.get(), attribute::samples, layout_.samples);
+  hdf5::write_attribute(file.get(), attribute::block, layout_.block);
+  hdf5::write_attribute(file.get(), attribute::stripe, stripe);
+  hdf5::write_attribute(file.get(), attribute::from, std::vector<std::string>{from_});
+  if (plain_ && !set_.classes().empty()) hdf5::write_attribute(file.get(), attribute::classes, set_.classes());
+  add_arrays(file.get(), stripe);
 }
 
 void StripedWriter::add_arrays(hid_t file, i64 stripe) const {
@@ -188,7 +182,9 @@ StripedWriter::Stripe StripedWriter::open_stripe(i64 stripe) const {
   if (hdf5::read_number(file.id(), attribute::id, name) != id_ ||
       hdf5::read_number(file.id(), attribute::stripe, name) != stripe)
     throw FileError(name, "is there already, and belongs to another set", "remove it, or give another name");
-  Stripe made{RawFile(name, RawFile::For::writing), {}};
+  Stripe made{unnamed_ != nullptr ? RawFile::again((*unnamed_)[static_cast<std::size_t>(stripe)])
+                                  : RawFile(name, RawFile::For::writing),
+              {}};
   for (const auto& field : set_.fields()) {
     Column column;
     column.values = hdf5::Array(file, field.name).offset();
@@ -285,91 +281,14 @@ void StripedWriter::finish() {
     for (const Stripe& stripe : stripes_) stripe.raw.sync();
     if (plain_) {
       if (only_fields_) leave_fields();
-      if (is_taken(to_) || std::rename(names_[0].c_str(), to_.c_str()) != 0)
+      if (unnamed_ == nullptr && (is_taken(to_) || std::rename(names_[0].c_str(), to_.c_str()) != 0))
         throw FileError(to_, "cannot be renamed from " + names_[0]);
     } else {
       write_master();
     }
-    note_->remove();
+    if (note_) note_->remove();
   }
   meet(ranks_);
-}
-
-/// One array of the set over the stripes: the whole blocks of each by one regular pattern, a short last one by its own.
-void StripedWriter::present(hid_t master, const std::string& array) const {
-  const hdf5::Handle list(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
-  std::vector<hsize_t> dims;
-  hdf5::Handle type;
-  const auto block = static_cast<hsize_t>(layout_.block);
-  for (i64 s = 0; s < layout_.stripes; ++s) {
-    const hdf5::File file(names_[static_cast<std::size_t>(s)]);
-    const hdf5::Array part(file, array);
-    type = hdf5::Handle(H5Dget_type(part.id()), H5Tclose);
-    dims = dims_of(part.samples(), part.sample_shape());
-    const hdf5::Handle source(H5Screate_simple(static_cast<int>(dims.size()), dims.data(), nullptr), H5Sclose);
-    dims[0] = static_cast<hsize_t>(layout_.samples);
-    const hdf5::Handle whole(H5Screate_simple(static_cast<int>(dims.size()), dims.data(), nullptr), H5Sclose);
-    const auto map = [&](i64 first, i64 place, hsize_t count, hsize_t size) {
-      if (count == 0) return;
-      std::vector<hsize_t> start(dims.size(), 0), step(dims.size(), 1), counts(dims.size(), 1), extent(dims);
-      start[0] = static_cast<hsize_t>(first);
-      step[0] = static_cast<hsize_t>(layout_.stripes) * block;
-      counts[0] = count;
-      extent[0] = size;
-      H5Sselect_hyperslab(whole.get(), H5S_SELECT_SET, start.data(), step.data(), counts.data(), extent.data());
-      start[0] = static_cast<hsize_t>(place);
-      step[0] = size;
-      H5Sselect_hyperslab(source.get(), H5S_SELECT_SET, start.data(), step.data(), counts.data(), extent.data());
-      H5Pset_virtual(list.get(), whole.get(), names_in_master_[static_cast<std::size_t>(s)].c_str(), array.c_str(),
-                     source.get());
-    };
-    const i64 last = s + (layout_.blocks_in(s) - 1) * layout_.stripes;
-    const bool is_short = layout_.size_of(last) < layout_.block;
-    map(layout_.first_of(s), 0, static_cast<hsize_t>(layout_.blocks_in(s) - (is_short ? 1 : 0)), block);
-    if (is_short) map(layout_.first_of(last), layout_.place_of(last), 1, static_cast<hsize_t>(layout_.size_of(last)));
-  }
-  const hdf5::Quiet quiet;
-  const hdf5::Handle space(H5Screate_simple(static_cast<int>(dims.size()), dims.data(), nullptr), H5Sclose);
-  const hdf5::Handle made(
-      H5Dcreate2(master, array.c_str(), type.get(), space.get(), H5P_DEFAULT, list.get(), H5P_DEFAULT), H5Dclose);
-  if (made.get() < 0) throw FileError(to_, "array '" + array + "' cannot be presented: " + quiet.reason());
-}
-
-/// The bytes of all blocks in a row, and where each sample begins among them.
-void StripedWriter::present_encoded(hid_t master, const std::string& field, std::size_t column) const {
-  std::vector<std::uint64_t> places(static_cast<std::size_t>(2 * layout_.samples));
-  std::vector<hsize_t> begins;
-  hsize_t total = 0;
-  for (i64 b = 0; b < layout_.blocks(); ++b) {
-    const Stripe& stripe = stripes_[static_cast<std::size_t>(layout_.stripe_of(b))];
-    std::uint64_t* const own = places.data() + 2 * layout_.first_of(b);
-    stripe.raw.read(stripe.columns[column].places + layout_.place_of(b) * 16, layout_.size_of(b) * 16, own);
-    begins.push_back(own[0]);
-    for (i64 i = 0; i < layout_.size_of(b); ++i) {
-      own[2 * i] = total;
-      total += own[2 * i + 1];
-    }
-  }
-  const hdf5::Handle list(H5Pcreate(H5P_DATASET_CREATE), H5Pclose),
-      whole(H5Screate_simple(1, &total, nullptr), H5Sclose);
-  for (i64 b = 0; b < layout_.blocks(); ++b) {
-    const i64 first = layout_.first_of(b), last = first + layout_.size_of(b) - 1;
-    const hsize_t begin = places[static_cast<std::size_t>(2 * first)];
-    const hsize_t bytes =
-        places[static_cast<std::size_t>(2 * last)] + places[static_cast<std::size_t>(2 * last + 1)] - begin;
-    H5Sselect_hyperslab(whole.get(), H5S_SELECT_SET, &begin, nullptr, &bytes, nullptr);
-    const auto s = static_cast<std::size_t>(layout_.stripe_of(b));
-    const hdf5::File file(names_[s]);
-    const auto in_stripe = static_cast<hsize_t>(hdf5::Array(file, field).samples());
-    const hdf5::Handle source(H5Screate_simple(1, &in_stripe, nullptr), H5Sclose);
-    H5Sselect_hyperslab(source.get(), H5S_SELECT_SET, &begins[static_cast<std::size_t>(b)], nullptr, &bytes, nullptr);
-    H5Pset_virtual(list.get(), whole.get(), names_in_master_[s].c_str(), field.c_str(), source.get());
-  }
-  const hdf5::Handle made(
-      H5Dcreate2(master, field.c_str(), H5T_STD_U8LE, whole.get(), H5P_DEFAULT, list.get(), H5P_DEFAULT), H5Dclose);
-  if (made.get() < 0) throw FileError(to_, "array '" + field + "' cannot be presented");
-  add_array(master, field + "_place", H5T_STD_U64LE, {static_cast<hsize_t>(layout_.samples), 2}, false);
-  write_array(master, field + "_place", H5T_NATIVE_UINT64, places.data());
 }
 
 /// What only the writing needed goes.
@@ -383,33 +302,6 @@ void StripedWriter::leave_fields() const {
   for (const auto& array : arrays)
     if (file.get() < 0 || H5Ldelete(file.get(), array.c_str(), H5P_DEFAULT) < 0)
       throw FileError(names_[0], "array '" + array + "' cannot be removed: " + quiet.reason());
-}
-
-void StripedWriter::write_master() const {
-  NewFile master(to_, NewFile::For::path);
-  {
-    const auto lock = hdf5::library_lock();
-    const hdf5::Handle file(H5Fcreate(master.path().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose);
-    if (file.get() < 0) throw FileError(to_, "cannot be created", "check the folder and its permissions");
-    hdf5::write_attribute(file.get(), attribute::version, i64{1});
-    hdf5::write_attribute(file.get(), attribute::id, id_);
-    hdf5::write_attribute(file.get(), attribute::samples, layout_.samples);
-    hdf5::write_attribute(file.get(), attribute::block, layout_.block);
-    hdf5::write_attribute(file.get(), attribute::stripes, names_in_master_);
-    hdf5::write_attribute(file.get(), attribute::from, std::vector<std::string>{from_});
-    hdf5::write_attribute(file.get(), attribute::layout, std::vector<std::string>{"channels height width"});
-    if (!set_.classes().empty()) hdf5::write_attribute(file.get(), attribute::classes, set_.classes());
-    if (channels() > 0) hdf5::write_attribute(file.get(), attribute::mean, mean());
-    for (std::size_t f = 0; f < set_.fields().size(); ++f) {
-      const auto& field = set_.fields()[f];
-      if (field.stored == Stored::encoded)
-        present_encoded(file.get(), field.name, f);
-      else
-        present(file.get(), field.name);
-      present(file.get(), field.name + "_crc");
-    }
-  }
-  master.create();
 }
 
 }  // namespace cortado

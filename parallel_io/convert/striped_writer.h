@@ -35,6 +35,7 @@ class StripedWriter : public SetWriter {
 
   void name_stripes(const std::string& to, const WriteOptions& options);
   void make_stripe(i64 stripe) const;
+  void fill_stripe(const std::string& name, unsigned how, i64 stripe) const;
   void add_arrays(hid_t file, i64 stripe) const;
   Stripe open_stripe(i64 stripe) const;
   /// Where the samples of a stripe lie in its row of bytes: begin and size of each.
@@ -45,6 +46,7 @@ class StripedWriter : public SetWriter {
   std::vector<double> mean() const;
   void leave_fields() const;
   void write_master() const;
+  void fill_master(const std::string& path) const;
   void present(hid_t master, const std::string& array) const;
   void present_encoded(hid_t master, const std::string& field, std::size_t column) const;
   i64 channels() const;
@@ -52,6 +54,7 @@ class StripedWriter : public SetWriter {
   const DataSet& set_;
   const std::string to_;
   const bool plain_, only_fields_;
+  const std::vector<Descriptor>* const unnamed_;
   const Replicas& ranks_;
   const std::string from_;
   StripedLayout layout_;

@@ -10,6 +10,7 @@
 
 namespace cortado::hdf5 {
 namespace {
+constexpr const char* path_of_all = "/proc/self/fd/";
 
 herr_t innermost(unsigned, const H5E_error2_t* error, void* text) {
   auto& out = *static_cast<std::string*>(text);
@@ -126,10 +127,16 @@ std::vector<std::string> read_strings(hid_t of, const std::string& name, const s
   return values;
 }
 
+Handle access_to(const std::string& file) {
+  Handle list(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+  if (file.rfind(path_of_all, 0) == 0) H5Pset_fapl_stdio(list.get());
+  return list;
+}
+
 File::File(const std::string& name) : name_(name) {
   expect_readable(name);
   const Quiet quiet;
-  file_ = Handle(H5Fopen(name.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
+  file_ = Handle(H5Fopen(name.c_str(), H5F_ACC_RDONLY, access_to(name).get()), H5Fclose);
   if (file_.get() < 0) throw FileError(name, "is not a whole HDF5 file: " + quiet.reason());
 }
 

@@ -39,6 +39,10 @@ class Handle {
   Close close_ = nullptr;
 };
 
+/// How a file is opened or made: HDF5's usual driver wants the real path, which a file without a name (path_of a
+/// descriptor) has not.
+Handle access_to(const std::string& file);
+
 /// A file open for reading. Throws FileError with HDF5's own reason for absent, foreign and truncated files.
 class File {
  public:

@@ -77,13 +77,17 @@ RawFile::RawFile(const std::string& name, For use)
 
 RawFile RawFile::unnamed(const std::string& name) {
   const char* const folder = std::getenv("TMPDIR");
-  std::string path = std::string(folder != nullptr ? folder : "/tmp") + "/cortado-XXXXXX";
-  const int descriptor = mkostemp(path.data(), O_CLOEXEC);
-  if (descriptor < 0)
-    throw FileError(path, "cannot be made for what belongs to " + name + ": " + std::strerror(errno),
-                    "set TMPDIR to a folder with space");
-  unlink(path.c_str());
-  return {name, Descriptor(descriptor)};
+  try {
+    return {name, unnamed_file(folder != nullptr ? folder : "/tmp")};
+  } catch (const FileError& error) {
+    throw FileError(name, "needs a temporary file: " + std::string(error.what()), "set TMPDIR to a folder with space");
+  }
+}
+
+RawFile RawFile::again(const Descriptor& descriptor) {
+  Descriptor copy(::fcntl(descriptor.get(), F_DUPFD_CLOEXEC, 0));
+  if (!copy) throw_system_error(path_of(descriptor), "opened again");
+  return {path_of(descriptor), std::move(copy)};
 }
 
 i64 RawFile::bytes() const { return bytes_of(descriptor_, name_); }

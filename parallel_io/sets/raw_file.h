@@ -15,6 +15,8 @@ class RawFile {
   /// One without a name in $TMPDIR or /tmp, for reading and writing, that is gone with its object. `name` stands for it
   /// in messages.
   static RawFile unnamed(const std::string& name);
+  /// One that is open for reading and writing already.
+  static RawFile again(const Descriptor& descriptor);
   const std::string& name() const { return name_; }
   i64 bytes() const;
 

@@ -234,7 +234,7 @@ class NewHdf5 {
  public:
   /// `name` stands in errors, `beside` is where the file is for the time being.
   NewHdf5(const std::string& name, const std::string& beside) : name_(name) {
-    file_ = Handle(H5Fcreate(beside.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose);
+    file_ = Handle(H5Fcreate(beside.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, hdf5::access_to(beside).get()), H5Fclose);
     check(file_.get() >= 0);
     groups_ = Handle(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
     H5Pset_create_intermediate_group(groups_.get(), 1);

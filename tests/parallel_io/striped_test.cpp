@@ -69,6 +69,25 @@ TEST(Striped, FoldersTakeStripesInTurn) {
   expect_equal(made, *open_set(folder.file("s.h5")), "in three folders");
 }
 
+/// Files that only this process can open, of one stripe and of many.
+TEST(Striped, NeedsNoNames) {
+  const TemporaryFolder folder;
+  const MadeSet made(40, {10}, Stored::uint8);
+  for (const Format format : {Format::hdf5, Format::striped}) {
+    std::vector<Descriptor> files;
+    for (int i = 0; i < 3; ++i) files.push_back(unnamed_file(folder.path().string()));
+    const Descriptor master = unnamed_file(folder.path().string());
+    auto options = as(format, 32, 50);
+    options.unnamed = &files;
+    const std::string path = path_of(format == Format::hdf5 ? files[0] : master);
+    write(made, path, options);
+    const Hdf5Set back(path, verifying());
+    expect_equal(made, back, "without names");
+    EXPECT_EQ(back.stripes(), format == Format::hdf5 ? 1 : 3);
+    EXPECT_TRUE(fs::is_empty(folder.path()));
+  }
+}
+
 /// The HDF5 library itself follows the master's virtual data sets.
 TEST(Striped, OtherProgramsSeeOneArray) {
   const TemporaryFolder folder;
