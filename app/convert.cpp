@@ -5,7 +5,6 @@
 
 #include "app/progress_bar.h"
 #include "app/session.h"
-#include "app/start_fields.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
 
@@ -74,8 +73,6 @@ FolderOptions folder_options(const Options::Convert& c) {
 
 int convert(const MpiJob& job, const Options& options) {
   const auto& c = options.convert;
-  const auto agree = agree_on_data(job);
-  if (agree && (c.kind == "set" || c.kind == "mean")) agree(*open_set(c.from, source_options(c).open));
   ConvertOptions with;
   with.ranks = &job.replicas();
   ProgressBar bar("converting");

@@ -1,7 +1,6 @@
 #include "app/session.h"
 
 #include "app/backend.h"
-#include "app/start_fields.h"
 #include "core/formats/caffe.pb.h"
 #include "core/formats/prototxt.h"
 #include "core/net/known_net.h"
@@ -33,8 +32,7 @@ Session::Session(const MpiJob& its_job, const Options& options)
       processor(make_processor(backend_options(its_job, options))),
       group(processor->group(0)),
       layers(all_layers()),
-      sources(!needs_shapes_only(options.verb), options.shape,
-              options.verb == "test" || options.verb == "extract" ? agree_on_data(its_job) : Sources::Opened()),
+      sources(!needs_shapes_only(options.verb), options.shape),
       precision(options.precision == "bf16" ? Precision::bf16 : Precision::fp32) {}
 
 NetOptions Session::net_options() const {

@@ -57,8 +57,8 @@ std::string text_of(const Shape& shape) {
 
 }  // namespace
 
-ShapeSources::ShapeSources(bool needs_values, const std::string& shape, const Sources::Opened& opened)
-    : sources_(nullptr, opened), needs_values_(needs_values), shape_(shape_of(shape)) {}
+ShapeSources::ShapeSources(bool needs_values, const std::string& shape)
+    : needs_values_(needs_values), shape_(shape_of(shape)) {}
 
 /// Empty if nothing tells it.
 Shape ShapeSources::shape_for(const BatchRequest& request) const {

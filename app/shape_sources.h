@@ -10,8 +10,8 @@ namespace cortado {
 class ShapeSources : public SourceOpener {
  public:
   /// `needs_values`: nothing stands for data that is away. `shape` is that of the samples away, as "3x227x227"; empty:
-  /// what crop_size, or new_height and new_width, say. `opened`: see Sources. Throws ConfigError for another text.
-  ShapeSources(bool needs_values, const std::string& shape, const Sources::Opened& opened);
+  /// what crop_size, or new_height and new_width, say. Throws ConfigError for another text.
+  ShapeSources(bool needs_values, const std::string& shape);
   std::unique_ptr<BatchSource> open(const BatchRequest& request, CoreGroup& group) const override;
 
  private:

@@ -3,16 +3,15 @@
 #include <google/protobuf/text_format.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <memory>
 #include <set>
 #include <sstream>
 
 #include "app/build_info.h"
+#include "app/net_sets.h"
 #include "app/session.h"
-#include "core/base/random.h"
+#include "app/start_files.h"
+#include "core/base/error.h"
 #include "core/formats/caffe.pb.h"
 #include "core/formats/prototxt.h"
 #include "core/net/rules.h"
@@ -21,44 +20,6 @@
 namespace cortado {
 namespace {
 using Fields = std::vector<StartField>;
-
-std::string digest_text(std::uint64_t digest) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(digest));
-  return text;
-}
-
-std::uint64_t add_to(std::uint64_t digest, const void* bytes, std::size_t count) {
-  const auto* const all = static_cast<const unsigned char*>(bytes);
-  std::uint64_t word = 0;
-  std::size_t i = 0;
-  for (; i + sizeof word <= count; i += sizeof word) {
-    std::copy_n(all + i, sizeof word, reinterpret_cast<unsigned char*>(&word));
-    digest = mix64(digest ^ word);
-  }
-  for (; i < count; ++i) digest = mix64(digest ^ all[i]);
-  return mix64(digest ^ count);
-}
-
-/// Of a file's content; of one beyond 256 MB, of pieces from all of it. Empty: there is none that can be read.
-std::string content_of(const std::string& file) {
-  std::error_code error;
-  if (file.empty() || !std::filesystem::is_regular_file(file, error)) return "";
-  std::ifstream in(file, std::ios::binary);
-  const auto bytes = static_cast<i64>(std::filesystem::file_size(file, error));
-  if (!in || error) return "";
-  constexpr i64 piece = 1 << 20, most_pieces = 256;
-  const i64 pieces = (bytes + piece - 1) / piece, read = std::min(pieces, most_pieces);
-  std::vector<char> buffer(piece);
-  std::uint64_t digest = static_cast<std::uint64_t>(bytes);
-  for (i64 i = 0; i < read; ++i) {
-    in.seekg(i * (pieces - 1) / std::max<i64>(1, read - 1) * piece);
-    in.read(buffer.data(), piece);
-    digest = add_to(digest, buffer.data(), static_cast<std::size_t>(in.gcount()));
-    in.clear();
-  }
-  return "a file of " + std::to_string(bytes) + " bytes with digest " + digest_text(digest);
-}
 
 /// Names of fields that say where files are; what lies there is compared.
 bool says_where(const std::string& name) {
@@ -112,6 +73,7 @@ void add_net(const caffe::NetParameter& unfiltered, const std::string& which, Fi
     fields.push_back({"net", layer + "place", std::to_string(i)});
     add_message(net.layer(i), "net", layer, fields);
   }
+  for (const auto& layer : net.layer()) add_data(layer, which + "layer '" + layer.name() + "'", fields);
   net.clear_layer();
   add_message(net, "net", which, fields);
 }
@@ -142,6 +104,32 @@ void add_build(Fields& fields) {
     fields.push_back({"build", name, std::string("\"") + value + "\""});
 }
 
+/// What single verbs read.
+void add_own_files(const Options& options, Fields& fields) {
+  const auto& c = options.classify;
+  const auto add = [&](const std::string& name, const std::string& file) {
+    if (!file.empty()) fields.push_back({name, name, content_of(file)});
+  };
+  add("--mean_file", c.mean_file);
+  add("--labels", c.labels);
+  for (const auto& image : c.images) add("image " + image, image);
+  add("--machine", options.predict.machine);
+  add("--with", options.compare.with);
+  add("FROM", options.upgrade.from);
+  if (options.verb == "convert" && !options.convert.from.empty()) add_source(options.convert, fields);
+  for (const auto& set : options.bench.sets) {
+    if (options.bench.kind == "io") {
+      add_set(set, "--set " + set, fields);
+      continue;
+    }
+    caffe::NetParameter net;
+    try {
+      read_set(set, 0, net);
+    } catch (const Error&) { continue; }  // some kinds of bench have sets of other kinds
+    add_net(net, "--set " + set + ": ", fields);
+  }
+}
+
 std::string contents_of(const std::string& files) {
   std::istringstream all(files);
   std::string text;
@@ -167,37 +155,13 @@ std::vector<StartField> start_fields(const Options& options) {
   }
   fields.push_back({"weights", "weights", contents_of(options.weights)});
   fields.push_back({"state", "snapshot", content_of(options.snapshot)});
-  return fields;
-}
-
-std::vector<StartField> data_fields(const std::string& which, const DataSet& set) {
-  Fields fields;
-  const std::string data = "data set", before = which + ": ";
-  fields.push_back({data, before + "number of samples", std::to_string(set.samples())});
-  for (const auto& field : set.fields())
-    fields.push_back({data, before + "shape of " + field.name,
-                      to_string(field.sample_shape) + " of type " + std::to_string(static_cast<int>(field.stored))});
-  std::vector<i64> some;
-  const i64 read = std::min<i64>(8, set.samples());
-  for (i64 i = 0; i < read; ++i) some.push_back(i * (set.samples() - 1) / std::max<i64>(1, read - 1));
-  std::vector<Values> values;
-  std::uint64_t digest = 0;
-  if (!some.empty()) set.read(some.data(), static_cast<i64>(some.size()), values);
-  for (const Values& one : values) digest = add_to(digest, one.bytes.data(), one.bytes.size());
-  fields.push_back({data, before + "digest of some", digest_text(digest)});
+  add_own_files(options, fields);
   return fields;
 }
 
 void agree_on_start(const MpiJob& job, const Options& options) {
   if (job.size() == 1) return;
   require_same(job.replicas(), start_fields(options));
-}
-
-std::function<void(const DataSet&)> agree_on_data(const MpiJob& job) {
-  if (job.size() == 1) return {};
-  return [&job, number = std::make_shared<int>(0)](const DataSet& set) {
-    require_same(job.replicas(), data_fields("data set " + std::to_string(++*number), set));
-  };
 }
 
 }  // namespace cortado

@@ -8,7 +8,6 @@
 #include "app/progress_bar.h"
 #include "app/session.h"
 #include "app/signal_actions.h"
-#include "app/start_fields.h"
 #include "app/timeline_file.h"
 #include "app/tuning.h"
 #include "comm/job_team.h"
@@ -64,7 +63,7 @@ int train(Session& session, const Options& options) {
   }
   const auto exchange = make_exchange(session, options, parameter, team, timeline.get());
   MpiPartExchange parts(session.job.replicas().communicator(), session.group, timeline.get());
-  const Sources sources(timeline.get(), agree_on_data(session.job));
+  const Sources sources(timeline.get());
   ProgressBar bar("training");
   LoadWatch load;
   SolverOptions with;

@@ -25,8 +25,7 @@ OpenOptions options_for(const BatchRequest& request) {
   return options;
 }
 
-std::unique_ptr<DataSet> open_for(const BatchRequest& request) {
-  const OpenOptions options = options_for(request);
+std::unique_ptr<DataSet> open_for(const BatchRequest& request, const OpenOptions& options) {
   switch (request.kind) {
     case BatchRequest::Kind::hdf5: return std::make_unique<Hdf5Set>(request.source, options);
     case BatchRequest::Kind::images: return std::make_unique<ImageSet>(request.source, options);
@@ -45,21 +44,20 @@ std::unique_ptr<BatchSource> open_windows(std::unique_ptr<WindowSet> set, const 
 }  // namespace
 
 std::unique_ptr<BatchSource> Sources::open(const BatchRequest& request, CoreGroup& group) const {
-  if (request.kind == BatchRequest::Kind::windows) {
-    auto windows = std::make_unique<WindowSet>(request);
-    tell(*windows, group);
-    return open_windows(std::move(windows), request, group, timeline_);
-  }
-  auto set = open_for(request);
+  if (request.kind == BatchRequest::Kind::windows)
+    return open_windows(std::make_unique<WindowSet>(request), request, group, timeline_);
+  auto set = open_for(request, options_for(request));
   const bool checked = dynamic_cast<const Hdf5Set*>(set.get()) != nullptr;
   if (request.verify && !checked)
     throw ConfigError(request.source, "has no checksums to verify", "convert it to HDF5, plain or striped");
-  tell(*set, group);
   return std::make_unique<Prefetcher>(std::move(set), request, group, timeline_);
 }
 
-void Sources::tell(const DataSet& set, const CoreGroup& group) const {
-  if (opened_ && group.index() == 0) opened_(set);
+std::unique_ptr<DataSet> open_data(const BatchRequest& request, i64 cache_bytes) {
+  if (request.kind == BatchRequest::Kind::windows) return std::make_unique<WindowSet>(request);
+  OpenOptions options = options_for(request);
+  options.cache_bytes = cache_bytes;
+  return open_for(request, options);
 }
 
 }  // namespace cortado

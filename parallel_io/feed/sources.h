@@ -1,7 +1,4 @@
 #pragma once
-#include <functional>
-#include <utility>
-
 #include "core/base/timeline.h"
 #include "core/data/batch_source.h"
 #include "parallel_io/sets/data_set.h"
@@ -11,18 +8,15 @@ namespace cortado {
 /// The readers of this folder, for data layers.
 class Sources : public SourceOpener {
  public:
-  /// Gets every data set that core group 0 opens.
-  using Opened = std::function<void(const DataSet& set)>;
   /// `timeline`, which may be null, gets what the readers do.
-  explicit Sources(Timeline* timeline = nullptr, Opened opened = {})
-      : timeline_(timeline), opened_(std::move(opened)) {}
+  explicit Sources(Timeline* timeline = nullptr) : timeline_(timeline) {}
   std::unique_ptr<BatchSource> open(const BatchRequest& request, CoreGroup& group) const override;
 
  private:
-  void tell(const DataSet& set, const CoreGroup& group) const;
-
   Timeline* const timeline_;
-  const Opened opened_;
 };
+
+/// The data set alone that a request wants. `cache_bytes` as OpenOptions has it. Throws FileError, ConfigError.
+std::unique_ptr<DataSet> open_data(const BatchRequest& request, i64 cache_bytes);
 
 }  // namespace cortado

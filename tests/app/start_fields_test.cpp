@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "app/start_files.h"
 #include "tests/support/temporary_folder.h"
 
 namespace cortado {
@@ -119,8 +120,78 @@ TEST_F(StartFields, DataSetsDifferInNumberAndContent) {
   EXPECT_EQ(difference(a, data_fields("data set 1", Numbers(5, -1))), "");
   EXPECT_EQ(difference(a, data_fields("data set 1", Numbers(4, -1))),
             "rank 1: data set 1: number of samples is 4, rank 0 has 5");
-  EXPECT_NE(difference(a, data_fields("data set 1", Numbers(5, 4))).find("digest of some"), std::string::npos);
+  EXPECT_NE(difference(a, data_fields("data set 1", Numbers(5, 4))).find("digest of some samples"), std::string::npos);
   EXPECT_EQ(data_fields("none", Numbers(0, -1)).size(), 3U);
+}
+
+/// Every verb that reads a file or a data set names the one that differs, and compares nothing with what is away.
+TEST_F(StartFields, FilesOfAllVerbsAreCompared) {
+  const auto file = [&](const std::string& name, const std::string& text) { return folder_.write(name, text); };
+  const auto images = [&](const std::string& name, int values) {  // IDX
+    std::string text("\0\0\x08\x03\0\0\0", 7);
+    text += static_cast<char>(values);
+    text += std::string("\0\0\0\1\0\0\0\1", 8);
+    for (int i = 0; i < values; ++i) text += static_cast<char>(i * values);
+    const std::string labels = name.substr(0, name.find("-images")) + "-labels-idx1-ubyte";
+    file(labels, std::string("\0\0\x08\x01\0\0\0", 7) + static_cast<char>(values) +
+                     std::string(static_cast<std::size_t>(values), '\0'));
+    return file(name, text);
+  };
+  const std::string a = images("a-images-idx3-ubyte", 3), b = images("b-images-idx3-ubyte", 4);
+  const auto net = [&](const std::string& source) {
+    return file("net" + source.substr(source.find_last_of('/') + 1),
+                "layer { name: 'data' type: 'Data' top: 'data' top: 'label' data_param { source: '" + source +
+                    "' batch_size: 2 } } layer { name: 'ip' type: 'InnerProduct' bottom: 'data' top: 'ip' "
+                    "inner_product_param { num_output: 3 } }");
+  };
+  const auto fields = [](std::vector<std::string> words) {
+    words.insert(words.begin(), "cortado");
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    return start_fields(parse_command_line(static_cast<int>(words.size()), arguments.data()));
+  };
+  const std::string model_a = net(a), model_b = net(b), away = net(folder_.file("away"));
+  for (const std::vector<std::string>& verb :
+       std::vector<std::vector<std::string>>{{"time"},
+                                             {"tune"},
+                                             {"predict"},
+                                             {"compare"},
+                                             {"check"},
+                                             {"draw"},
+                                             {"test", "-weights", a},
+                                             {"extract", "-blobs", "ip", "-out", "x", "-weights", a}}) {
+    const auto of = [&](const std::string& model) {
+      auto words = verb;
+      words.insert(words.end(), {"-model", model});
+      return fields(words);
+    };
+    EXPECT_EQ(difference(of(model_a), of(model_b)), "rank 1: layer 'data': number of samples is 4, rank 0 has 3")
+        << verb[0];
+    EXPECT_EQ(difference(of(model_a), of(away)), "") << verb[0];
+  }
+  const std::string c = file("c", "3");
+  EXPECT_EQ(difference(fields({"bench", "io", "--set", a}), fields({"bench", "io", "--set", a})), "");
+  std::filesystem::copy_file(b, a, std::filesystem::copy_options::overwrite_existing);
+  const auto changed = [&](const std::vector<std::string>& words, const std::string& path) {
+    const auto before = fields(words);
+    std::ofstream(path, std::ios::app) << "more";
+    return difference(before, fields(words));
+  };
+  EXPECT_NE(changed({"compare", "-model", model_b, "--with", c}, c).find("rank 1: --with is a file of 5 bytes"),
+            std::string::npos);
+  EXPECT_NE(changed({"predict", "-model", model_b, "--machine", c}, c).find("rank 1: --machine is a file"),
+            std::string::npos);
+  EXPECT_NE(changed({"upgrade", c, folder_.file("to")}, c).find("rank 1: FROM is a file"), std::string::npos);
+  const std::string shape = "input_param { shape { dim: 1 dim: 3 } }";
+  const auto input = [&](const std::string& more) {
+    return file("set", "layer { name: 'in' type: 'Input' top: 'data' " + shape + " } " + more);
+  };
+  const auto set = fields({"bench", "conv", "--set", input("")});
+  EXPECT_EQ(difference(set, fields({"bench", "conv", "--set", input("# the same")})), "");
+  const std::string found =
+      difference(set, fields({"bench", "conv", "--set", input("layer { type: 'ReLU' bottom: 'data' }")}));
+  EXPECT_NE(found.find("set: number of layers is 2, rank 0 has 1"), std::string::npos) << found;
 }
 }  // namespace
 }  // namespace cortado
