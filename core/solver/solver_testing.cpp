@@ -8,6 +8,18 @@
 #include "core/solver/solver_state.h"
 
 namespace cortado {
+namespace {
+/// The first BatchNorm layer that has seen no batch, so that it divides by nearly nothing; empty if there is none.
+std::string without_statistics(const Net& net) {
+  for (const auto& entry : net.layers()) {
+    const auto& blobs = entry.layer->blobs();  // mean, variance, and the sum of their weights
+    if (entry.type == "BatchNorm" && blobs.size() == 3 && !blobs[2]->group().spec().timing_only &&
+        blobs[2]->data_vector()[0] == 0)
+      return entry.layer->name();
+  }
+  return "";
+}
+}  // namespace
 
 void require_finite_outputs(const Net& net) {
   bool all = true;
@@ -91,6 +103,11 @@ void Solver::State::test(std::size_t index) {
   const int passes = parameter.test_iter(static_cast<int>(index));
   double loss = 0;
   require_finite_weights(tested);
+  const std::string unready = without_statistics(tested);
+  if (!unready.empty())
+    CORTADO_LOG(warning) << "layer '" << unready
+                         << "' has no statistics yet: the scores of this test mean nothing (test_initialization: false "
+                            "leaves it out)";
   OutputSums& sums = test_sums[index];
   sums.clear();
   tested.run().parameter_version = ++tests;
@@ -108,7 +125,7 @@ void Solver::State::test(std::size_t index) {
       continue;
     }
     tested.forward();
-    require_finite_outputs(tested);
+    if (unready.empty()) require_finite_outputs(tested);
     if (parameter.test_compute_loss()) loss += tested.loss();
     sums.add(tested);
   }
