@@ -32,6 +32,7 @@ bool completes(MPI_Request& request, double seconds) {
 }
 
 /// See MpiJob::own_cpus. A launcher that binds ranks gives each a set of its own; one that does not gives all the same.
+/// 0: there are more ranks than CPUs.
 int count_own_cpus(MPI_Comm node, int ranks) {
   cpu_set_t mine;
   CPU_ZERO(&mine);
@@ -40,7 +41,7 @@ int count_own_cpus(MPI_Comm node, int ranks) {
   all_gather(node, "processors of the node's ranks", &mine, sizeof mine, all.data());
   int sharers = 0;
   for (const cpu_set_t& set : all) sharers += CPU_EQUAL(&set, &mine) ? 1 : 0;
-  return std::max(1, CPU_COUNT(&mine) / std::max(1, sharers));
+  return CPU_COUNT(&mine) / std::max(1, sharers);
 }
 
 /// The first line of what MPI calls itself.
@@ -71,7 +72,9 @@ MpiJob::MpiJob(int* argc, char*** argv)
   MPI_Comm node = split_by_node(MPI_COMM_WORLD);
   MPI_Comm_rank(node, &local_rank_);
   MPI_Comm_size(node, &local_size_);
-  own_cpus_ = count_own_cpus(node, local_size_);
+  const int cpus = count_own_cpus(node, local_size_);
+  own_processor(cpus > 0);
+  own_cpus_ = std::max(1, cpus);
   release(node);
 }
 

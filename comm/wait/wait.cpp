@@ -17,6 +17,13 @@ namespace cortado {
 namespace {
 using namespace std::chrono_literals;
 std::atomic<bool> is_lost{false};  // a wait of this process has given up
+std::atomic<bool> has_processor{false};
+
+bool is_main_thread() {
+  int is_main = 0;
+  MPI_Is_thread_main(&is_main);
+  return is_main != 0;
+}
 
 double seconds_between(std::chrono::steady_clock::time_point from, std::chrono::steady_clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
@@ -29,16 +36,20 @@ std::string list(const std::vector<int>& ranks) {
 }
 }  // namespace
 
+void own_processor(bool has_one) { has_processor = has_one; }
+
 bool Wait::looks() {
-  // Where ranks share processors, the one that is waited for needs them; who waits long needs no microseconds.
+  // Where ranks share processors, the one that is waited for needs them, and so do the threads that compute beside an
+  // exchange; who waits long needs no microseconds.
   const auto now = Clock::now();
   if (turns_ == spins_ + 1) {
     begin_ = moved_ = asked_ = now;
     next_look_ = now + 20ms;
+    keeps_processor_ = has_processor && is_main_thread();
   }
   if (now - begin_ > 5s)
     std::this_thread::sleep_for(50us);
-  else
+  else if (!keeps_processor_ || now - begin_ > 200us)
     sched_yield();
   if (has_moved_) {
     has_moved_ = false;

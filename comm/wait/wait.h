@@ -15,6 +15,11 @@ struct WaitError : Error {
   using Error::Error;
 };
 
+/// Says whether this process has a processor that no other rank of its node uses. Then the main thread's waits keep it
+/// for their first 200 us, in which short messages come: other programs that run beside would take each turn that is
+/// given away. Not until it is said.
+void own_processor(bool has_one);
+
 /// One wait for other ranks, as a loop that tries again and again: `while (!done()) wait.turn();`. It spins, then gives
 /// its turn to others, then sleeps between turns. After a tenth of the patience it warns, after all of it, it throws
 /// WaitError, saying what waits for which ranks. Ranks that say that they work alone (pulse) count as progress.
@@ -47,7 +52,7 @@ class Wait {
   const char* const what_;
   const int step_, spins_;
   int turns_ = 0;
-  bool has_moved_ = false, has_warned_ = false;
+  bool has_moved_ = false, has_warned_ = false, keeps_processor_ = false;
   Clock::time_point begin_, moved_, asked_, next_look_;
 };
 
