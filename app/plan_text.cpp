@@ -19,11 +19,17 @@ std::string reasons_of(const Net& net) {
     if (!entry.layer->refusals().empty()) width = std::max(width, printable(entry.layer->name()).size());
   std::string text;
   for (const auto& entry : net.layers()) {
-    std::string name = printable(entry.layer->name());
+    std::string name = printable(entry.layer->name()), before;
     for (const auto& reason : entry.layer->refusals()) {
-      // A variant that this backend has no code of its own for is another's name, no plan.
-      if (reason.find(" cannot run: does what ") != std::string::npos) continue;
-      text += name + std::string(width + 2 - name.size(), ' ') + reason + "\n";
+      // A variant that this backend has no code of its own for is another's name, no plan; nor is what other machines
+      // run one here.
+      if (reason.find(" cannot run: does what ") != std::string::npos ||
+          reason.find(" cannot run: it is a plan for meshes") != std::string::npos)
+        continue;
+      const std::string problem = reason.substr(0, reason.find(": "));
+      if (problem != before) text += name + std::string(width + 2 - name.size(), ' ') + problem + "\n";
+      text += std::string(width + 4, ' ') + reason.substr(std::min(problem.size() + 2, reason.size())) + "\n";
+      before = problem;
       name.clear();
     }
   }
