@@ -60,7 +60,7 @@ struct BatchRequest {
   i64 block = 0;  ///< samples of SampleOrder's blocks; 0: as many as a batch
   std::uint64_t seed = 1;
   i64 skip = 0;         ///< positions left out at the beginning
-  int prefetch = 4;     ///< batches read ahead
+  i64 prefetch = 4;     ///< batches read ahead
   bool verify = false;  ///< compare every sample with its checksum; a source without them is refused
   /// Null: none. Random crops and mirrors depend on seed and position alone.
   const caffe::TransformationParameter* transform = nullptr;
@@ -69,6 +69,7 @@ struct BatchRequest {
     std::string root;           ///< before every name of a list
     int height = 0, width = 0;  ///< resize; 0: leave
     bool grey = false;
+    bool antialias = false;  ///< resize by the mean of what a pixel covers
   } images;
   /// A window is foreground from the overlap `foreground` on, background below `background`. Of `batch` neighbouring
   /// positions the last floor(batch fraction) are foreground. Which ones: see parallel_io/sets/window_set.h.

@@ -7,6 +7,7 @@
 
 namespace cortado {
 namespace {
+constexpr i64 most_prefetch = 1 << 16;
 constexpr std::uint64_t order_purpose = 0x6F72646572, skip_purpose = 0x736B6970;
 }  // namespace
 
@@ -19,6 +20,9 @@ void BatchLayer::setup(const Blobs&, const Blobs&) {
   if (wanted.source.empty()) bad_config("names no source");
   if (wanted.batch < 1) bad_config("batch_size must be at least 1");
   if (wanted.prefetch < 1) bad_config("prefetch must be at least 1");
+  if (wanted.prefetch > most_prefetch)
+    bad_config("prefetch is " + std::to_string(wanted.prefetch) + ", more than " + std::to_string(most_prefetch),
+               "each is a batch in memory; more than a few only help where reading stalls for long");
   if (wanted.block < 0) bad_config("shuffle_block must be at least 1");
   if (context().sources == nullptr) bad_config("no data can be read here");
   batch_ = wanted.batch;

@@ -5,6 +5,9 @@
 
 namespace cortado {
 
+/// The longest side that images are resized or cropped to, in pixels: JPEG's.
+constexpr unsigned most_side = 65500;
+
 /// What the layers that read data sets share: every pass gives the next batch. With n ranks a global batch is n
 /// batch_size neighbouring positions of the sample order, rank r takes the r-th part. The position is a function of the
 /// run's pass alone, so a resumed run goes on where it stopped. Batches are read ahead. A batch of one sample has that

@@ -15,7 +15,7 @@ BatchRequest DataLayer::request() const {
   wanted.fields = {"data"};
   if (parameter().top_size() > 1) wanted.fields.push_back("label");
   wanted.batch = p.batch_size();
-  wanted.prefetch = static_cast<int>(p.prefetch());
+  wanted.prefetch = p.prefetch();
   wanted.verify = p.verify();
   set_order(wanted, p);
   wanted.skip = skipped(p.rand_skip());

@@ -12,7 +12,7 @@ BatchRequest Hdf5DataLayer::request() const {
   wanted.kind = BatchRequest::Kind::hdf5;
   wanted.source = p.source();
   wanted.batch = p.batch_size();
-  wanted.prefetch = static_cast<int>(p.prefetch());
+  wanted.prefetch = p.prefetch();
   wanted.fields = {parameter().top().begin(), parameter().top().end()};
   wanted.verify = p.verify();
   set_order(wanted, p);

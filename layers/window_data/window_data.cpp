@@ -12,7 +12,10 @@ BatchRequest WindowDataLayer::request() const {
   if (transform.crop_size() == 0) bad_config("has no crop_size", "give it in transform_param");
   if (transform.force_color() || transform.force_gray())
     bad_config("has force_color or force_gray in transform_param", "its source says how many channels images have");
-  if (2 * p.context_pad() >= transform.crop_size())
+  if (transform.crop_size() > most_side)
+    bad_config("crop_size is " + std::to_string(transform.crop_size()) + ", at most " + std::to_string(most_side) +
+               " is possible");
+  if (i64{2} * p.context_pad() >= transform.crop_size())
     bad_config("context_pad of " + std::to_string(p.context_pad()) +
                " on both sides leaves nothing of a crop_size of " + std::to_string(transform.crop_size()));
   if (p.crop_mode() != "warp" && p.crop_mode() != "square")
@@ -24,6 +27,7 @@ BatchRequest WindowDataLayer::request() const {
   wanted.batch = p.batch_size();
   wanted.transform = &transform;
   wanted.images.root = p.root_folder();
+  wanted.images.antialias = p.antialias();
   auto& windows = wanted.windows;
   windows.foreground = p.fg_threshold();
   windows.background = p.bg_threshold();

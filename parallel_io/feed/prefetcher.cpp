@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/base/memory_error.h"
+#include "core/machine/free_memory.h"
 
 namespace cortado {
 namespace {
@@ -24,6 +26,28 @@ Prefetcher::Makers transformers_of(const DataSet& set, const BatchRequest& reque
         std::make_unique<Transformer>(field, request, request.kind != BatchRequest::Kind::hdf5 && makers.empty()));
   return makers;
 }
+
+/// The ring is asked for piece by piece, and systems promise memory that they do not have: it is held against what is
+/// free before anything is.
+void expect_memory(const BatchRequest& request, const std::vector<Shape>& samples) {
+  constexpr double overhead = 1024;  // of a place in the ring, about
+  double batch = overhead;
+  for (const Shape& shape : samples) {
+    double bytes = sizeof(float) * static_cast<double>(request.batch);
+    for (const i64 d : shape) bytes *= static_cast<double>(d);
+    batch += bytes;
+  }
+  const double left = static_cast<double>(free_host_memory()),
+               places = static_cast<double>(request.prefetch) + batches_in_use;
+  if (places * batch <= left) return;
+  const auto fitting = static_cast<i64>(left / batch) - batches_in_use;
+  throw MemoryError(request.source,
+                    "reading " + std::to_string(request.prefetch) + " batches ahead takes " +
+                        megabytes_text(places * batch) + ", " + megabytes_text(batch) + " a batch of " +
+                        std::to_string(request.batch) + " samples; " + megabytes_text(left) + " are free",
+                    fitting < 1 ? "give a smaller batch_size"
+                                : "give prefetch: " + std::to_string(fitting) + " or less, better far less");
+}
 }  // namespace
 
 Prefetcher::Prefetcher(std::unique_ptr<DataSet> set, const BatchRequest& request, CoreGroup& group, Timeline* timeline,
@@ -36,10 +60,11 @@ Prefetcher::Prefetcher(std::unique_ptr<DataSet> set, const BatchRequest& request
       makers_(makers.empty() ? transformers_of(*set_, request) : std::move(makers)),
       timeline_(timeline),
       lane_("reader of core group " + std::to_string(group.index()) + ", " + request.source),
-      indices_(static_cast<std::size_t>(request.batch)),
       workers_(helpers_for(*set_)) {
   for (const auto& maker : makers_) shapes_.push_back(maker->sample_shape());
-  statistics_.depth = std::max(1, request.prefetch);
+  expect_memory(request, shapes_);
+  indices_.resize(static_cast<std::size_t>(request.batch));
+  statistics_.depth = static_cast<int>(std::max<i64>(1, request.prefetch));
   for (int i = 0; i < statistics_.depth + batches_in_use; ++i) {
     auto slot = std::make_unique<Slot>();
     for (const Shape& shape : shapes_) slot->rooms.push_back(Storage::make_staging(group, batch_ * count_of(shape)));

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "core/base/error.h"
+#include "core/base/memory_error.h"
 #include "core/formats/caffe.pb.h"
 #include "core/formats/prototxt.h"
 #include "core/net/net.h"
@@ -408,7 +409,8 @@ TEST_P(DataLayersTest, MistakesAreNamed) {
   EXPECT_THROW(net(hdf5_data(0)), ConfigError);
   EXPECT_THROW(net(hdf5_data(2, "shuffle_block: 3")), ConfigError);
   EXPECT_THROW(net(hdf5_data(2, "verify: true")), FileError);
-  for (const char* mistake : {"batch_size: 0", "batch_size: 2 prefetch: 0", "batch_size: 2 backend: LEVELDB",
+  for (const char* mistake : {"batch_size: 0", "batch_size: 2 prefetch: 0", "batch_size: 2 prefetch: 2147483647",
+                              "batch_size: 2 prefetch: 4294967295", "batch_size: 2 backend: LEVELDB",
                               "batch_size: 2 shuffle_block: 3", "batch_size: 2 scale: 2"})
     EXPECT_THROW(net("layer { name: 'd' type: 'Data' top: 'data' data_param { source: '" + folder_.file("a.h5") + "' " +
                      mistake + " } }"),
@@ -416,6 +418,12 @@ TEST_P(DataLayersTest, MistakesAreNamed) {
         << mistake;
   EXPECT_THROW(net("layer { name: 'd' type: 'ImageData' top: 'data' image_data_param { source: 'a' new_height: 3 } }"),
                ConfigError);
+  EXPECT_THROW(net("layer { name: 'd' type: 'ImageData' top: 'data' image_data_param { source: 'a' new_height: "
+                   "4294967295 new_width: 3 } }"),
+               ConfigError);
+  EXPECT_THROW(net("layer { name: 'd' type: 'Data' top: 'data' data_param { source: '" + folder_.file("a.h5") +
+                   "' batch_size: 4294967295 } }"),
+               MemoryError);
   EXPECT_THROW(net("layer { name: 'd' type: 'DummyData' top: 'a' top: 'b' top: 'c' dummy_data_param { shape { dim: 1 } "
                    "shape { dim: 2 } } }"),
                ConfigError);

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "core/base/error.h"
+#include "core/base/memory_error.h"
 #include "core/formats/caffe.pb.h"
 #include "core/formats/prototxt.h"
 #include "parallel_io/feed/sources.h"
@@ -35,7 +36,7 @@ class WatchedSet : public MadeSet {
   i64 failing_;
 };
 
-BatchRequest request_of(i64 batch, int prefetch = 3) {
+BatchRequest request_of(i64 batch, i64 prefetch = 3) {
   BatchRequest request;
   request.batch = batch;
   request.prefetch = prefetch;
@@ -49,6 +50,19 @@ void expect_batch(const Batch& batch, i64 first, i64 count, i64 samples, i64 siz
     for (i64 e = 0; e < size; ++e) ASSERT_EQ(batch.fields[0]->data[i * size + e], MadeSet::value(sample, e)) << sample;
     ASSERT_EQ(batch.fields[1]->data[i], MadeSet::label(sample));
   }
+}
+
+TEST(Prefetcher, WhatMemoryCannotHoldIsToldAtOnce) {
+  std::atomic<i64> read{0};
+  const auto message_of = [&](i64 batch, i64 prefetch) {
+    try {
+      Prefetcher(std::make_unique<WatchedSet>(23, Shape{2, 3}, read), request_of(batch, prefetch), group());
+    } catch (const MemoryError& error) { return std::string(error.what()); }
+    return std::string("no error");
+  };
+  EXPECT_NE(message_of(4, i64{1} << 40).find("give prefetch: "), std::string::npos) << message_of(4, i64{1} << 40);
+  EXPECT_NE(message_of(i64{1} << 40, 1).find("smaller batch_size"), std::string::npos) << message_of(i64{1} << 40, 1);
+  EXPECT_EQ(read, 0);
 }
 
 TEST(Prefetcher, GivesWhatIsAskedForInAnyOrder) {

@@ -105,7 +105,7 @@ TEST_F(WindowsTest, ContextBeyondTheImageIsZero) {
   for (int c = 0; c < 3; ++c)
     for (int y = 0; y < 7; ++y)
       for (int x = 0; x < 7; ++x) corner.values.push_back(whole.at(c, y, x));
-  const Image expected = resize(corner, 6, 6);
+  const Image expected = resize(corner, {6, 6});
   for (int c = 0; c < 3; ++c)
     for (int y = 0; y < 8; ++y)
       for (int x = 0; x < 8; ++x)
@@ -142,7 +142,7 @@ TEST_F(WindowsTest, SquaresAreGrownToTheLongerSide) {
   for (int c = 0; c < 3; ++c)
     for (int y = 3; y < 8; ++y)
       for (int x = 3; x < 8; ++x) part.values.push_back(whole.at(c, y, x));
-  const Image expected = resize(part, 4, 4);
+  const Image expected = resize(part, {4, 4});
   for (int c = 0; c < 3; ++c)
     for (int y = 0; y < 4; ++y)
       for (int x = 0; x < 4; ++x) EXPECT_EQ(at(wide, 4, c, y, x), static_cast<float>(expected.at(2 - c, y, x)));
