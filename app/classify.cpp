@@ -96,16 +96,17 @@ std::vector<float> mean_of(const Options::Classify& c, i64 channels) {
 }
 
 /// Blue, green, red as Caffe's nets expect.
-std::vector<float> prepare(const std::string& file, const Blob& input, const std::vector<float>& mean, double scale) {
+std::vector<float> prepare(const std::string& file, const Blob& input, const std::vector<float>& mean,
+                           const Options::Classify& c) {
   const auto channels = static_cast<std::size_t>(input.dim(1));
-  const Image image =
-      resize(read_image(file, channels == 1 ? 1 : 3), static_cast<int>(input.dim(2)), static_cast<int>(input.dim(3)));
+  const Image image = read_image(file, channels == 1 ? 1 : 3,
+                                 {static_cast<int>(input.dim(2)), static_cast<int>(input.dim(3)), c.antialias});
   const std::size_t plane = image.values.size() / channels;
   std::vector<float> values(image.values.size());
-  for (std::size_t c = 0; c < channels; ++c)
+  for (std::size_t k = 0; k < channels; ++k)
     for (std::size_t i = 0; i < plane; ++i)
-      values[c * plane + i] =
-          (static_cast<float>(image.values[(channels - 1 - c) * plane + i]) - mean[c]) * static_cast<float>(scale);
+      values[k * plane + i] =
+          (static_cast<float>(image.values[(channels - 1 - k) * plane + i]) - mean[k]) * static_cast<float>(c.scale);
   return values;
 }
 
@@ -144,7 +145,7 @@ int classify(Session& session, const Options& options) {
   const auto mean = mean_of(given, input.dim(1));
   const auto labels = read_labels(options.classify.labels, net.outputs()[0].blob->count());
   for (const auto& file : options.classify.images) {
-    input.write_data(prepare(file, input, mean, given.scale).data());
+    input.write_data(prepare(file, input, mean, given).data());
     net.forward();
     const auto scores = net.outputs()[0].blob->data_vector();
     if (session.job.rank() == 0) print_best(file, scores, labels, options.classify.top);

@@ -258,6 +258,7 @@ void add_classify(CLI::App& app, Options& o) {
   verb->add_option("--labels", c.labels, "File with one class name per line");
   verb->add_option("--top", c.top, "Classes to show")->capture_default_str()->check(CLI::PositiveNumber);
   add_devices(verb, o);
+  verb->add_flag("--antialias", c.antialias, "Resize images as a net that was trained with antialias: true wants it");
   verb->add_option("images", c.images, "JPEG or PNG files")->required();
   add_strict(verb);
 }
@@ -322,6 +323,12 @@ void add_compare(CLI::App& app, Options& o) {
   add_net_options(verb, o);
 }
 
+void add_resize(CLI::App* verb, Options::Convert& c) {
+  verb->add_option("--resize", c.resize, "Images to WIDTHxHEIGHT, bilinearly, as OpenCV and Caffe do");
+  verb->add_flag("--antialias", c.antialias,
+                 "Resize by the mean of all pixels that one covers; JPEGs are decoded at a smaller scale");
+}
+
 void add_convert_set(CLI::App* convert, Options::Convert& c) {
   auto* verb = convert->add_subcommand("set", "Any data set, told by its content, to another format");
   verb->callback([&c] { c.kind = "set"; });
@@ -342,7 +349,7 @@ void add_convert_set(CLI::App* convert, Options::Convert& c) {
       ->delimiter(',');
   verb->add_option("--root", c.root, "Folder before the names of an image list");
   verb->add_flag("--encoded", c.encoded, "Keep JPEG and PNG images as they are; those that are resized become PNG");
-  verb->add_option("--resize", c.resize, "Images to WIDTHxHEIGHT");
+  add_resize(verb, c);
   verb->add_flag("--grey", c.grey, "Images in grey");
   verb->add_flag("--shuffle", c.shuffle, "In a random order");
   verb->add_option("--seed", c.seed, "Of that order")->capture_default_str();
@@ -356,7 +363,7 @@ void add_convert_mean(CLI::App* convert, Options::Convert& c) {
   verb->add_option("from", c.from, "Data set of any format that `set` reads")->required();
   verb->add_option("to", c.to, "File to write, .binaryproto")->required();
   verb->add_option("--root", c.root, "Folder before the names of an image list");
-  verb->add_option("--resize", c.resize, "Images to WIDTHxHEIGHT");
+  add_resize(verb, c);
   verb->add_flag("--grey", c.grey, "Images in grey");
   add_strict(verb);
 }
@@ -391,7 +398,7 @@ void add_convert(CLI::App& app, Options& o) {
     images->add_option("to", c.to, "Folder to write to")->required();
     images->add_option("--mean", c.mean, "Mean of the training set to subtract: none, pixel or channel")
         ->check(CLI::IsMember({"none", "pixel", "channel"}));
-    images->add_option("--resize", c.resize, "WIDTHxHEIGHT");
+    add_resize(images, c);
     add_strict(images);
     images->add_flag("--rgb", c.rgb, "Channels as red, green, blue; default is Caffe's blue, green, red");
   }

@@ -37,6 +37,7 @@ struct Options {
     std::vector<float> mean_values;
     double scale = 0;  ///< 0: as the net's transform_param has it, like an empty mean
     int top = 5;
+    bool antialias = false;
     std::vector<std::string> images;
   } classify;
   struct Convert {
@@ -52,7 +53,7 @@ struct Options {
     std::uint64_t stripe_bytes = 256 << 20;
     std::vector<std::string> folders;
     std::string root;
-    bool encoded = false, shuffle = false, grey = false, verify = false;
+    bool encoded = false, shuffle = false, grey = false, verify = false, antialias = false;
   } convert;
   struct Upgrade {
     std::string from, to, as;  ///< text, binary or hdf5; empty: as the name of `to` says

@@ -21,10 +21,16 @@ Format format_of(const std::string& name) {
 }
 
 /// "WIDTHxHEIGHT"; empty: zeros.
-void parse_size(const std::string& text, int& width, int& height) {
+ImageSize size_of(const Options::Convert& c) {
+  ImageSize size;
+  size.antialias = c.antialias;
   char rest = 0;
-  if (!text.empty() && (std::sscanf(text.c_str(), "%dx%d%c", &width, &height, &rest) != 2 || width < 1 || height < 1))
-    throw ConfigError("command line", "--resize is '" + text + "'", "give WIDTHxHEIGHT, such as 227x227");
+  const bool good = std::sscanf(c.resize.c_str(), "%dx%d%c", &size.width, &size.height, &rest) == 2;
+  if (!c.resize.empty() && (!good || size.width < 1 || size.height < 1))
+    throw ConfigError("command line", "--resize is '" + c.resize + "'", "give WIDTHxHEIGHT, such as 227x227");
+  if (c.resize.empty() && c.antialias)
+    throw ConfigError("command line", "--antialias is of images that are resized", "give --resize WIDTHxHEIGHT");
+  return size;
 }
 
 /// What is read, and at what size.
@@ -32,7 +38,7 @@ SetOptions source_options(const Options::Convert& c) {
   SetOptions set;
   set.open.root = c.root;
   set.open.channels = c.grey ? 1 : 0;
-  parse_size(c.resize, set.preparation.width, set.preparation.height);
+  set.preparation.size = size_of(c);
   return set;
 }
 
@@ -56,7 +62,7 @@ ImageOptions image_options(const Options::Convert& c) {
   images.mean = c.mean == "pixel"     ? ImageOptions::Mean::pixel
                 : c.mean == "channel" ? ImageOptions::Mean::channel
                                       : ImageOptions::Mean::none;
-  parse_size(c.resize, images.width, images.height);
+  images.size = size_of(c);
   return images;
 }
 

@@ -85,6 +85,12 @@ std::string text_of(const FolderOptions& folder) {
   return folder.bytes ? "bytes" : "float x " + std::to_string(folder.scale);
 }
 
+std::string text_of(const ImageSize& size) {
+  if (size.height == 0) return "";
+  return " at " + std::to_string(size.width) + "x" + std::to_string(size.height) +
+         (size.antialias ? ", antialiased" : "");
+}
+
 /// FROM/NAME, or that with .gz.
 std::string plain_or_zipped(const std::string& from, const std::string& name) {
   const std::string file = (fs::path(from) / name).string();
@@ -149,9 +155,8 @@ void write_mean(const std::vector<float>& mean, const Shape& shape, const std::s
 void convert_set(const std::string& from, const std::string& to, SetOptions set, const ConvertOptions& options) {
   const Preparation& p = set.preparation;
   const PreparedSet prepared(open_set(from, set.open), p);
-  set.write.from = from + (p.height > 0 ? " at " + std::to_string(p.width) + "x" + std::to_string(p.height) : "") +
-                   (p.decode ? "" : ", encoded") + (p.shuffle ? ", shuffled by seed " + std::to_string(p.seed) : "") +
-                   (p.rgb ? ", rgb" : "");
+  set.write.from = from + text_of(p.size) + (p.decode ? "" : ", encoded") +
+                   (p.shuffle ? ", shuffled by seed " + std::to_string(p.seed) : "") + (p.rgb ? ", rgb" : "");
   const auto writer = make_writer(prepared, to, set.write, ranks_of(options));
   write_set(prepared, *writer, ranks_of(options), options.progress);
 }
@@ -217,8 +222,7 @@ void convert_images(const std::string& from, const ImageOptions& images, const F
   for (const auto& split : splits) {
     const auto open = [&] { return std::make_unique<ImageSet>(split.string(), colour); };
     Preparation preparation = preparation_for(folder);
-    preparation.height = images.height;
-    preparation.width = images.width;
+    preparation.size = images.size;
     preparation.rgb = images.rgb;
     preparation.shuffle = true;
     if (colour.classes.empty()) {
@@ -234,9 +238,8 @@ void convert_images(const std::string& from, const ImageOptions& images, const F
     }
     preparation.mean = mean;
     const std::string name = split == fs::path(from) ? "train" : split.filename().string();
-    const std::string what = split.string() + " as " + text_of(folder) + (images.rgb ? ", rgb" : "") + " at " +
-                             std::to_string(images.width) + "x" + std::to_string(images.height) + ", mean " +
-                             std::to_string(static_cast<int>(images.mean));
+    const std::string what = split.string() + " as " + text_of(folder) + (images.rgb ? ", rgb" : "") +
+                             text_of(images.size) + ", mean " + std::to_string(static_cast<int>(images.mean));
     write_split(open(), preparation, what, name, folder, options);
   }
 }

@@ -50,9 +50,9 @@ void convert_digits(const DigitOptions& digits, const FolderOptions& folder, con
 /// shuffled, because training reads them in file order.
 struct ImageOptions {
   enum class Mean { none, pixel, channel };
-  Mean mean = Mean::none;     ///< of the training split, subtracted from all; also written to mean.binaryproto
-  int height = 0, width = 0;  ///< resize; 0: all images must have the first one's size
-  bool rgb = false;           ///< channel order red, green, blue; Caffe's is blue, green, red
+  Mean mean = Mean::none;  ///< of the training split, subtracted from all; also written to mean.binaryproto
+  ImageSize size;          ///< without, all images must have the first one's
+  bool rgb = false;        ///< channel order red, green, blue; Caffe's is blue, green, red
 };
 void convert_images(const std::string& from, const ImageOptions& images, const FolderOptions& folder,
                     const ConvertOptions& options);

@@ -6,12 +6,12 @@
 #include "core/base/error.h"
 #include "core/data/sample_order.h"
 #include "parallel_io/sets/byte_sets.h"
-#include "parallel_io/sets/image.h"
 
 namespace cortado {
 
 PreparedSet::PreparedSet(std::unique_ptr<DataSet> from, const Preparation& preparation)
     : from_(std::move(from)), preparation_(preparation), workers_(process_cpus() - 1) {
+  check_size(preparation.size, "convert");
   fields_ = from_->fields();
   samples_ = from_->samples();
   classes_ = from_->classes();
@@ -19,14 +19,16 @@ PreparedSet::PreparedSet(std::unique_ptr<DataSet> from, const Preparation& prepa
   if (data.stored == Stored::encoded && !preparation.decode) {
     if (preparation.to_float || preparation.rgb)
       throw ConfigError("convert", "images that stay encoded can be resized alone", "leave out --encoded");
-    if (preparation.height > 0) data.sample_shape = {data.sample_shape[0], preparation.height, preparation.width};
+    if (preparation.size.height > 0)
+      data.sample_shape = {data.sample_shape[0], preparation.size.height, preparation.size.width};
     return;
   }
-  if (preparation.height > 0 && data.stored != Stored::encoded)
+  if (preparation.size.height > 0 && data.stored != Stored::encoded)
     throw ConfigError("convert", "only encoded images can be resized");
   if (preparation.rgb && (data.sample_shape.size() != 3 || data.sample_shape[0] != 3))
     throw ConfigError("convert", "only images with three channels have an order of colours");
-  if (preparation.height > 0) data.sample_shape = {data.sample_shape[0], preparation.height, preparation.width};
+  if (preparation.size.height > 0)
+    data.sample_shape = {data.sample_shape[0], preparation.size.height, preparation.size.width};
   if (data.stored == Stored::encoded) data.stored = Stored::uint8;
   if (preparation.to_float) data.stored = Stored::float32;
 }
@@ -40,7 +42,7 @@ void PreparedSet::read(const i64* indices, i64 count, std::vector<Values>& to) c
   std::vector<i64> sources;
   for (i64 i = 0; i < count; ++i) sources.push_back(source_of(indices[i]));
   const Field &from = from_->fields()[0], &data = fields_[0];
-  const bool encodes = data.stored == Stored::encoded && preparation_.height > 0;
+  const bool encodes = data.stored == Stored::encoded && preparation_.size.height > 0;
   if (from.stored == data.stored && !preparation_.to_float && !preparation_.rgb && !encodes)
     return from_->read(sources.data(), count, to);
   std::vector<Values> values;
@@ -72,8 +74,8 @@ Values PreparedSet::encode_again(const Values& values, const i64* indices, i64 c
     workers_.for_each(count, [&](i64 i) {
       const auto at = static_cast<std::size_t>(i);
       const auto bytes = static_cast<std::size_t>(values.begin[at + 1] - values.begin[at]);
-      const Image image = decode_image(values.bytes.data() + values.begin[at], bytes, where(indices[i]), channels);
-      images[at] = encode_png(resize(image, preparation_.height, preparation_.width));
+      images[at] = encode_png(
+          decode_image(values.bytes.data() + values.begin[at], bytes, where(indices[i]), channels, preparation_.size));
     });
   }
   Values encoded;
@@ -90,8 +92,8 @@ void PreparedSet::prepare(const std::uint8_t* from, i64 bytes, i64 sample, std::
   const Field& source = from_->fields()[0];
   Image image;
   if (source.stored == Stored::encoded) {
-    image = decode_image(from, static_cast<std::size_t>(bytes), where(sample), static_cast<int>(shape[0]));
-    if (preparation_.height > 0) image = resize(image, preparation_.height, preparation_.width);
+    image = decode_image(from, static_cast<std::size_t>(bytes), where(sample), static_cast<int>(shape[0]),
+                         preparation_.size);
     if (image.height != shape[1] || image.width != shape[2])
       throw FileError(where(sample),
                       "has " + std::to_string(image.width) + " x " + std::to_string(image.height) +

@@ -3,17 +3,18 @@
 
 #include "parallel_io/feed/worker_pool.h"
 #include "parallel_io/sets/data_set.h"
+#include "parallel_io/sets/image.h"
 
 namespace cortado {
 
 /// What a conversion does to samples on their way.
 struct Preparation {
-  bool decode = true;         ///< encoded images become bytes of one shape; otherwise they stay, or become PNG
-  int height = 0, width = 0;  ///< resize images; 0: leave. Then all that are decoded must have the first one's size
-  bool shuffle = false;       ///< visit the samples in a random order
-  std::uint64_t seed = 1;     ///< of that order
-  bool rgb = false;           ///< three channels as red, green, blue instead of blue, green, red
-  bool to_float = false;      ///< store (value - mean) * scale
+  bool decode = true;      ///< encoded images become bytes of one shape; otherwise they stay, or become PNG
+  ImageSize size;          ///< of images; without, all that are decoded must have the first one's size
+  bool shuffle = false;    ///< visit the samples in a random order
+  std::uint64_t seed = 1;  ///< of that order
+  bool rgb = false;        ///< three channels as red, green, blue instead of blue, green, red
+  bool to_float = false;   ///< store (value - mean) * scale
   float scale = 1;
   std::vector<float> mean;  ///< of one sample; empty: none
 };

@@ -8,7 +8,6 @@
 #include "core/formats/blob_proto.h"
 #include "core/formats/caffe.pb.h"
 #include "core/formats/prototxt.h"
-#include "parallel_io/sets/image.h"
 
 namespace cortado {
 
@@ -55,8 +54,10 @@ Transformer::Transformer(const DataSet::Field& field, const BatchRequest& reques
   }
   channels_ = shape_[0];
   if (field.stored == Stored::encoded && request.images.height > 0) {
-    resized_height_ = shape_[1] = request.images.height;
-    resized_width_ = shape_[2] = request.images.width;
+    size_ = {request.images.height, request.images.width, request.images.antialias};
+    check_size(size_, request.source);
+    shape_[1] = size_.height;
+    shape_[2] = size_.width;
   }
   height_ = shape_[1];
   width_ = shape_[2];
@@ -79,8 +80,9 @@ Transformer::Transformer(const DataSet::Field& field, const BatchRequest& reques
 void Transformer::set_labels(const BatchRequest& request) {
   if (field_.stored != Stored::encoded) return;
   if (request.images.height > 0) {
-    resized_height_ = shape_[1] = request.images.height;
-    resized_width_ = shape_[2] = request.images.width;
+    size_ = {request.images.height, request.images.width, request.images.antialias};
+    shape_[1] = size_.height;
+    shape_[2] = size_.width;
   }
   height_ = shape_[1];
   width_ = shape_[2];
@@ -141,11 +143,8 @@ void Transformer::operator()(const StoredSample& sample, const std::function<std
                              const Room& room) const {
   if (field_.stored == Stored::encoded) {
     const auto count = static_cast<std::size_t>(sample.count);
-    Image image = is_image_ ? decode_image(sample.bytes, count, where(), static_cast<int>(channels_))
-                            : decode_labels(sample.bytes, count, where());
-    if (resized_height_ > 0)
-      image = (is_image_ ? resize : resize_labels)(image, static_cast<int>(resized_height_),
-                                                   static_cast<int>(resized_width_));
+    const Image image = is_image_ ? decode_image(sample.bytes, count, where(), static_cast<int>(channels_), size_)
+                                  : resize_labels(decode_labels(sample.bytes, count, where()), size_);
     float* const to = room_for({channels_, image.height, image.width}, where, room);
     // A decoded image is red, green, blue.
     return transform(image.values.data(), channels_ == 3, image.height, image.width, sample.position, to);

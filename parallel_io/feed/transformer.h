@@ -3,6 +3,7 @@
 
 #include "core/data/batch_source.h"
 #include "parallel_io/sets/data_set.h"
+#include "parallel_io/sets/image.h"
 
 namespace cortado {
 
@@ -67,7 +68,7 @@ class Transformer : public SampleMaker {
 
   DataSet::Field field_;
   i64 channels_ = 1, height_ = 1, width_ = 1, crop_ = 0;
-  i64 resized_height_ = 0, resized_width_ = 0;
+  ImageSize size_;
   bool is_image_, mirror_ = false, training_;
   float scale_ = 1;
   Mean mean_;  // of images before the crop

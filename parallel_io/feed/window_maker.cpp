@@ -28,6 +28,7 @@ WindowMaker::WindowMaker(const WindowSet& set, const BatchRequest& request)
       crop_(static_cast<int>(request.transform->crop_size())),
       context_(request.windows.context),
       square_(request.windows.square),
+      antialias_(request.images.antialias),
       mirror_(request.transform->mirror()),
       scale_(request.transform->scale()),
       mean_(read_mean(request, channels_)) {
@@ -82,7 +83,8 @@ void WindowMaker::operator()(const StoredSample& sample, const std::function<std
   float* const to = room(shape_);
   std::fill_n(to, count_of(shape_), 0.0f);
   if (place.width < 1 || place.height < 1) return;
-  const Image part = resize(cut(whole, place.x1, place.y1, place.x2, place.y2), place.height, place.width);
+  const Image part =
+      resize(cut(whole, place.x1, place.y1, place.x2, place.y2), {place.height, place.width, antialias_});
   const auto mean_of = [&](int c, int y, int x) {
     if (!mean_.channel.empty()) return mean_.channel[static_cast<std::size_t>(c)];
     if (mean_.image.empty()) return 0.0f;

@@ -25,7 +25,7 @@ class WindowMaker : public SampleMaker {
   const WindowSet& set_;
   const i64 channels_;
   int crop_, context_;
-  bool square_, mirror_;
+  bool square_, antialias_, mirror_;
   float scale_;
   Mean mean_;
 };

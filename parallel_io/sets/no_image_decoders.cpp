@@ -4,13 +4,13 @@
 
 namespace cortado {
 
-Image decode_image(const void*, std::size_t, const std::string& where, int) {
+Image decode_image(const void*, std::size_t, const std::string& where, int, const ImageSize&) {
   throw FileError(where, "cannot be read: this build has no image libraries",
                   "convert images with a build that has them");
 }
 
 Image decode_labels(const void* bytes, std::size_t count, const std::string& where) {
-  return decode_image(bytes, count, where, 1);
+  return decode_image(bytes, count, where, 1, {});
 }
 
 std::vector<std::uint8_t> encode_png(const Image&) {

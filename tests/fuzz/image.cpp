@@ -12,7 +12,7 @@ void run(const std::uint8_t* data, std::size_t size) {
   for (const int channels : {0, 1, 3})
     expect_errors_only([&] {
       const Image image = decode_image(data, size, "image", channels);
-      if (image.values.size() < std::size_t{1} << 20) resize(image, 7, 5);
+      if (image.values.size() < std::size_t{1} << 20) resize(image, {7, 5});
     });
 }
 

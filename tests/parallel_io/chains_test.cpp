@@ -93,8 +93,7 @@ TEST(Chains, EncodedImagesAreResized) {
   const MadeSet made(7, {3, 9, 8}, Stored::uint8);
   write(made, folder.file("first.txt"), as(Format::images));
   SetOptions options = options_for(Format::lmdb);
-  options.preparation.height = 5;
-  options.preparation.width = 4;
+  options.preparation.size = {5, 4};
   convert_set(folder.file("first.txt"), folder.file("decoded"), options, {});
   options.preparation.decode = false;
   convert_set(folder.file("first.txt"), folder.file("encoded"), options, {});

@@ -280,8 +280,8 @@ TEST(Images, WhatIsNoImageIsNamed) {
 
 TEST(Images, ResizeKeepsConstantsAndIdentity) {
   const Image image{1, 2, 3, {9, 9, 9, 9, 9, 9}};
-  EXPECT_EQ(resize(image, 2, 3).values, image.values);
-  EXPECT_EQ(resize(image, 5, 7).values, std::vector<std::uint8_t>(35, 9));
+  EXPECT_EQ(resize(image, {2, 3}).values, image.values);
+  EXPECT_EQ(resize(image, {5, 7}).values, std::vector<std::uint8_t>(35, 9));
 }
 
 }  // namespace
