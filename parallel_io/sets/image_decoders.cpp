@@ -26,12 +26,13 @@ Image from_interleaved(const std::vector<unsigned char>& pixels, int channels, i
   return image;
 }
 
-/// The grey that JPEG stores (ITU-R BT.601); libpng's own conversion weighs colours in another way.
+/// The grey that JPEG stores (ITU-R BT.601), in OpenCV's whole numbers; libpng's own conversion weighs colours in another
+/// way.
 std::vector<unsigned char> luminance(const std::vector<unsigned char>& rgb) {
   std::vector<unsigned char> grey(rgb.size() / 3);
   for (std::size_t i = 0; i < grey.size(); ++i) {
     const unsigned char* const p = rgb.data() + 3 * i;
-    grey[i] = static_cast<unsigned char>(0.299 * p[0] + 0.587 * p[1] + 0.114 * p[2] + 0.5);
+    grey[i] = static_cast<unsigned char>((4899 * p[0] + 9617 * p[1] + 1868 * p[2] + (1 << 13)) >> 14);
   }
   return grey;
 }

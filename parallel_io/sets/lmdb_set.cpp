@@ -16,14 +16,18 @@ LmdbSet::LmdbSet(const std::string& path, const OpenOptions& options)
   if (samples_ == 0) throw FileError(path, "holds no samples");
   LmdbFile::Cursor cursor(file_);
   cursor.go(0);
-  const Where place = [&] { return where(0) + " (key '" + cursor.key() + "')"; };
+  const Where place = [&] { return where(0); };
   caffe::Datum first;
   const auto value = cursor.value();
   parse_datum(value.data, value.bytes, place, first);
   fields_ = {field_of(first, place, options.channels), {"label", {}, Stored::float32}};
 }
 
-std::string LmdbSet::where(i64 sample) const { return path_ + ", sample " + std::to_string(sample); }
+std::string LmdbSet::where(i64 sample) const {
+  LmdbFile::Cursor cursor(file_);
+  cursor.go(sample);
+  return path_ + ", sample " + std::to_string(sample) + " (key '" + cursor.key() + "')";
+}
 
 void LmdbSet::read(const i64* indices, i64 count, std::vector<Values>& to) const {
   to.resize(2);
@@ -40,7 +44,7 @@ void LmdbSet::read(const i64* indices, i64 count, std::vector<Values>& to) const
   LmdbFile::Cursor cursor(file_);
   caffe::Datum datum;
   i64 sample = 0;
-  const Where place = [&] { return where(sample) + " (key '" + cursor.key() + "')"; };
+  const Where place = [&] { return where(sample); };
   for (const i64 slot : order) {
     sample = indices[slot];
     cursor.go(sample);
