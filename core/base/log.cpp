@@ -4,6 +4,8 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include <cstdlib>
+
 #include "core/base/log_text.h"
 #include "core/base/printable.h"
 
@@ -11,6 +13,7 @@ namespace cortado {
 namespace {
 spdlog::level::level_enum level_of(Severity severity) {
   switch (severity) {
+    case Severity::debug: return spdlog::level::debug;
     case Severity::info: return spdlog::level::info;
     case Severity::warning: return spdlog::level::warn;
     case Severity::error: return spdlog::level::err;
@@ -33,7 +36,11 @@ spdlog::logger& logger() {
 }
 }  // namespace
 
-void open_log(bool silent) { logger().set_level(silent ? spdlog::level::err : spdlog::level::info); }
+void open_log(bool silent) {
+  const char* const verbosity = std::getenv("GLOG_v");
+  const bool debug = verbosity != nullptr && std::atoi(verbosity) > 0;
+  logger().set_level(debug ? spdlog::level::debug : silent ? spdlog::level::err : spdlog::level::info);
+}
 
 QuietLog::QuietLog(bool quiet) : before_(quiet_thread) { quiet_thread = before_ || quiet; }
 QuietLog::~QuietLog() { quiet_thread = before_; }

@@ -5,7 +5,8 @@
 
 namespace cortado::hdf5 {
 
-void add_array(hid_t file, const std::string& name, hid_t type, const std::vector<hsize_t>& dims, bool zeroed) {
+void add_array(hid_t file, const std::string& where, const std::string& name, hid_t type,
+               const std::vector<hsize_t>& dims, bool zeroed) {
   const Quiet quiet;
   const Handle list(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
   H5Pset_layout(list.get(), H5D_CONTIGUOUS);
@@ -13,7 +14,7 @@ void add_array(hid_t file, const std::string& name, hid_t type, const std::vecto
   H5Pset_fill_time(list.get(), zeroed ? H5D_FILL_TIME_ALLOC : H5D_FILL_TIME_NEVER);
   const Handle space(H5Screate_simple(static_cast<int>(dims.size()), dims.data(), nullptr), H5Sclose);
   const Handle array(H5Dcreate2(file, name.c_str(), type, space.get(), H5P_DEFAULT, list.get(), H5P_DEFAULT), H5Dclose);
-  if (array.get() < 0) throw FileError("HDF5", "array '" + name + "' cannot be made: " + quiet.reason());
+  if (array.get() < 0) throw FileError(where, "array '" + name + "' cannot be made: " + quiet.reason());
 }
 
 std::vector<hsize_t> dims_of(i64 samples, const Shape& sample) {
@@ -22,11 +23,11 @@ std::vector<hsize_t> dims_of(i64 samples, const Shape& sample) {
   return dims;
 }
 
-void write_array(hid_t file, const std::string& name, hid_t type, const void* values) {
+void write_array(hid_t file, const std::string& where, const std::string& name, hid_t type, const void* values) {
   const Quiet quiet;
   const Handle array(H5Dopen2(file, name.c_str(), H5P_DEFAULT), H5Dclose);
   if (array.get() < 0 || H5Dwrite(array.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0)
-    throw FileError("HDF5", "array '" + name + "' cannot be written: " + quiet.reason());
+    throw FileError(where, "array '" + name + "' cannot be written: " + quiet.reason());
 }
 
 }  // namespace cortado::hdf5

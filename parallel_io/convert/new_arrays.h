@@ -10,9 +10,10 @@ namespace cortado::hdf5 {
 
 /// An array of `samples` and their shape.
 std::vector<hsize_t> dims_of(i64 samples, const Shape& sample);
-/// Makes a contiguous array, its place in the file settled at once. Throws FileError.
-void add_array(hid_t file, const std::string& name, hid_t type, const std::vector<hsize_t>& dims, bool zeroed);
-/// All values of an array that is there. Throws FileError.
-void write_array(hid_t file, const std::string& name, hid_t type, const void* values);
+/// Makes a contiguous array, its place in the file settled at once. Throws FileError for `where`.
+void add_array(hid_t file, const std::string& where, const std::string& name, hid_t type,
+               const std::vector<hsize_t>& dims, bool zeroed);
+/// All values of an array that is there. Throws FileError for `where`.
+void write_array(hid_t file, const std::string& where, const std::string& name, hid_t type, const void* values);
 
 }  // namespace cortado::hdf5

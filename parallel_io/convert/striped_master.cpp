@@ -81,11 +81,12 @@ void StripedWriter::present_encoded(hid_t master, const std::string& field, std:
     H5Sselect_hyperslab(source.get(), H5S_SELECT_SET, &begins[static_cast<std::size_t>(b)], nullptr, &bytes, nullptr);
     H5Pset_virtual(list.get(), whole.get(), names_in_master_[s].c_str(), field.c_str(), source.get());
   }
+  const hdf5::Quiet quiet;
   const hdf5::Handle made(
       H5Dcreate2(master, field.c_str(), H5T_STD_U8LE, whole.get(), H5P_DEFAULT, list.get(), H5P_DEFAULT), H5Dclose);
-  if (made.get() < 0) throw FileError(to_, "array '" + field + "' cannot be presented");
-  add_array(master, field + "_place", H5T_STD_U64LE, {static_cast<hsize_t>(layout_.samples), 2}, false);
-  write_array(master, field + "_place", H5T_NATIVE_UINT64, places.data());
+  if (made.get() < 0) throw FileError(to_, "array '" + field + "' cannot be presented: " + quiet.reason());
+  add_array(master, to_, field + "_place", H5T_STD_U64LE, {static_cast<hsize_t>(layout_.samples), 2}, false);
+  write_array(master, to_, field + "_place", H5T_NATIVE_UINT64, places.data());
 }
 
 void StripedWriter::write_master() const {
@@ -96,18 +97,19 @@ void StripedWriter::write_master() const {
 }
 
 void StripedWriter::fill_master(const std::string& path) const {
-  const auto lock = hdf5::library_lock();
+  const hdf5::Quiet quiet;
   const hdf5::Handle file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, hdf5::access_to(path).get()), H5Fclose);
-  if (file.get() < 0) throw FileError(to_, "cannot be created", "check the folder and its permissions");
-  hdf5::write_attribute(file.get(), attribute::version, i64{1});
-  hdf5::write_attribute(file.get(), attribute::id, id_);
-  hdf5::write_attribute(file.get(), attribute::samples, layout_.samples);
-  hdf5::write_attribute(file.get(), attribute::block, layout_.block);
-  hdf5::write_attribute(file.get(), attribute::stripes, names_in_master_);
-  hdf5::write_attribute(file.get(), attribute::from, std::vector<std::string>{from_});
-  hdf5::write_attribute(file.get(), attribute::layout, std::vector<std::string>{"channels height width"});
-  if (!set_.classes().empty()) hdf5::write_attribute(file.get(), attribute::classes, set_.classes());
-  if (channels() > 0) hdf5::write_attribute(file.get(), attribute::mean, mean());
+  if (file.get() < 0)
+    throw FileError(to_, "cannot be created: " + quiet.reason(), "check the folder and its permissions");
+  hdf5::write_attribute(file.get(), attribute::version, i64{1}, to_);
+  hdf5::write_attribute(file.get(), attribute::id, id_, to_);
+  hdf5::write_attribute(file.get(), attribute::samples, layout_.samples, to_);
+  hdf5::write_attribute(file.get(), attribute::block, layout_.block, to_);
+  hdf5::write_attribute(file.get(), attribute::stripes, names_in_master_, to_);
+  hdf5::write_attribute(file.get(), attribute::from, std::vector<std::string>{from_}, to_);
+  hdf5::write_attribute(file.get(), attribute::layout, std::vector<std::string>{"channels height width"}, to_);
+  if (!set_.classes().empty()) hdf5::write_attribute(file.get(), attribute::classes, set_.classes(), to_);
+  if (channels() > 0) hdf5::write_attribute(file.get(), attribute::mean, mean(), to_);
   for (std::size_t f = 0; f < set_.fields().size(); ++f) {
     const auto& field = set_.fields()[f];
     if (field.stored == Stored::encoded)
@@ -116,6 +118,7 @@ void StripedWriter::fill_master(const std::string& path) const {
       present(file.get(), field.name);
     present(file.get(), field.name + "_crc");
   }
+  hdf5::flush(file.get(), to_);
 }
 
 }  // namespace cortado

@@ -126,37 +126,40 @@ void StripedWriter::fill_stripe(const std::string& name, unsigned how, i64 strip
   const hdf5::Handle file(H5Fcreate(name.c_str(), how, H5P_DEFAULT, access.get()), H5Fclose);
   if (file.get() < 0)
     throw FileError(name, "cannot be created: " + quiet.reason(), "check the folder and its permissions");
-  hdf5::write_attribute(file.get(), attribute::version, i64{1});
-  hdf5::write_attribute(file.get(), attribute::id, id_);
-  hdf5::write_attribute(file.get(), attribute::samples, layout_.samples);
-  hdf5::write_attribute(file.get(), attribute::block, layout_.block);
-  hdf5::write_attribute(file.get(), attribute::stripe, stripe);
-  hdf5::write_attribute(file.get(), attribute::from, std::vector<std::string>{from_});
-  if (plain_ && !set_.classes().empty()) hdf5::write_attribute(file.get(), attribute::classes, set_.classes());
+  hdf5::write_attribute(file.get(), attribute::version, i64{1}, name);
+  hdf5::write_attribute(file.get(), attribute::id, id_, name);
+  hdf5::write_attribute(file.get(), attribute::samples, layout_.samples, name);
+  hdf5::write_attribute(file.get(), attribute::block, layout_.block, name);
+  hdf5::write_attribute(file.get(), attribute::stripe, stripe, name);
+  hdf5::write_attribute(file.get(), attribute::from, std::vector<std::string>{from_}, name);
+  if (plain_ && !set_.classes().empty()) hdf5::write_attribute(file.get(), attribute::classes, set_.classes(), name);
   add_arrays(file.get(), stripe);
+  hdf5::flush(file.get(), name);
 }
 
 void StripedWriter::add_arrays(hid_t file, i64 stripe) const {
   const i64 samples = layout_.samples_in(stripe);
+  const std::string& name = names_[static_cast<std::size_t>(stripe)];
   for (const auto& field : set_.fields()) {
     if (field.stored == Stored::encoded) {
       const auto places = encoded_places(stripe);
       const auto bytes = places.empty() ? 0 : places[places.size() - 2] + places.back();
-      add_array(file, field.name + "_place", H5T_STD_U64LE, {static_cast<hsize_t>(samples), 2}, false);
-      write_array(file, field.name + "_place", H5T_NATIVE_UINT64, places.data());
+      add_array(file, name, field.name + "_place", H5T_STD_U64LE, {static_cast<hsize_t>(samples), 2}, false);
+      write_array(file, name, field.name + "_place", H5T_NATIVE_UINT64, places.data());
       const hdf5::Handle array(H5Dopen2(file, (field.name + "_place").c_str(), H5P_DEFAULT), H5Dclose);
       std::vector<std::string> shape;
       for (const i64 d : field.sample_shape) shape.push_back(std::to_string(d));
-      hdf5::write_attribute(array.get(), attribute::sample_shape, shape);
-      add_array(file, field.name, H5T_STD_U8LE, {bytes}, false);
+      hdf5::write_attribute(array.get(), attribute::sample_shape, shape, name);
+      add_array(file, name, field.name, H5T_STD_U8LE, {bytes}, false);
     } else {
-      add_array(file, field.name, type_of(field.stored), dims_of(samples, field.sample_shape), false);
+      add_array(file, name, field.name, type_of(field.stored), dims_of(samples, field.sample_shape), false);
     }
-    add_array(file, field.name + "_crc", H5T_STD_U32LE, {static_cast<hsize_t>(samples)}, false);
+    add_array(file, name, field.name + "_crc", H5T_STD_U32LE, {static_cast<hsize_t>(samples)}, false);
   }
   const auto blocks = static_cast<hsize_t>(layout_.blocks_in(stripe));
-  add_array(file, "block_done", H5T_STD_U8LE, {blocks}, true);
-  if (channels() > 0) add_array(file, "block_sum", H5T_IEEE_F64LE, {blocks, static_cast<hsize_t>(channels())}, true);
+  add_array(file, name, "block_done", H5T_STD_U8LE, {blocks}, true);
+  if (channels() > 0)
+    add_array(file, name, "block_sum", H5T_IEEE_F64LE, {blocks, static_cast<hsize_t>(channels())}, true);
 }
 
 /// Sizes are known only from the samples themselves, so encoded images are read twice.
@@ -302,6 +305,7 @@ void StripedWriter::leave_fields() const {
   for (const auto& array : arrays)
     if (file.get() < 0 || H5Ldelete(file.get(), array.c_str(), H5P_DEFAULT) < 0)
       throw FileError(names_[0], "array '" + array + "' cannot be removed: " + quiet.reason());
+  hdf5::flush(file.get(), names_[0]);
 }
 
 }  // namespace cortado

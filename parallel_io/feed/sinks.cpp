@@ -1,9 +1,13 @@
 #include "parallel_io/feed/sinks.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
-#include <filesystem>
+#include <optional>
+#include <set>
 
 #include "core/base/error.h"
+#include "core/base/file.h"
 #include "parallel_io/sets/hdf5.h"
 
 namespace cortado {
@@ -28,15 +32,48 @@ i64 rows_of(const std::string& file, const std::vector<SinkOpener::Array>& array
   return *std::min_element(rows.begin(), rows.end());
 }
 
+/// A file that a sink of this process writes: two would overwrite each other's arrays.
+class Claim {
+ public:
+  explicit Claim(const std::string& file) {
+    struct stat status {};
+    if (::stat(file.c_str(), &status) != 0) throw_system_error(file, "written");
+    const auto lock = hdf5::library_lock();
+    place_ = {status.st_dev, status.st_ino};
+    if (!taken().insert(place_).second) throw FileError(file, "is another layer's", "give each its own file");
+  }
+  Claim(const Claim&) = delete;
+  Claim& operator=(const Claim&) = delete;
+  ~Claim() {
+    const auto lock = hdf5::library_lock();
+    taken().erase(place_);
+  }
+
+ private:
+  using Place = std::pair<dev_t, ino_t>;
+  static std::set<Place>& taken() {
+    static std::set<Place> all;
+    return all;
+  }
+  Place place_;
+};
+
 class Hdf5Sink : public ArraySink {
  public:
   Hdf5Sink(const std::string& file, const std::vector<SinkOpener::Array>& arrays, i64 keep) : name_(file) {
-    const bool goes_on = keep > 0 && std::filesystem::exists(file);
-    if (goes_on) rows_ = std::min(keep, rows_of(file, arrays));
+    const bool goes_on = keep > 0 && is_taken(file);
+    if (goes_on) {
+      open_own(file);
+      rows_ = std::min(keep, rows_of(file, arrays));
+    }
+    if (exists(file)) Claim{file};
     const Quiet quiet;
-    file_ = goes_on ? Handle(H5Fopen(file.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose)
-                    : Handle(H5Fcreate(file.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose);
+    if (goes_on)
+      file_ = Handle(H5Fopen(file.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose);
+    else
+      begin_anew(quiet);
     check(file_.get() >= 0, quiet);
+    claim_.emplace(file);
     for (const auto& array : arrays) {
       columns_.push_back({dims_of(array.row), {}});
       Column& column = columns_.back();
@@ -45,7 +82,7 @@ class Hdf5Sink : public ArraySink {
       check(column.set.get() >= 0, quiet);
       resize(column, rows_, quiet);
     }
-    flush(quiet);
+    hdf5::flush(file_.get(), name_);
   }
 
   void append(i64 rows, const std::vector<const float*>& values) override {
@@ -63,7 +100,7 @@ class Hdf5Sink : public ArraySink {
             quiet);
     }
     rows_ += rows;
-    flush(quiet);
+    hdf5::flush(file_.get(), name_);
   }
 
  private:
@@ -71,6 +108,16 @@ class Hdf5Sink : public ArraySink {
     std::vector<hsize_t> dims;  // rows first
     Handle set;
   };
+
+  /// The file has a name of nobody's until it is one, so that neither it nor a link by its name leads to others' files.
+  void begin_anew(const Quiet& quiet) {
+    NewFile made(name_);
+    file_ = Handle(H5Fcreate(made.path().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, hdf5::access_to(made.path()).get()),
+                   H5Fclose);
+    check(file_.get() >= 0, quiet);
+    hdf5::flush(file_.get(), name_);
+    made.replace();
+  }
 
   static std::vector<hsize_t> dims_of(const Shape& row) {
     std::vector<hsize_t> dims(row.begin(), row.end());
@@ -96,7 +143,6 @@ class Hdf5Sink : public ArraySink {
     column.dims[0] = static_cast<hsize_t>(rows);
     check(H5Dset_extent(column.set.get(), column.dims.data()) >= 0, quiet);
   }
-  void flush(const Quiet& quiet) const { check(H5Fflush(file_.get(), H5F_SCOPE_LOCAL) >= 0, quiet); }
   void check(bool good, const Quiet& quiet) const {
     if (!good)
       throw FileError(name_, "cannot be written: " + quiet.reason(), "check its folder, permissions and free space");
@@ -104,6 +150,7 @@ class Hdf5Sink : public ArraySink {
 
   const std::string name_;
   Handle file_;
+  std::optional<Claim> claim_;
   std::vector<Column> columns_;
   i64 rows_ = 0;
 };

@@ -1,10 +1,12 @@
 #include "parallel_io/sets/hdf5.h"
 
 #include <algorithm>
-#include <cstdio>
+#include <cerrno>
+#include <cstring>
 
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "core/base/log_text.h"
 #include "core/tensor/blob.h"
 #include "parallel_io/sets/hdf5_sources.h"
 
@@ -12,10 +14,59 @@ namespace cortado::hdf5 {
 namespace {
 constexpr const char* path_of_all = "/proc/self/fd/";
 
+/// A file that could not be closed for want of room stays open in the library, whose clean-up, at the end of the
+/// process or in MPI_Finalize, would fall over it. All files are closed where they are used, so there is nothing to
+/// clean up. HDF5 ties itself to MPI where that runs already when HDF5 starts.
+const bool no_clean_up = H5dont_atexit() >= 0 && H5open() >= 0;
+
+thread_local int error_number = 0;     // of the system, when HDF5 called
+thread_local std::string last_reason;  // of this thread's last call that failed
+
+/// One level of the stack, the innermost first.
+herr_t add_level(unsigned level, const H5E_error2_t* error, void* text) {
+  auto& out = *static_cast<std::string*>(text);
+  out += "  #" + std::to_string(level) + " " + (error->func_name != nullptr ? error->func_name : "") + ": " +
+         (error->desc != nullptr ? error->desc : "") + "\n";
+  return 0;
+}
+
+/// Where the system said why, that; it stands among numbers, or in errno behind "fwrite failed" and its like.
+std::string reason_of(const std::string& sentence, int error) {
+  const std::string before = "error message = '", failed = " failed";
+  const auto begin = sentence.find(before);
+  if (begin != std::string::npos) {
+    const auto end = sentence.find('\'', begin + before.size());
+    return sentence.substr(begin + before.size(), end - begin - before.size());
+  }
+  const auto end = sentence.find(failed);
+  const bool is_function = sentence[0] == 'f' && end != std::string::npos && end + failed.size() == sentence.size() &&
+                           sentence.find(' ') == end;
+  return is_function && error != 0 ? std::strerror(error) : sentence;
+}
+
 herr_t innermost(unsigned, const H5E_error2_t* error, void* text) {
   auto& out = *static_cast<std::string*>(text);
-  if (out.empty() && error->desc != nullptr) out = error->desc;
+  if (out.empty() && error->desc != nullptr) out = reason_of(error->desc, error_number);
   return 0;
+}
+
+/// HDF5 calls it when one of its functions fails, in place of printing.
+herr_t note_failure(hid_t stack, void*) {
+  error_number = errno;
+  std::string levels;
+  last_reason.clear();
+  H5Ewalk2(stack, H5E_WALK_UPWARD, &innermost, &last_reason);
+  H5Ewalk2(stack, H5E_WALK_UPWARD, &add_level, &levels);
+  log_text(Severity::debug, __FILE__, __LINE__, "HDF5's errors, the innermost first:", levels);
+  return 0;
+}
+
+/// Each thread has its own stack of errors, and its own setting, where the library was built for several.
+void stop_printing() {
+  thread_local bool done = false;
+  if (done) return;
+  done = true;
+  H5Eset_auto2(H5E_DEFAULT, &note_failure, nullptr);
 }
 
 herr_t add_name(hid_t, const char* name, const H5L_info_t*, void* text) {
@@ -55,47 +106,47 @@ Handle variable_string() {
   return type;
 }
 
-void put_attribute(hid_t of, const std::string& name, hid_t stored, hid_t memory, hid_t space, const void* values) {
+void put_attribute(hid_t of, const std::string& name, hid_t stored, hid_t memory, hid_t space, const void* values,
+                   const std::string& where) {
   const Quiet quiet;
   const Handle attribute(H5Acreate2(of, name.c_str(), stored, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
   if (attribute.get() < 0 || H5Awrite(attribute.get(), memory, values) < 0)
-    throw FileError("HDF5", "attribute '" + name + "' cannot be written: " + quiet.reason());
+    throw FileError(where, "cannot be written: " + quiet.reason());
 }
 
 }  // namespace
 
 std::unique_lock<std::recursive_mutex> library_lock() {
   static std::recursive_mutex mutex;
-  return std::unique_lock<std::recursive_mutex>(mutex);
+  std::unique_lock<std::recursive_mutex> lock(mutex);
+  stop_printing();
+  return lock;
 }
 
-Quiet::Quiet() : lock_(library_lock()) {
-  H5Eget_auto2(H5E_DEFAULT, &function_, &data_);
-  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+Quiet::Quiet() : lock_(library_lock()) { last_reason.clear(); }
+
+std::string Quiet::reason() const { return last_reason.empty() ? "HDF5 gives no reason" : last_reason; }
+
+void flush(hid_t file, const std::string& where) {
+  const Quiet quiet;
+  if (H5Fflush(file, H5F_SCOPE_LOCAL) < 0) throw FileError(where, "cannot be written: " + quiet.reason());
 }
 
-Quiet::~Quiet() { H5Eset_auto2(H5E_DEFAULT, function_, data_); }
-
-std::string Quiet::reason() const {
-  std::string text;
-  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, &innermost, &text);
-  return text.empty() ? "HDF5 gives no reason" : text;
-}
-
-void write_attribute(hid_t of, const std::string& name, i64 value) {
+void write_attribute(hid_t of, const std::string& name, i64 value, const std::string& where) {
   const Handle space(H5Screate(H5S_SCALAR), H5Sclose);
-  put_attribute(of, name, H5T_STD_I64LE, H5T_NATIVE_INT64, space.get(), &value);
+  put_attribute(of, name, H5T_STD_I64LE, H5T_NATIVE_INT64, space.get(), &value, where);
 }
 
-void write_attribute(hid_t of, const std::string& name, const std::vector<double>& values) {
-  put_attribute(of, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, scalar_or_list(values.size()).get(), values.data());
+void write_attribute(hid_t of, const std::string& name, const std::vector<double>& values, const std::string& where) {
+  put_attribute(of, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, scalar_or_list(values.size()).get(), values.data(), where);
 }
 
-void write_attribute(hid_t of, const std::string& name, const std::vector<std::string>& values) {
+void write_attribute(hid_t of, const std::string& name, const std::vector<std::string>& values,
+                     const std::string& where) {
   std::vector<const char*> texts;
   for (const auto& value : values) texts.push_back(value.c_str());
   const Handle type = variable_string();
-  put_attribute(of, name, type.get(), type.get(), scalar_or_list(texts.size()).get(), texts.data());
+  put_attribute(of, name, type.get(), type.get(), scalar_or_list(texts.size()).get(), texts.data(), where);
 }
 
 bool has_attribute(hid_t of, const std::string& name) {

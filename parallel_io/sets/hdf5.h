@@ -9,7 +9,8 @@
 
 namespace cortado::hdf5 {
 
-/// Held by every use of the HDF5 library, which is not for several threads at a time.
+/// Held by every use of the HDF5 library, which is not for several threads at a time. From the first lock on, the
+/// library prints nothing: the stack of errors of a call that fails goes to the debug log.
 std::unique_lock<std::recursive_mutex> library_lock();
 
 /// An HDF5 identifier that closes itself.
@@ -80,28 +81,31 @@ class Array {
   Shape sample_shape_;
 };
 
-/// Attributes of a file or a data set. Reading throws FileError, naming `where`, for one that is absent or foreign.
-void write_attribute(hid_t of, const std::string& name, i64 value);
-void write_attribute(hid_t of, const std::string& name, const std::vector<double>& values);
-void write_attribute(hid_t of, const std::string& name, const std::vector<std::string>& values);
+/// Brings an open file to the disk as far as HDF5 holds it back. Closing would not say that it failed. Throws
+/// FileError.
+void flush(hid_t file, const std::string& where);
+
+/// Attributes of a file or a data set. All throw FileError for `where`; reading, also for one that is absent or
+/// foreign.
+void write_attribute(hid_t of, const std::string& name, i64 value, const std::string& where);
+void write_attribute(hid_t of, const std::string& name, const std::vector<double>& values, const std::string& where);
+void write_attribute(hid_t of, const std::string& name, const std::vector<std::string>& values,
+                     const std::string& where);
 bool has_attribute(hid_t of, const std::string& name);
 i64 read_number(hid_t of, const std::string& name, const std::string& where);
 std::vector<std::string> read_strings(hid_t of, const std::string& name, const std::string& where);
 
-/// Silences HDF5's printing while it lives, and holds its lock; the innermost reason of its error stack is what we
-/// report.
+/// Holds the library's lock, and knows why the last call failed.
 class Quiet {
  public:
   Quiet();
-  ~Quiet();
   Quiet(const Quiet&) = delete;
   Quiet& operator=(const Quiet&) = delete;
+  /// What HDF5 found first: the system's word for it, or its own sentence.
   std::string reason() const;
 
  private:
   std::unique_lock<std::recursive_mutex> lock_;
-  H5E_auto2_t function_ = nullptr;
-  void* data_ = nullptr;
 };
 
 }  // namespace cortado::hdf5

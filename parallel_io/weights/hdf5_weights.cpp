@@ -268,7 +268,7 @@ class NewHdf5 {
   }
 
   /// What is still in memory goes to the file; what that fails with, closing would not say.
-  void flush() const { check(H5Fflush(file_.get(), H5F_SCOPE_LOCAL) >= 0); }
+  void flush() const { hdf5::flush(file_.get(), name_); }
 
  private:
   void write(hid_t group, const std::string& name, hid_t type, const Handle& space, const void* values) const {
@@ -277,7 +277,8 @@ class NewHdf5 {
     check(set.get() >= 0 && H5Dwrite(set.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
   }
   void check(bool good) const {
-    if (!good) throw FileError(name_, "cannot be written: " + quiet_.reason());
+    if (!good)
+      throw FileError(name_, "cannot be written: " + quiet_.reason(), "check its folder, permissions and free space");
   }
 
   Quiet quiet_;
