@@ -1,34 +1,14 @@
-#include "backends/reference/processor.h"
 #include "core/formats/caffe.pb.h"
 #include "core/formats/prototxt.h"
 #include "core/formats/weight_files.h"
+#include "tests/fuzz/small_net.h"
 #include "tests/fuzz/target.h"
-#include "tests/net/small_layers.h"
 
 namespace cortado::fuzz {
 namespace {
 caffe::NetParameter of_text(const std::string& text) {
   caffe::NetParameter net;
   parse_text(text, "net", net);
-  return net;
-}
-
-/// A vector, a 1 x 3 matrix, a vector that shares the first one's values, and a statistic.
-Net& small_net() {
-  static const auto processor = reference::make_processor({}, {});
-  static const LayerTable layers = test::small_layers();
-  static Net net(of_text(R"(
-      layer { name: "in" type: "Input" top: "data" input_param { shape { dim: 2 dim: 3 } } }
-      layer { name: "a" type: "Scale" bottom: "data" top: "a" inner_product_param { num_output: 3 } param { name: "w" } }
-      layer { name: "b" type: "Scale" bottom: "a" top: "b" inner_product_param { num_output: 3 transpose: true } }
-      layer { name: "c" type: "Scale" bottom: "b" top: "c" inner_product_param { num_output: 3 } param { name: "w" } }
-      layer { name: "d" type: "Statistic" bottom: "c" top: "d" })"),
-                 [] {
-                   NetOptions options;
-                   options.group = &processor->group(0);
-                   options.layers = &layers;
-                   return options;
-                 }());
   return net;
 }
 

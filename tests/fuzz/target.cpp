@@ -4,14 +4,35 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <fstream>
+#include <iterator>
 #include <stdexcept>
 
 #include "core/base/error.h"
 #include "core/formats/caffe.pb.h"
+#include "tests/support/temporary_folder.h"
 
 namespace cortado::fuzz {
 
-std::vector<Target> targets() { return {prototxt(), solver(), binary_net(), caffemodel(), datum(), image(), idx()}; }
+std::vector<Target> targets() {
+  return {prototxt(),    solver(), binary_net(), caffemodel(), datum(),  image(), idx(),
+          solverstate(), hdf5(),   lmdb(),       list(),       tuning(), rules()};
+}
+
+const std::string& folder() {
+  static const test::TemporaryFolder made;
+  static const std::string name = made.path().string();
+  return name;
+}
+
+void write_file(const std::string& file, const std::uint8_t* data, std::size_t size) {
+  std::ofstream(file, std::ios::binary).write(reinterpret_cast<const char*>(data), static_cast<std::streamsize>(size));
+}
+
+std::string content_of(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
 
 std::vector<std::string> caffe_words() {
   std::vector<std::string> all = {"{", "}", "<", ">", "[", "]", ": ", "#", "\"", "\\x", "1e9", "-1", "true"};

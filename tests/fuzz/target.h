@@ -19,7 +19,7 @@ struct Target {
   std::function<std::vector<std::string>()> words = [] { return std::vector<std::string>(); };
 };
 
-/// One per file of this folder.
+/// One per file of this folder that is called so.
 Target prototxt();
 Target solver();
 Target binary_net();
@@ -27,11 +27,24 @@ Target caffemodel();
 Target datum();
 Target image();
 Target idx();
+Target solverstate();
+Target hdf5();
+Target lmdb();
+Target list();
+Target tuning();
+Target rules();
 
 std::vector<Target> targets();
 
 /// The words of Caffe's texts, for those that read them.
 std::vector<std::string> caffe_words();
+
+/// A folder of this process, for files that inputs name. It goes with the process.
+const std::string& folder();
+
+void write_file(const std::string& file, const std::uint8_t* data, std::size_t size);
+/// The whole content of a file.
+std::string content_of(const std::string& file);
 
 /// Runs `read` and takes an Error for an answer.
 void expect_errors_only(const std::function<void()>& read);
