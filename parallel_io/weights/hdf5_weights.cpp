@@ -11,6 +11,7 @@
 #include "core/formats/caffe.pb.h"
 #include "core/formats/files.h"
 #include "core/formats/prototxt.h"
+#include "core/machine/free_memory.h"
 #include "core/tensor/blob.h"
 #include "parallel_io/sets/hdf5.h"
 #include "parallel_io/sets/hdf5_sources.h"
@@ -100,6 +101,7 @@ void read_blob(hid_t set, const std::string& file, const std::string& where, Par
   blob.clear_shape();
   for (const i64 d : shape) blob.mutable_shape()->add_dim(d);
   blob.mutable_shape();  // of a single value too
+  require_memory(where, static_cast<std::size_t>(count) * sizeof(float));
   auto& to = part == Part::data ? *blob.mutable_data() : *blob.mutable_diff();
   to.Resize(static_cast<int>(count), 0);
   const Quiet quiet;

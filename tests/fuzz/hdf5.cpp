@@ -1,18 +1,28 @@
 #include "core/formats/caffe.pb.h"
-#include "core/formats/prototxt.h"
-#include "parallel_io/feed/sinks.h"
 #include "parallel_io/sets/hdf5_set.h"
 #include "parallel_io/weights/hdf5_weights.h"
+#include "tests/fuzz/hdf5_recipe.h"
 #include "tests/fuzz/small_net.h"
 #include "tests/fuzz/target.h"
 
 namespace cortado::fuzz {
 namespace {
 
+/// What links lead to.
+const std::string& beside() {
+  static const std::string name = [] {
+    const std::string recipe = recipe_of("set data float contiguous 3\nset 0 float chunked 3");
+    const std::string file = folder() + "/beside.h5";
+    cook_hdf5(file, file, reinterpret_cast<const std::uint8_t*>(recipe.data()), recipe.size());
+    return file;
+  }();
+  return name;
+}
+
 /// As weights, as a state and as data.
 void run(const std::uint8_t* data, std::size_t size) {
-  static const std::string file = folder() + "/x.h5";  // the library wants a name in the file system
-  write_file(file, data, size);
+  static const std::string file = folder() + "/x.h5";
+  cook_hdf5(file, beside(), data, size);
   expect_errors_only([&] {
     caffe::NetParameter weights;
     Hdf5Weights().read_weights(file, weights);
@@ -22,32 +32,31 @@ void run(const std::uint8_t* data, std::size_t size) {
     caffe::SolverState state;
     Hdf5Weights().read_state(file, state);
   });
-  expect_errors_only([&] {
-    OpenOptions options;
-    options.cache_bytes = 1 << 20;
-    const Hdf5Set set(file, options);
-    if (set.samples() > 1000 || count_of(set.fields()[0].sample_shape) > 100000) return;
-    std::vector<Values> values;
-    for (i64 i = 0; i < set.samples(); ++i) set.read(&i, 1, values);
-  });
+  for (const bool any_shape : {false, true})
+    expect_errors_only([&] {
+      OpenOptions options;
+      options.cache_bytes = 1 << 20;
+      options.any_shape = any_shape;
+      const Hdf5Set set(file, options);
+      std::vector<Values> values;
+      for (i64 i = 0; i < std::min<i64>(set.samples(), 100); ++i)
+        if (count_of(set.fields()[0].sample_shape) < 100000) set.read(&i, 1, values);
+    });
 }
 
 std::vector<std::string> seeds() {
-  std::vector<std::string> all;
-  const std::string file = folder() + "/seed.h5";
-  caffe::NetParameter weights;
-  small_net().to_proto(weights);
-  Hdf5Weights().write_weights(file, weights);
-  all.push_back(content_of(file));
-  caffe::SolverState state;
-  parse_text("iter: 7 learned_net: 'x' current_step: 2 history { shape { dim: 2 } data: [1, 2] } cortado { ranks: 3 }",
-             "seed", state);
-  Hdf5Weights().write_state(file, state);
-  all.push_back(content_of(file));
-  const float values[] = {1, 2, 3, 4, 5, 6};
-  Sinks().open(file, {{"data", {3}}, {"label", {}}}, 0)->append(2, {values, values});
-  all.push_back(content_of(file));
-  return all;
+  return {
+      recipe_of(
+          "group data\ngroup a\nset 0 float contiguous 3\nup\ngroup b\nset 0 double chunked 1 3\nup\ngroup c\nup\n"
+          "group d\nset 0 float packed 3\nup\nup\ngroup diff\ngroup a\nset 0 float compact 3\n"),
+      recipe_of("set iter int contiguous\nset current_step int contiguous 1\nset learned_net text contiguous\n"
+                "group history\nset 0 float contiguous 3\nset 1 float chunked 3\nup\nset cortado texts contiguous\n"
+                "group cortado_statistics\nset 0 float contiguous 2\n"),
+      recipe_of("set data uint8 contiguous 4 2 3\nset label float contiguous 4\nset data_crc int contiguous 4\n"),
+      recipe_of("set data float packed 4 3\nset label int64 chunked 4\n"),
+      recipe_of("group data\ngroup a\nexternal 0 0\nup\ngroup b\nvirtual 0 data\nup\nsoft c a\nhard d data\n"
+                "attribute samples int 1\nattribute stripes texts 2\n"),
+  };
 }
 }  // namespace
 

@@ -57,7 +57,7 @@ std::vector<std::string> seeds() {
           "a.h5\nb.h5\n"};
 }
 
-std::vector<std::string> words() { return {"a.png", "l.png", "# 0\n", "a.h5", "0.5", "-1", "1e9"}; }
+std::vector<std::string> words() { return {"a.png", "l.png", "# 0", "a.h5", "0.5", "-1", "1e9"}; }
 }  // namespace
 
 Target list() { return {"list", run, seeds, words}; }
