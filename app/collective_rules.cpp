@@ -1,5 +1,7 @@
 #include "app/collective_rules.h"
 
+#include <cstdint>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "core/base/error.h"
@@ -9,16 +11,28 @@ namespace cortado {
 namespace {
 constexpr int version = 1;
 
+/// A field that is a whole number its type can hold; where it is not there, `otherwise`.
+template <class T>
+T number(const nlohmann::json& json, const char* name, T otherwise, const std::string& where) {
+  const auto found = json.find(name);
+  if (found == json.end()) return otherwise;
+  constexpr auto most = std::numeric_limits<T>::max();
+  const bool fits = found->is_number_unsigned() ? found->get<std::uint64_t>() <= static_cast<std::uint64_t>(most)
+                                                : found->is_number_integer() && found->get<i64>() >= -most;
+  if (!fits) throw ConfigError(where, std::string(name) + " is " + found->dump() + ", no whole number that fits");
+  return found->get<T>();
+}
+
 CollectiveRule rule_of(const nlohmann::json& json, const std::string& where) {
   CollectiveRule rule;
   rule.collective = json.at("collective").get<std::string>();
   rule.algorithm = json.at("algorithm").get<std::string>();
-  rule.ranks = json.value("ranks", 0);
-  rule.nodes = json.value("nodes", 0);
-  rule.least_bytes = json.value("least_bytes", i64{0});
-  rule.most_bytes = json.value("most_bytes", i64{-1});
-  rule.chunk_bytes = json.value("chunk_bytes", i64{0});
-  rule.radix = json.value("radix", 0);
+  rule.ranks = number(json, "ranks", 0, where);
+  rule.nodes = number(json, "nodes", 0, where);
+  rule.least_bytes = number(json, "least_bytes", i64{0}, where);
+  rule.most_bytes = number(json, "most_bytes", i64{-1}, where);
+  rule.chunk_bytes = number(json, "chunk_bytes", i64{0}, where);
+  rule.radix = number(json, "radix", 0, where);
   try {
     find_algorithm(algorithms_of(rule.collective), rule.algorithm);
   } catch (const ConfigError& error) { throw ConfigError(where, error.what()); }
@@ -30,7 +44,7 @@ std::vector<CollectiveRule> read_rules(const std::string& file) {
   std::vector<CollectiveRule> rules;
   try {
     const nlohmann::json json = nlohmann::json::parse(read_file(file));
-    if (json.at("version").get<int>() != version)
+    if (number(json, "version", 0, file) != version)
       throw ConfigError(file, "holds rules of another version", "make new ones with cortado tune --collectives");
     for (const auto& one : json.at("rules"))
       rules.push_back(rule_of(one, file + ", rule " + std::to_string(rules.size() + 1)));

@@ -23,7 +23,7 @@ const Words layouts = {"contiguous", "chunked", "packed", "compact", "outside"};
 constexpr hsize_t sizes[] = {
     0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 100, 1 << 20, hsize_t{1} << 31, hsize_t{1} << 40, ~hsize_t{0} >> 1};
 constexpr double numbers[] = {0, 1, -1, 0.5, 7, 2, NAN, INFINITY, 1e300, -2147483649.0, 1e9, 3};
-constexpr hsize_t most_written = 4096;  // values; of larger arrays there is the claim alone
+constexpr hsize_t most_written = 256;  // values; of larger arrays there is the claim alone
 
 std::size_t index_of(const Words& all, const std::string& word) {
   const auto found = std::find(all.begin(), all.end(), word);
