@@ -68,10 +68,9 @@ class Hdf5Sink : public ArraySink {
     }
     if (exists(file)) Claim{file};
     const Quiet quiet;
-    if (goes_on)
-      file_ = Handle(H5Fopen(file.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose);
-    else
-      begin_anew(quiet);
+    if (!goes_on) begin_anew(quiet);
+    open_own(file);
+    file_ = Handle(H5Fopen(file.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose);
     check(file_.get() >= 0, quiet);
     claim_.emplace(file);
     for (const auto& array : arrays) {
@@ -109,13 +108,15 @@ class Hdf5Sink : public ArraySink {
     Handle set;
   };
 
-  /// The file has a name of nobody's until it is one, so that neither it nor a link by its name leads to others' files.
-  void begin_anew(const Quiet& quiet) {
+  /// An empty file takes the name, so that neither it nor a link by its name leads to others' files.
+  void begin_anew(const Quiet& quiet) const {
     NewFile made(name_);
-    file_ = Handle(H5Fcreate(made.path().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, hdf5::access_to(made.path()).get()),
-                   H5Fclose);
-    check(file_.get() >= 0, quiet);
-    hdf5::flush(file_.get(), name_);
+    {
+      const Handle file(H5Fcreate(made.path().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, hdf5::access_to(made.path()).get()),
+                        H5Fclose);
+      check(file.get() >= 0, quiet);
+      hdf5::flush(file.get(), name_);
+    }
     made.replace();
   }
 
