@@ -26,8 +26,7 @@ Image from_interleaved(const std::vector<unsigned char>& pixels, int channels, i
   return image;
 }
 
-/// The grey that JPEG stores (ITU-R BT.601), in OpenCV's whole numbers; libpng's own conversion weighs colours in another
-/// way.
+/// The grey that JPEG stores (ITU-R BT.601), in OpenCV's whole numbers. libpng itself weighs colours in another way.
 std::vector<unsigned char> luminance(const std::vector<unsigned char>& rgb) {
   std::vector<unsigned char> grey(rgb.size() / 3);
   for (std::size_t i = 0; i < grey.size(); ++i) {
