@@ -32,7 +32,7 @@ constexpr i64 least_samples = 64, most_samples = 2048, most_batch = 256;
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 /// A set and the files that hold its values.
-struct Layout {
+struct SetFiles {
   std::string name, path;
   std::vector<std::string> files;
 };
@@ -159,7 +159,7 @@ Timing run_readers(int readers, const Amount& amount, const Reading& reading, co
   return all;
 }
 
-Reading reading_set(const Layout& layout, i64 samples, i64 batch, SampleOrder::Kind kind, bool verify) {
+Reading reading_set(const SetFiles& layout, i64 samples, i64 batch, SampleOrder::Kind kind, bool verify) {
   OpenOptions options;
   options.verify = verify;
   Reading reading;
@@ -175,7 +175,7 @@ Reading reading_set(const Layout& layout, i64 samples, i64 batch, SampleOrder::K
 }
 
 /// The yardstick: the same bytes of the same files, by plain pread.
-Reading reading_files(const Layout& layout, i64 batch_bytes) {
+Reading reading_files(const SetFiles& layout, i64 batch_bytes) {
   Reading reading;
   reading.open = [layout] {
     auto files = std::make_shared<std::vector<RawFile>>();
@@ -293,7 +293,7 @@ class IoBench {
                         {"open_s", files.open_s},
                         {"io_s", files.write_s},
                         {"total_s", files.open_s + files.write_s}});
-    Layout layout{name, files.path, {}};
+    SetFiles layout{name, files.path, {}};
     for (const Descriptor& file : files.values) layout.files.push_back(path_of(file));
     layouts_.push_back(layout);
     noise_.push_back(std::move(files));
@@ -306,7 +306,7 @@ class IoBench {
   };
 
   /// `left`: how many of these are to come, which share what is left of the time.
-  void measure(Report& report, const Layout& layout, int readers, bool cold, i64 left) {
+  void measure(Report& report, const SetFiles& layout, int readers, bool cold, i64 left) {
     const double begin = seconds_since(begin_), share = is_timed_ ? (in_all - begin) / static_cast<double>(left) : 1e30;
     if (share <= 0) {
       in_time_ = " Some readers are missing: " + std::to_string(static_cast<int>(in_all)) +
@@ -342,7 +342,7 @@ class IoBench {
     return timings[timings.size() / 2];
   }
 
-  nlohmann::json row_of(const Layout& layout, const Way& way, int readers, bool cold, double yardstick) const {
+  nlohmann::json row_of(const SetFiles& layout, const Way& way, int readers, bool cold, double yardstick) const {
     const Timing timing = median(way.timings);
     const double kib = static_cast<double>(timing.bytes) / 1024;
     return {{"access", way.order == "pread" ? "pread" : "read"},
@@ -369,7 +369,7 @@ class IoBench {
   bool is_timed_ = false;
   i64 batch_, samples_ = 0, sample_bytes_ = 0;
   std::vector<NoiseFiles> noise_;
-  std::vector<Layout> layouts_;
+  std::vector<SetFiles> layouts_;
   std::vector<nlohmann::json> written_;
   double left_in_cache_ = 0;
   std::string note_, in_time_;

@@ -8,6 +8,7 @@
 #include "backends/kokkos/group_common.h"
 #include "backends/kokkos/launch.h"
 #include "core/base/error.h"
+#include "core/base/memory_error.h"
 
 namespace cortado::kokkos {
 namespace {
@@ -72,10 +73,11 @@ void* CudaGroup::allocate(std::size_t bytes) {
     cudaGetLastError();
     std::size_t free = 0, total = 0;
     cudaMemGetInfo(&free, &total);
-    throw Error("core group " + std::to_string(index_),
-                "cannot allocate " + std::to_string(bytes) + " bytes on device " + std::to_string(watch_.device()) +
-                    ", which has " + std::to_string(free) + " of " + std::to_string(total) + " free",
-                "use a smaller batch, or a device that nobody else uses");
+    const auto text = [](std::size_t count) { return megabytes_text(static_cast<double>(count)); };
+    throw MemoryError("core group " + std::to_string(index_),
+                      "cannot allocate " + text(bytes) + " on device " + std::to_string(watch_.device()) +
+                          ", which has " + text(free) + " of " + text(total) + " free",
+                      "use a smaller batch, or a device that nobody else uses");
   }
   watch_.check(status, "allocate memory");
   return memory;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "backends/reference/device_addresses.h"
-#include "core/base/error.h"
+#include "core/base/memory_error.h"
 
 namespace cortado::reference {
 namespace {
@@ -36,7 +36,8 @@ void DeviceGroup::release(void* memory) noexcept {
 
 void* DeviceGroup::allocate_staging(std::size_t bytes) {
   void* const memory = ::operator new(bytes, staging_alignment, std::nothrow);
-  if (memory == nullptr) throw Error("reference processor", "cannot allocate " + std::to_string(bytes) + " bytes", "");
+  if (memory == nullptr)
+    throw MemoryError("reference processor", "cannot allocate " + megabytes_text(static_cast<double>(bytes)), "");
   return std::memset(memory, 0xFF, bytes);
 }
 

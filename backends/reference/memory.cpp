@@ -5,7 +5,7 @@
 #include <string>
 
 #include "backends/reference/device_addresses.h"
-#include "core/base/error.h"
+#include "core/base/memory_error.h"
 
 namespace cortado::reference {
 namespace {
@@ -63,7 +63,8 @@ void* Memory::allocate(std::size_t bytes) {
   Area area;
   area.values = static_cast<char*>(::operator new(bytes, area_alignment, std::nothrow));
   if (area.values == nullptr)
-    throw Error("reference processor", "cannot allocate " + std::to_string(bytes) + " bytes", "use a smaller batch");
+    throw MemoryError("reference processor", "cannot allocate " + megabytes_text(static_cast<double>(bytes)),
+                      "use a smaller batch");
   area.first = is_device_ ? device_addresses(bytes) : area.values;
   area.bytes = bytes;
   area.words.resize(static_cast<std::size_t>(core_groups_));

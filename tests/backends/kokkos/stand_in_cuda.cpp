@@ -3,7 +3,7 @@
 // used with their own device current, nothing called once the driver is down) and fails where CORTADO_STAND_IN says:
 //   devices=N capability=NN driver=VERSION memory=BYTES   what there is; 2 devices, 90, 13000, 1 GiB
 //   refuse=N   the N-th program cannot be started         fault=N   it makes an illegal access
-//   hidden=N   so it does, but nobody hears before the second next choice of a device: Kokkos' own, in a launch
+//   hidden=N heard=M   so it does, but nobody hears before the M-th next choice of a device, ours or Kokkos' own
 //   report=1   at the end a line for each device: programs, and bytes that were never freed
 #include <cublas_v2.h>
 #include <cuda.h>
@@ -38,7 +38,7 @@ struct State {
   long programs[most_devices] = {}, launched = 0;
   std::size_t used[most_devices] = {};
   int hidden = 0;
-  bool up = false, down = false, faulted = false;
+  bool up = false, down = false, faulted[most_devices] = {};
 };
 
 State& state() {
@@ -52,7 +52,7 @@ thread_local cudaError_t last = cudaSuccess;
 /// What a call gives back: its own error, which stays for cudaGetLastError, or that of the device, for ever.
 cudaError_t result(cudaError_t own = cudaSuccess) {
   State& s = state();
-  const cudaError_t status = s.down ? cudaErrorCudartUnloading : s.faulted ? cudaErrorIllegalAddress : own;
+  const cudaError_t status = s.down ? cudaErrorCudartUnloading : s.faulted[current] ? cudaErrorIllegalAddress : own;
   if (status != cudaSuccess) last = status;
   return status;
 }
@@ -118,6 +118,16 @@ Program program_of(void** arguments) {
   return {};
 }
 
+/// Kokkos' initialisation asks by a kernel for which compute capability kernels were compiled: an int on the device.
+void answer_kokkos(void** arguments) {
+  void* answer = nullptr;
+  std::memcpy(&answer, arguments[0], sizeof answer);
+  const auto found = state().memory.find(answer);
+  if (found == state().memory.end() || found->second.second != sizeof(int)) return;
+  const int compiled_for = 900;
+  std::memcpy(answer, &compiled_for, sizeof compiled_for);
+}
+
 }  // namespace
 
 extern "C" {
@@ -161,7 +171,7 @@ cudaError_t cudaSetDevice(int device) {
   start();
   if (device >= setting("devices", 2)) return result(cudaErrorInvalidDevice);
   current = device;
-  if (State& s = state(); s.hidden > 0 && --s.hidden == 0) s.faulted = true;
+  if (State& s = state(); s.hidden > 0 && --s.hidden == 0) s.faulted[current] = true;
   return result();
 }
 cudaError_t cudaGetDevice(int* device) {
@@ -262,6 +272,7 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*) {
   *attributes = {};
   attributes->numRegs = 32;
   attributes->maxThreadsPerBlock = 1024;
+  attributes->maxDynamicSharedSizeBytes = 48 << 10;
   return result();
 }
 cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void*) {
@@ -271,7 +282,9 @@ cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void*) {
 cudaError_t __cudaLaunchKernel(cudaKernel_t, dim3, dim3, void** arguments, std::size_t, cudaStream_t stream) {
   State& s = state();
   const std::lock_guard<std::recursive_mutex> lock(s.mutex);
-  const Program program = arguments != nullptr && !s.slots.empty() ? program_of(arguments) : Program();
+  const bool has_arguments = arguments != nullptr && arguments[0] != nullptr;
+  if (has_arguments) answer_kokkos(arguments);
+  const Program program = has_arguments && !s.slots.empty() ? program_of(arguments) : Program();
   if (program.begun == nullptr) return result();
   if (!is_here(s.streams, stream)) return misuse("a launch");
   const long number = ++s.launched;
@@ -279,8 +292,8 @@ cudaError_t __cudaLaunchKernel(cudaKernel_t, dim3, dim3, void** arguments, std::
   if (number == setting("refuse", 0)) return result(cudaErrorLaunchOutOfResources);
   if (const cudaError_t status = result(); status != cudaSuccess) return status;
   *program.begun = program.label;
-  if (number == setting("fault", 0)) s.faulted = true;
-  if (number == setting("hidden", 0)) s.hidden = 2;
+  if (number == setting("fault", 0)) s.faulted[current] = true;
+  if (number == setting("hidden", 0)) s.hidden = static_cast<int>(setting("heard", 1));
   return cudaSuccess;
 }
 
@@ -322,7 +335,7 @@ cublasStatus_t cublasGemmStridedBatchedEx_64(cublasHandle_t, cublasOperation_t, 
                                              const void*, cudaDataType, int64_t, long long, const void*, void*,
                                              cudaDataType, int64_t, long long, int64_t, cublasComputeType_t,
                                              cublasGemmAlgo_t) {
-  return state().faulted ? CUBLAS_STATUS_EXECUTION_FAILED : CUBLAS_STATUS_SUCCESS;
+  return state().faulted[current] ? CUBLAS_STATUS_EXECUTION_FAILED : CUBLAS_STATUS_SUCCESS;
 }
 
 }  // extern "C"
