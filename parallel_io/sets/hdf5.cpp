@@ -79,13 +79,46 @@ Handle memory_space(const std::vector<hsize_t>& dims) {
   return {H5Screate_simple(static_cast<int>(dims.size()), dims.data(), nullptr), H5Sclose};
 }
 
-/// The file space of a data set with samples [first, first + dims[0]) selected.
-Handle selection(hid_t set, i64 first, const std::vector<hsize_t>& dims) {
-  Handle space(H5Dget_space(set), H5Sclose);
-  std::vector<hsize_t> start(dims.size(), 0);
-  start[0] = static_cast<hsize_t>(first);
-  H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data(), nullptr, dims.data(), nullptr);
-  return space;
+/// The library keeps about a kilobyte for each chunk that one reading touches.
+constexpr hsize_t most_chunks = 1 << 16;
+
+/// How many chunks the box touches; more than most_chunks may be any number.
+hsize_t chunks_in(const std::vector<hsize_t>& chunk, const std::vector<hsize_t>& start,
+                  const std::vector<hsize_t>& dims) {
+  hsize_t count = 1;
+  for (std::size_t d = 0; d < chunk.size() && count <= most_chunks; ++d)
+    count *= (start[d] + dims[d] - 1) / chunk[d] - start[d] / chunk[d] + 1;
+  return count;
+}
+
+std::vector<hsize_t> chunk_of(hid_t set, std::size_t rank) {
+  const Handle made(H5Dget_create_plist(set), H5Pclose);
+  if (rank == 0 || H5Pget_layout(made.get()) != H5D_CHUNKED) return {};
+  std::vector<hsize_t> chunk(rank);
+  H5Pget_chunk(made.get(), static_cast<int>(rank), chunk.data());
+  return chunk;
+}
+
+/// A box whose values lie one after another at `to`; so do those of its parts, which are cut along the first
+/// dimension that has more than one place.
+bool read_box(hid_t set, const std::vector<hsize_t>& chunk, std::vector<hsize_t> start, std::vector<hsize_t> dims,
+              float* to) {
+  if (chunks_in(chunk, start, dims) <= most_chunks) {
+    const Handle from(H5Dget_space(set), H5Sclose), memory = memory_space(dims);
+    if (!dims.empty()) H5Sselect_hyperslab(from.get(), H5S_SELECT_SET, start.data(), nullptr, dims.data(), nullptr);
+    return H5Dread(set, H5T_NATIVE_FLOAT, memory.get(), from.get(), H5P_DEFAULT, to) >= 0;
+  }
+  const auto first = std::find_if(dims.begin(), dims.end(), [](hsize_t n) { return n > 1; });
+  const auto d = static_cast<std::size_t>(first - dims.begin());
+  const hsize_t all = dims[d], middle = start[d] + all / 2, at_chunk = middle / chunk[d] * chunk[d],
+                lower = (at_chunk > start[d] ? at_chunk : middle) - start[d];
+  hsize_t values = lower;
+  for (std::size_t i = d + 1; i < dims.size(); ++i) values *= dims[i];
+  dims[d] = lower;
+  if (!read_box(set, chunk, start, dims, to)) return false;
+  start[d] += lower;
+  dims[d] = all - lower;
+  return read_box(set, chunk, start, dims, to + values);
 }
 
 bool holds(hid_t set, hid_t wanted) {
@@ -198,6 +231,11 @@ std::string File::listing() const {
   return names;
 }
 
+bool read_floats(hid_t set, const std::vector<hsize_t>& start, const std::vector<hsize_t>& dims, float* to) {
+  if (std::find(dims.begin(), dims.end(), hsize_t{0}) != dims.end()) return true;
+  return read_box(set, chunk_of(set, dims.size()), start, dims, to);
+}
+
 namespace {
 /// How to open an array so that a chunk, which may hold many samples, is unpacked once for samples in a row, within
 /// `most` bytes. HDF5 keeps chunks of up to 1 MB by itself.
@@ -255,9 +293,10 @@ i64 Array::offset() const {
 void Array::read(i64 first, i64 count, float* to) const {
   std::vector<hsize_t> dims(sample_shape_.begin(), sample_shape_.end());
   dims.insert(dims.begin(), static_cast<hsize_t>(count));
+  std::vector<hsize_t> start(dims.size(), 0);
+  start[0] = static_cast<hsize_t>(first);
   const Quiet quiet;
-  const Handle from = selection(set_.get(), first, dims), memory = memory_space(dims);
-  if (H5Dread(set_.get(), H5T_NATIVE_FLOAT, memory.get(), from.get(), H5P_DEFAULT, to) < 0)
+  if (!read_floats(set_.get(), start, dims, to))
     throw FileError(where_, "cannot be read from sample " + std::to_string(first) + ": " + quiet.reason());
 }
 

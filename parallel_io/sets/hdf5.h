@@ -81,6 +81,10 @@ class Array {
   Shape sample_shape_;
 };
 
+/// Reads the box of `dims` values that begins at `start` of a data set as floats, whatever number type is stored, and
+/// many small chunks a few at a time. False where the library cannot: Quiet tells why.
+bool read_floats(hid_t set, const std::vector<hsize_t>& start, const std::vector<hsize_t>& dims, float* to);
+
 /// Brings an open file to the disk as far as HDF5 holds it back. Closing would not say that it failed. Throws
 /// FileError.
 void flush(hid_t file, const std::string& where);

@@ -105,7 +105,8 @@ void read_blob(hid_t set, const std::string& file, const std::string& where, Par
   auto& to = part == Part::data ? *blob.mutable_data() : *blob.mutable_diff();
   to.Resize(static_cast<int>(count), 0);
   const Quiet quiet;
-  if (count > 0 && H5Dread(set, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, to.mutable_data()) < 0)
+  const std::vector<hsize_t> start(shape.size(), 0), dims(shape.begin(), shape.end());
+  if (!hdf5::read_floats(set, start, dims, to.mutable_data()))
     throw FileError(where, "cannot be read: " + quiet.reason());
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
 #include <sstream>
 #include <stdexcept>
 
@@ -115,8 +117,10 @@ class Cook {
 
   template <class Write>
   void write_values(const std::string& type, const Handle& space, Write write) {
-    const hssize_t count = H5Sget_simple_extent_npoints(space.get());
-    if (count < 0 || count > static_cast<hssize_t>(most_written)) return;
+    hsize_t dims[H5S_MAX_RANK] = {};
+    const int rank = H5Sget_simple_extent_dims(space.get(), dims, nullptr);
+    const double count = std::accumulate(dims, dims + rank, 1.0, std::multiplies<>());  // HDF5's own may overflow
+    if (count > static_cast<double>(most_written)) return;
     const auto values = static_cast<std::size_t>(count);
     if (type == "text" || type == "texts") {
       const std::vector<const char*> texts(values, "ranks: 3");

@@ -97,6 +97,37 @@ TEST(Hdf5Set, ReadsThroughTheLibraryWhatHasNoPlainPlace) {
   }
 }
 
+/// More chunks than one reading may touch: what was never written is the fill value, three values are.
+TEST(Hdf5Set, ReadsManySmallChunks) {
+  const TemporaryFolder folder;
+  const std::string name = folder.file("a.h5");
+  const std::vector<std::vector<hsize_t>> written = {{0, 1, 16999}, {1, 0, 8500}, {2, 1, 0}};
+  const hsize_t dims[] = {3, 2, 17000}, chunk[] = {2, 1, 1}, one[] = {1, 1, 1};
+  {
+    const hdf5::Handle file(H5Fcreate(name.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose);
+    const hdf5::Handle list(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+    const float fill = 7;
+    H5Pset_chunk(list.get(), 3, chunk);
+    H5Pset_fill_value(list.get(), H5T_NATIVE_FLOAT, &fill);
+    const hdf5::Handle space(H5Screate_simple(3, dims, nullptr), H5Sclose), value(H5Screate(H5S_SCALAR), H5Sclose);
+    const hdf5::Handle set(
+        H5Dcreate2(file.get(), "data", H5T_IEEE_F32LE, space.get(), H5P_DEFAULT, list.get(), H5P_DEFAULT), H5Dclose);
+    for (const auto& at : written) {
+      const float more = 8 + static_cast<float>(at[0]);
+      H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, at.data(), nullptr, one, nullptr);
+      ASSERT_GE(H5Dwrite(set.get(), H5T_NATIVE_FLOAT, value.get(), space.get(), H5P_DEFAULT, &more), 0);
+    }
+  }
+  std::vector<float> expected(3 * 2 * 17000, 7), actual(expected.size());
+  for (const auto& at : written) expected[(at[0] * 2 + at[1]) * 17000 + at[2]] = 8 + static_cast<float>(at[0]);
+  const hdf5::File file(name);
+  const hdf5::Array array(file, "data");
+  array.read(0, 3, actual.data());
+  EXPECT_EQ(actual, expected);
+  array.read(2, 1, actual.data());
+  EXPECT_TRUE(std::equal(expected.begin() + 68000, expected.end(), actual.begin()));
+}
+
 TEST(Hdf5Set, MistakesNameTheFile) {
   const TemporaryFolder folder;
   write_file(folder.file("a.h5"), 1, 3);
