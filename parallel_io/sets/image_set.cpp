@@ -38,7 +38,7 @@ ImageSet::ImageSet(const std::string& path, const OpenOptions& options)
 }
 
 void ImageSet::settle_labels(const OpenOptions& options) {
-  if (labels_ == 1 || classes_.size() > 0) return;
+  if (labels_ == 1 || !classes_.empty()) return;
   if (!options.any_label)
     throw FileError(path_, label_images_ ? "gives images as labels" : "gives several labels a line",
                     "data layers read that; to convert, give a whole number a line");
