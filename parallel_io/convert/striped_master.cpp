@@ -96,17 +96,21 @@ void StripedWriter::write_master() const {
   master.create();
 }
 
+void StripedWriter::write_identity(hid_t file, const std::string& where) const {
+  hdf5::write_attribute(file, attribute::version, i64{1}, where);
+  hdf5::write_attribute(file, attribute::id, id_, where);
+  hdf5::write_attribute(file, attribute::samples, layout_.samples, where);
+  hdf5::write_attribute(file, attribute::block, layout_.block, where);
+  hdf5::write_attribute(file, attribute::from, std::vector<std::string>{from_}, where);
+}
+
 void StripedWriter::fill_master(const std::string& path) const {
   const hdf5::Quiet quiet;
   const hdf5::Handle file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, hdf5::access_to(path).get()), H5Fclose);
   if (file.get() < 0)
     throw FileError(to_, "cannot be created: " + quiet.reason(), "check the folder and its permissions");
-  hdf5::write_attribute(file.get(), attribute::version, i64{1}, to_);
-  hdf5::write_attribute(file.get(), attribute::id, id_, to_);
-  hdf5::write_attribute(file.get(), attribute::samples, layout_.samples, to_);
-  hdf5::write_attribute(file.get(), attribute::block, layout_.block, to_);
+  write_identity(file.get(), to_);
   hdf5::write_attribute(file.get(), attribute::stripes, names_in_master_, to_);
-  hdf5::write_attribute(file.get(), attribute::from, std::vector<std::string>{from_}, to_);
   hdf5::write_attribute(file.get(), attribute::layout, std::vector<std::string>{"channels height width"}, to_);
   if (!set_.classes().empty()) hdf5::write_attribute(file.get(), attribute::classes, set_.classes(), to_);
   if (channels() > 0) hdf5::write_attribute(file.get(), attribute::mean, mean(), to_);

@@ -126,12 +126,8 @@ void StripedWriter::fill_stripe(const std::string& name, unsigned how, i64 strip
   const hdf5::Handle file(H5Fcreate(name.c_str(), how, H5P_DEFAULT, access.get()), H5Fclose);
   if (file.get() < 0)
     throw FileError(name, "cannot be created: " + quiet.reason(), "check the folder and its permissions");
-  hdf5::write_attribute(file.get(), attribute::version, i64{1}, name);
-  hdf5::write_attribute(file.get(), attribute::id, id_, name);
-  hdf5::write_attribute(file.get(), attribute::samples, layout_.samples, name);
-  hdf5::write_attribute(file.get(), attribute::block, layout_.block, name);
+  write_identity(file.get(), name);
   hdf5::write_attribute(file.get(), attribute::stripe, stripe, name);
-  hdf5::write_attribute(file.get(), attribute::from, std::vector<std::string>{from_}, name);
   if (plain_ && !set_.classes().empty()) hdf5::write_attribute(file.get(), attribute::classes, set_.classes(), name);
   add_arrays(file.get(), stripe);
   hdf5::flush(file.get(), name);

@@ -46,6 +46,8 @@ class StripedWriter : public SetWriter {
   std::vector<double> mean() const;
   void leave_fields() const;
   void write_master() const;
+  /// What the master and every stripe say alike of the set that they belong to.
+  void write_identity(hid_t file, const std::string& where) const;
   void fill_master(const std::string& path) const;
   void present(hid_t master, const std::string& array) const;
   void present_encoded(hid_t master, const std::string& field, std::size_t column) const;
