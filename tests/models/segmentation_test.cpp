@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <numeric>
 
 #include "app/backend.h"
 #include "core/base/random.h"
@@ -11,6 +10,7 @@
 #include "core/solver/solver.h"
 #include "layers/all_layers.h"
 #include "parallel_io/feed/sources.h"
+#include "tests/models/learning.h"
 #include "tests/support/lmdb_file.h"
 #include "tests/support/temporary_folder.h"
 
@@ -154,15 +154,7 @@ TEST_P(Segmentation, LearnsFromImagesOfTheirOwnSizes) {
   options.layers = &layers;
   options.sources = &sources;
   Solver solver(parameter, options);
-  std::vector<double> losses;
-  for (int i = 0; i < GetParam().iterations; ++i) {
-    solver.step(1);
-    losses.push_back(solver.last_loss());
-  }
-  const auto few = static_cast<std::ptrdiff_t>(12);
-  const double first = std::accumulate(losses.begin(), losses.begin() + few, 0.0);
-  const double last = std::accumulate(losses.end() - few, losses.end(), 0.0);
-  EXPECT_LT(last, 0.6 * first) << "from " << losses.front() << " to " << losses.back();
+  expect_learns(solver, GetParam().iterations, 12, 0.6);
   solver.test();
   double accuracy = 0;
   for (const auto& score : solver.scores().at(0))

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <numeric>
 
 #include "app/backend.h"
 #include "core/formats/prototxt.h"
@@ -10,6 +9,7 @@
 #include "layers/all_layers.h"
 #include "parallel_io/feed/sources.h"
 #include "tests/models/generated_data.h"
+#include "tests/models/learning.h"
 
 namespace cortado::test {
 namespace {
@@ -56,15 +56,7 @@ TEST_P(SmallNets, LearnFromGeneratedData) {
   options.layers = &layers;
   options.sources = &sources;
   Solver solver(parameter, options);
-  std::vector<double> losses;
-  for (int i = 0; i < GetParam().iterations; ++i) {
-    solver.step(1);
-    losses.push_back(solver.last_loss());
-  }
-  const auto few = static_cast<std::ptrdiff_t>(losses.size() / 6);
-  const double first = std::accumulate(losses.begin(), losses.begin() + few, 0.0);
-  const double last = std::accumulate(losses.end() - few, losses.end(), 0.0);
-  EXPECT_LT(last, GetParam().falls_to * first) << "from " << losses.front() << " to " << losses.back();
+  expect_learns(solver, GetParam().iterations, GetParam().iterations / 6, GetParam().falls_to);
   solver.test();
   for (const auto& score : solver.scores().at(0)) EXPECT_TRUE(std::isfinite(score.value)) << score.name;
 }
