@@ -4,11 +4,11 @@
 #include <exception>
 #include <iostream>
 
-#include "app/environment.h"
-#include "app/log_header.h"
-#include "app/session.h"
-#include "app/signal_actions.h"
-#include "app/start_fields.h"
+#include "app/session/session.h"
+#include "app/start/environment.h"
+#include "app/start/log_header.h"
+#include "app/start/signal_actions.h"
+#include "app/start/start_fields.h"
 #include "comm/wait/deadline.h"
 #include "core/base/error.h"
 #include "core/base/log.h"

@@ -1,9 +1,9 @@
 // Command lines as Caffe's scripts have them.
-#include "app/caffe_words.h"
+#include "app/command_line/caffe_words.h"
 
 #include <gtest/gtest.h>
 
-#include "app/command_line.h"
+#include "app/command_line/command_line.h"
 #include "core/base/error.h"
 
 namespace cortado::test {

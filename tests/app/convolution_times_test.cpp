@@ -1,4 +1,4 @@
-#include "app/convolution_times.h"
+#include "app/bench/convolution_times.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "app/disk_arrays.h"
+#include "app/bench/disk_arrays.h"
 
 #include <gtest/gtest.h>
 

@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <fstream>
 
-#include "app/prediction_machine.h"
-#include "app/published_prediction.h"
+#include "app/predict/prediction_machine.h"
+#include "app/predict/published_prediction.h"
 #include "comm/predict/division.h"
 #include "comm/predict/speedup.h"
 #include "core/base/error.h"

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "app/published_scalednn.h"
+#include "app/predict/published_scalednn.h"
 #include "comm/predict/event_simulation.h"
 #include "comm/predict/master_training.h"
 #include "core/base/error.h"

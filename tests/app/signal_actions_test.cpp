@@ -1,4 +1,4 @@
-#include "app/signal_actions.h"
+#include "app/start/signal_actions.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
-#include "app/start_fields.h"
+#include "app/start/start_fields.h"
 
 #include <gtest/gtest.h>
 
 #include <functional>
 #include <vector>
 
-#include "app/start_files.h"
+#include "app/start/start_files.h"
 #include "tests/support/temporary_folder.h"
 
 namespace cortado {

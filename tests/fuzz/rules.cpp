@@ -1,5 +1,5 @@
-#include "app/collective_rules.h"
-#include "app/prediction_machine.h"
+#include "app/predict/prediction_machine.h"
+#include "app/tune/collective_rules.h"
 #include "tests/fuzz/target.h"
 
 namespace cortado::fuzz {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <map>
 
-#include "app/backend.h"
+#include "app/session/backend.h"
 #include "core/formats/prototxt.h"
 #include "layers/all_layers.h"
 #include "tests/golden/cases.h"

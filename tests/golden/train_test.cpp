@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <map>
 
-#include "app/backend.h"
+#include "app/session/backend.h"
 #include "core/base/error.h"
 #include "core/formats/blob_proto.h"
 #include "core/formats/prototxt.h"

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "app/backend.h"
+#include "app/session/backend.h"
 #include "core/formats/caffe.pb.h"
 #include "core/formats/prototxt.h"
 #include "core/net/net.h"

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "app/backend.h"
+#include "app/session/backend.h"
 #include "core/base/random.h"
 #include "core/formats/prototxt.h"
 #include "core/solver/solver.h"

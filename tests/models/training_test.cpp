@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "app/backend.h"
+#include "app/session/backend.h"
 #include "core/formats/prototxt.h"
 #include "core/solver/solver.h"
 #include "layers/all_layers.h"

@@ -5,7 +5,7 @@
 #include <memory>
 #include <sstream>
 
-#include "app/backend.h"
+#include "app/session/backend.h"
 #include "backends/reference/processor.h"
 #include "core/base/error.h"
 #include "programs/reference_all_programs.h"

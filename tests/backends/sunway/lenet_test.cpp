@@ -1,7 +1,7 @@
 // A whole network on the simulated processor: LeNet, its batch shared by four core groups, against the serial context.
 #include <gtest/gtest.h>
 
-#include "app/backend.h"
+#include "app/session/backend.h"
 #include "core/formats/caffe.pb.h"
 #include "core/formats/prototxt.h"
 #include "core/solver/core_groups.h"

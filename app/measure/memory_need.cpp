@@ -1,0 +1,121 @@
+#include "app/measure/memory_need.h"
+
+#include <algorithm>
+#include <fstream>
+
+#include "app/measure/layer_times.h"
+#include "app/tune/tuning.h"
+#include "core/base/log.h"
+#include "core/base/memory_error.h"
+#include "core/formats/caffe.pb.h"
+#include "core/machine/free_memory.h"
+#include "core/solver/solver_type.h"
+
+namespace cortado {
+namespace {
+/// Bytes of this process that the system holds.
+i64 resident_bytes() {
+  std::ifstream in("/proc/self/status");
+  std::string word;
+  for (i64 kilobytes = 0; in >> word;)
+    if (word == "VmRSS:" && in >> kilobytes) return 1024 * kilobytes;
+  return 0;
+}
+
+/// One pass of each test net is enough, and nothing is written.
+caffe::SolverParameter shortened(const caffe::SolverParameter& given) {
+  caffe::SolverParameter parameter = given;
+  for (int i = 0; i < parameter.test_iter_size(); ++i) parameter.set_test_iter(i, 1);
+  parameter.clear_weights();
+  parameter.set_display(0);
+  parameter.set_snapshot(0);
+  parameter.set_snapshot_after_train(false);
+  return parameter;
+}
+}  // namespace
+
+i64 MemoryNeed::batch_within(i64 bytes) const {
+  const i64 fixed = total() - blobs;
+  if (batch == 0 || blobs == 0 || bytes <= fixed) return 0;
+  return static_cast<i64>(static_cast<double>(bytes - fixed) / static_cast<double>(blobs) * static_cast<double>(batch));
+}
+
+DryRun::DryRun(Session& session, const caffe::SolverParameter& parameter) : group_(session.group) {
+  const QuietLog quiet(true);
+  const TuningTable tuning = read_tuning(session.group.spec(), "");
+  SolverOptions with;
+  with.group = &group_;
+  with.layers = &session.layers;
+  with.sources = &session.sources;
+  with.sinks = &session.sinks;
+  with.hdf5 = &session.hdf5;
+  with.tuning = &tuning;
+  solver_ = std::make_unique<Solver>(shortened(parameter), with);
+  solver_->step(2);
+  measure(&parameter);
+}
+
+DryRun::DryRun(Session& session, const caffe::NetParameter& parameter, const NetOptions& options)
+    : group_(session.group) {
+  const QuietLog quiet(true);
+  NetOptions with = options;
+  with.group = &group_;
+  net_ = std::make_unique<Net>(parameter, with);
+  net_->forward();
+  measure(nullptr);
+}
+
+void DryRun::measure(const caffe::SolverParameter* solver) {
+  const Net::Memory memory = net().memory();
+  need_.batch = batch_of(net());
+  need_.program = resident_bytes() - group_.resident();
+  need_.parameters = memory.parameters;
+  need_.gradients = solver != nullptr ? memory.parameter_gradients : 0;
+  const i64 histories = solver != nullptr ? solver_type(*solver).histories : 0;
+  need_.history = histories * need_.parameters;
+  need_.blobs = std::max(i64{0}, group_.peak() - need_.parameters - need_.gradients - need_.history);
+  // Weights and histories as messages, and the largest blob on its way there.
+  i64 largest = 0;
+  for (const auto& learnable : net().learnable()) largest = std::max(largest, learnable.blob->bytes());
+  if (solver != nullptr && (solver->snapshot() > 0 || solver->snapshot_after_train()))
+    need_.snapshot = need_.parameters + need_.history + largest;
+}
+
+std::string describe(const MemoryNeed& need) {
+  const auto mb = [](i64 bytes) { return megabytes_text(static_cast<double>(bytes)); };
+  const i64 free = free_host_memory();
+  std::string text = "memory of a process: " + mb(need.total()) + " = blobs and layers' own " + mb(need.blobs) +
+                     ", parameters " + mb(need.parameters);
+  if (need.gradients > 0)
+    text += ", their gradients " + mb(need.gradients) + ", history " + mb(need.history) + ", snapshots " +
+            mb(need.snapshot);
+  text += ", program " + mb(need.program) + "\n" + mb(free) + " are free";
+  if (need.batch > 0 && need.blobs > 0)
+    text += ", enough for a batch of " + std::to_string(need.batch_within(free + need.program)) + "; the net's is " +
+            std::to_string(need.batch);
+  return text + "\n";
+}
+
+nlohmann::json to_json(const MemoryNeed& need) {
+  return {{"total", need.total()},       {"blobs", need.blobs},     {"parameters", need.parameters},
+          {"gradients", need.gradients}, {"history", need.history}, {"snapshot", need.snapshot},
+          {"program", need.program},     {"batch", need.batch}};
+}
+
+std::string memory_advice(Session& session, const caffe::SolverParameter& parameter) {
+  try {
+    const DryRun dry(session, parameter);
+    const MemoryNeed& need = dry.need();
+    const i64 free = free_host_memory();
+    const i64 fits = need.batch_within(free + need.program);
+    std::string text = "the training needs " + megabytes_text(static_cast<double>(need.total())) + " a process, " +
+                       megabytes_text(static_cast<double>(free)) + " are free";
+    if (fits > 0 && fits < need.batch)
+      text += "; a batch of " + std::to_string(fits) + " would fit instead of " + std::to_string(need.batch);
+    else if (fits == 0)
+      text += "; no batch fits: even its parameters are too many";
+    return text + "; cortado check says what for";
+  } catch (const std::exception&) { return ""; }
+}
+
+}  // namespace cortado

@@ -1,0 +1,39 @@
+#include "app/report/plan_text.h"
+
+#include <algorithm>
+
+#include "core/base/printable.h"
+
+namespace cortado {
+
+std::string plans_of(const Layer& layer) {
+  std::string text;
+  for (const auto& [direction, candidate] : layer.plans())
+    text += (text.empty() ? "" : ", ") + direction + ": " + candidate;
+  return text;
+}
+
+std::string reasons_of(const Net& net) {
+  std::size_t width = 0;
+  for (const auto& entry : net.layers())
+    if (!entry.layer->refusals().empty()) width = std::max(width, printable(entry.layer->name()).size());
+  std::string text;
+  for (const auto& entry : net.layers()) {
+    std::string name = printable(entry.layer->name()), before;
+    for (const auto& reason : entry.layer->refusals()) {
+      // A variant that this backend has no code of its own for is another's name, no plan; nor is what other machines
+      // run one here.
+      if (reason.find(" cannot run: does what ") != std::string::npos ||
+          reason.find(" cannot run: it is a plan for meshes") != std::string::npos)
+        continue;
+      const std::string problem = reason.substr(0, reason.find(": "));
+      if (problem != before) text += name + std::string(width + 2 - name.size(), ' ') + problem + "\n";
+      text += std::string(width + 4, ' ') + reason.substr(std::min(problem.size() + 2, reason.size())) + "\n";
+      before = problem;
+      name.clear();
+    }
+  }
+  return text;
+}
+
+}  // namespace cortado

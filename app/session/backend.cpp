@@ -1,0 +1,75 @@
+#include "app/session/backend.h"
+
+#include <cstdlib>
+
+#include "backends/reference/processor.h"
+#include "core/base/error.h"
+#include "core/base/log.h"
+#include "programs/reference_all_programs.h"
+#ifdef CORTADO_WITH_KOKKOS
+#include "backends/kokkos/processor.h"
+#include "programs/kokkos_all_programs.h"
+#endif
+#ifdef CORTADO_WITH_ATHREAD
+#include "backends/sunway/athread/processor.h"
+namespace cortado::sunway {
+Programs all_programs();  // generated
+}
+#endif
+#ifdef CORTADO_WITH_SUNWAY
+#include "backends/sunway/sim/processor.h"
+#include "programs/sunway_all_programs.h"
+#endif
+
+namespace cortado {
+
+namespace {
+#ifdef CORTADO_WITH_CUDA
+constexpr bool has_devices = true;
+#else
+constexpr bool has_devices = false;
+#endif
+}  // namespace
+
+std::unique_ptr<Processor> make_processor(const BackendOptions& wanted) {
+  if (!has_devices && (wanted.devices.all || !wanted.devices.numbers.empty()))
+    CORTADO_LOG(warning) << "This build runs on processors: it takes no notice of the devices asked for";
+#ifdef CORTADO_WITH_SUNWAY
+  sunway::sim::Options options;
+  options.core_groups = wanted.core_groups;
+  options.timing_only = wanted.timing_only;
+  options.profile = wanted.profile;
+  return sunway::sim::make_processor(options, sunway::all_programs());
+#else
+  if (wanted.timing_only || !wanted.profile.empty())
+    throw ConfigError("command line", "--timing-only and --profile are the simulator's",
+                      "use a build of the preset sunway-sim");
+#if defined(CORTADO_WITH_ATHREAD)
+  return sunway::athread::make_processor(wanted.core_groups, sunway::all_programs());
+#elif defined(CORTADO_WITH_KOKKOS)
+  kokkos::Options options;
+  options.core_groups = wanted.core_groups;
+  options.devices = wanted.devices;
+  if (std::getenv("OMP_NUM_THREADS") == nullptr) options.threads = wanted.cpus;
+  return kokkos::make_processor(options, kokkos::all_programs());
+#else
+  reference::Options options;
+  options.core_groups = wanted.core_groups;
+  return reference::make_processor(options, reference::all_programs());
+#endif
+#endif
+}
+
+std::vector<std::pair<std::string, std::string>> backend_software() {
+#ifdef CORTADO_WITH_KOKKOS
+  return kokkos::software();
+#else
+  return {};
+#endif
+}
+
+std::unique_ptr<Processor> make_reference_processor() {
+  return reference::make_processor({}, reference::all_programs());
+}
+
+}  // namespace cortado

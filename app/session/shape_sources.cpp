@@ -1,0 +1,93 @@
+#include "app/session/shape_sources.h"
+
+#include <algorithm>
+#include <charconv>
+#include <sstream>
+
+#include "core/base/error.h"
+#include "core/base/log.h"
+#include "core/formats/caffe.pb.h"
+
+namespace cortado {
+namespace {
+
+/// Zeros of these shapes.
+class ZeroSource : public BatchSource {
+ public:
+  ZeroSource(const std::vector<Shape>& shapes, i64 batch, CoreGroup& group)
+      : shapes_(shapes), batch_(std::make_shared<Batch>()) {
+    batch_->shapes = shapes;
+    for (const Shape& shape : shapes) {
+      batch_->fields.push_back(Storage::make_staging(group, batch * count_of(shape)));
+      std::fill_n(batch_->fields.back()->data, batch_->fields.back()->count, 0.0f);
+    }
+  }
+  const std::vector<Shape>& sample_shapes() const override { return shapes_; }
+  i64 samples() const override { return 1; }
+  std::shared_ptr<const Batch> take(i64 first, i64 /*stride*/) override {
+    batch_->first = first;
+    return batch_;
+  }
+  std::shared_ptr<const Batch> take_if_ready() override { return nullptr; }
+  Statistics statistics() const override { return {}; }
+
+ private:
+  const std::vector<Shape> shapes_;
+  const std::shared_ptr<Batch> batch_;
+};
+
+Shape shape_of(const std::string& text) {
+  Shape shape;
+  std::istringstream parts(text);
+  for (std::string part; std::getline(parts, part, 'x');) {
+    i64 size = 0;
+    const auto end = std::from_chars(part.data(), part.data() + part.size(), size);
+    if (end.ec != std::errc() || end.ptr != part.data() + part.size() || size < 1)
+      throw ConfigError("--shape " + text, "is no shape", "write a sample's, such as 3x227x227");
+    shape.push_back(size);
+  }
+  return shape;
+}
+
+std::string text_of(const Shape& shape) {
+  std::string text;
+  for (const i64 size : shape) text += (text.empty() ? "" : "x") + std::to_string(size);
+  return text;
+}
+
+}  // namespace
+
+ShapeSources::ShapeSources(bool needs_values, const std::string& shape)
+    : needs_values_(needs_values), shape_(shape_of(shape)) {}
+
+/// Empty if nothing tells it.
+Shape ShapeSources::shape_for(const BatchRequest& request) const {
+  if (!shape_.empty()) return shape_;
+  if (request.kind == BatchRequest::Kind::hdf5) return {};
+  const auto* const transform = request.transform;
+  i64 channels = request.images.grey ? 1 : 3;
+  if (transform != nullptr && transform->mean_value_size() > 1) channels = transform->mean_value_size();
+  if (transform != nullptr && transform->force_gray()) channels = 1;
+  if (transform != nullptr && transform->crop_size() > 0)
+    return {channels, transform->crop_size(), transform->crop_size()};
+  if (request.images.height > 0) return {channels, request.images.height, request.images.width};
+  return {};
+}
+
+std::unique_ptr<BatchSource> ShapeSources::open(const BatchRequest& request, CoreGroup& group) const {
+  try {
+    return sources_.open(request, group);
+  } catch (const FileError& error) {
+    if (needs_values_) throw;
+    const Shape shape = shape_for(request);
+    if (shape.empty())
+      throw FileError("", std::string(error.what()) + "; shapes are enough here",
+                      "say what a sample of it is, such as --shape 3x227x227");
+    CORTADO_LOG(warning) << error.what() << ": zeros of " << text_of(shape) << " stand for it";
+    std::vector<Shape> shapes(request.fields.size());  // labels: a number each
+    shapes[0] = shape;
+    return std::make_unique<ZeroSource>(shapes, request.batch, group);
+  }
+}
+
+}  // namespace cortado

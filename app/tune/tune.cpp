@@ -1,0 +1,142 @@
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <iostream>
+#include <vector>
+
+#include "app/bench/bench.h"
+#include "app/measure/measure.h"
+#include "app/measure/net_sets.h"
+#include "app/report/progress_bar.h"
+#include "app/report/report.h"
+#include "app/session/session.h"
+#include "app/tune/layout_tuner.h"
+#include "app/tune/tuning.h"
+#include "core/base/error.h"
+#include "core/base/file.h"
+#include "core/tuner/tuner.h"
+
+namespace cortado {
+namespace {
+
+/// Runs every trial of the tuner once, then, `iterations` times in all, those of candidates that are not far behind.
+void run_trials(Tuner& tuner, Net& net, CoreGroup& group, i64 iterations) {
+  const i64 rounds = group.spec().timing_only ? 1 : iterations;
+  ProgressBar bar("tuning");
+  const auto once = [&] {
+    net.forward();
+    net.clear_gradients();
+    net.backward();
+  };
+  if (!group.spec().timing_only) once();
+  i64 done = 0;
+  for (i64 round = 0; round < rounds; ++round) {
+    const auto trials = static_cast<i64>(tuner.trials());
+    for (i64 trial = 0; trial < trials; ++trial, ++done) {
+      bar.show(done, done - trial + (rounds - round) * trials);
+      tuner.run(static_cast<std::size_t>(trial), once);
+    }
+    tuner.drop_beaten();
+  }
+}
+
+nlohmann::json row_of(const Tuner::Row& row) {
+  nlohmann::json json = {{"layer", row.layer},
+                         {"direction", row.option.direction},
+                         {"shape", row.option.shape},
+                         {"plan", row.option.candidate},
+                         {"chosen", row.chosen}};
+  if (row.seconds > 0) json["ms"] = 1e3 * row.seconds;
+  if (row.option.estimate > 0) json["estimate_ms"] = 1e3 * row.option.estimate;
+  if (row.seconds > 0 && row.option.estimate > 0) json["estimate_over_measured"] = row.option.estimate / row.seconds;
+  if (!row.skipped.empty()) json["reason"] = row.skipped;
+  return json;
+}
+
+/// The table of layouts, and what whole iterations took.
+std::string text_of(const LayoutTimes& times) {
+  std::string text;
+  char line[200];
+  for (const auto& row : times.rows) {
+    std::snprintf(line, sizeof line, "layout of %s: %s (nchw %.3f ms, nchw16c %.3f ms)\n", row.shape.c_str(),
+                  to_string(row.chosen), 1e3 * row.planes, 1e3 * row.blocks);
+    text += line;
+  }
+  std::snprintf(line, sizeof line, "an iteration: nchw %.1f ms, nchw16c %.1f ms", 1e3 * times.planes,
+                1e3 * times.blocks);
+  text += line;
+  if (times.mixed > 0) {
+    std::snprintf(line, sizeof line, ", the better for every shape %.1f ms", 1e3 * times.mixed);
+    text += line;
+  }
+  return text + "\n";
+}
+
+/// How good the analytic model's estimates are.
+std::string error_of_model(const std::vector<Tuner::Row>& rows) {
+  double logs = 0, worst = 1;
+  int count = 0;
+  for (const auto& row : rows) {
+    if (row.seconds <= 0 || row.option.estimate <= 0) continue;
+    const double ratio = row.option.estimate / row.seconds;
+    logs += std::log(ratio);
+    worst = std::max(worst, std::max(ratio, 1 / ratio));
+    ++count;
+  }
+  if (count == 0) return "no estimates to compare with\n";
+  char text[160];
+  std::snprintf(text, sizeof text,
+                "estimates: %d, geometric mean of estimate/measured %.3f, farthest off by a factor %.2f\n", count,
+                std::exp(logs / count), worst);
+  return text;
+}
+
+}  // namespace
+
+int tune(Session& session, const Options& options) {
+  if (options.tune.collectives) {
+    tune_collectives(session, options);
+    return 0;
+  }
+  if (options.model.empty()) throw ConfigError("command line", "tune needs --model or --collectives");
+  caffe::NetParameter parameter;
+  read_net_for(options, options.model, Phase::train, parameter);
+  if (options.timing_only) start_with_zeros(parameter);
+  const std::string out = options.tune.out.empty() ? "tuning.prototxt" : options.tune.out;
+  TuningTable table = empty_tuning(session.group.spec());
+  if (exists(out)) table.read(out);
+
+  const auto net = net_in(session, parameter, Layout::nchw), blocks = net_in(session, parameter, Layout::nchw16c);
+  std::vector<Tuner::Row> rows;
+  std::string layouts;
+  const bool chooses_layouts = has_blocks(*blocks);
+  for (Net* const one : {net.get(), blocks.get()}) {
+    if (one == blocks.get() && !chooses_layouts) continue;
+    Tuner tuner(*one);
+    run_trials(tuner, *one, session.group, options.tune.iterations);
+    one->use_plans(tuner.best());
+    tuner.add_to(table);
+    for (const auto& row : tuner.rows()) rows.push_back(row);
+  }
+  if (chooses_layouts)
+    layouts = text_of(tune_layouts(session, parameter, *net, *blocks, options.tune.iterations, table));
+
+  Report report({{"layer", "layer"},
+                 {"direction", "direction"},
+                 {"plan", "plan"},
+                 {"ms", "ms", 3},
+                 {"estimate_ms", "estimate ms", 3},
+                 {"chosen", "chosen"},
+                 {"reason", ""}},
+                session.group.spec(), {{"model", options.model}, {"iterations", options.tune.iterations}});
+  for (const auto& row : rows)
+    if (options.explain || row.skipped.empty()) report.add(row_of(row));
+  if (session.job.rank() != 0) return 0;
+  std::cout << report.table() << error_of_model(rows) << layouts;
+  table.write(out);
+  std::cout << "wrote " << out << "; use it with --tuning " << out << "\n";
+  if (!options.json.empty()) report.write_json(options.json);
+  return 0;
+}
+
+}  // namespace cortado

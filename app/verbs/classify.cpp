@@ -1,0 +1,156 @@
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <iostream>
+#include <numeric>
+#include <sstream>
+
+#include "app/session/session.h"
+#include "core/base/error.h"
+#include "core/base/file.h"
+#include "core/base/log.h"
+#include "core/formats/blob_proto.h"
+#include "core/formats/caffe.pb.h"
+#include "core/formats/prototxt.h"
+#include "parallel_io/sets/image.h"
+
+namespace cortado {
+namespace {
+
+std::vector<std::string> read_labels(const std::string& file, i64 classes) {
+  std::vector<std::string> labels;
+  std::istringstream in(file.empty() ? "" : read_file(file));
+  for (std::string line; std::getline(in, line);) labels.push_back(line);
+  if (!file.empty() && static_cast<i64>(labels.size()) != classes)
+    throw ConfigError(file,
+                      "names " + std::to_string(labels.size()) + " classes, the net has " + std::to_string(classes));
+  for (i64 k = static_cast<i64>(labels.size()); k < classes; ++k) labels.push_back("class " + std::to_string(k));
+  return labels;
+}
+
+/// The transformation that the net was trained with: its own, or that of the training net in the same folder; `from`
+/// becomes the file that has it. Null: neither has one.
+std::unique_ptr<caffe::TransformationParameter> transform_of(const std::string& model, std::string& from) {
+  namespace fs = std::filesystem;
+  std::unique_ptr<caffe::TransformationParameter> found;
+  for (const char* name : {"", "train_val.prototxt", "train_test.prototxt", "train.prototxt"}) {
+    from = *name == '\0' ? model : (fs::path(model).parent_path() / name).string();
+    if (!exists(from)) continue;
+    caffe::NetParameter net;
+    read_net(from, net);
+    for (const auto& layer : net.layer())
+      if (layer.has_transform_param() && (found == nullptr || layer.include_size() > 0))
+        found = std::make_unique<caffe::TransformationParameter>(layer.transform_param());
+    if (found != nullptr) return found;
+  }
+  return nullptr;
+}
+
+/// Mean and scale that the command line leaves open are the net's.
+void complete(Options::Classify& c, const std::string& model) {
+  const bool has_mean = !c.mean_file.empty() || !c.mean_values.empty();
+  if (has_mean && c.scale != 0) return;
+  std::string from;
+  const auto transform = transform_of(model, from);
+  if (transform == nullptr) {
+    if (!has_mean && c.scale == 0)
+      CORTADO_LOG(warning) << "No transform_param tells mean and scale: pixels go in as they are, 0 to 255";
+    if (c.scale == 0) c.scale = 1;
+    return;
+  }
+  if (!has_mean) {
+    c.mean_file = transform->mean_file();
+    c.mean_values.assign(transform->mean_value().begin(), transform->mean_value().end());
+  }
+  if (c.scale == 0) c.scale = double{transform->scale()};
+  std::string mean = c.mean_file;
+  for (const float value : c.mean_values) mean += (mean.empty() ? "" : ", ") + std::to_string(value);
+  CORTADO_LOG(info) << "Mean " << (mean.empty() ? "0" : mean) << " and scale " << c.scale << ", as " << from
+                    << " has them";
+}
+
+/// Mean per channel, from the file's image (its channels' means, as Caffe's example does) or from the values given.
+std::vector<float> mean_of(const Options::Classify& c, i64 channels) {
+  std::vector<float> mean = c.mean_values;
+  if (!c.mean_file.empty()) {
+    if (!mean.empty()) throw ConfigError("command line", "give --mean_file or --mean_value", "not both");
+    caffe::BlobProto proto;
+    read_binary(c.mean_file, proto);
+    const auto values = values_of(proto, c.mean_file);
+    const Shape shape = shape_of(proto);
+    const i64 planes = shape.size() < 3 ? 0 : shape[shape.size() - 3];
+    if (planes != channels || channels < 1)
+      throw FileError(c.mean_file,
+                      "has " + std::to_string(planes) + " channels, the net takes " + std::to_string(channels));
+    const auto plane = static_cast<std::ptrdiff_t>(values.size()) / channels;
+    for (i64 k = 0; k < channels; ++k)
+      mean.push_back(std::accumulate(values.begin() + k * plane, values.begin() + (k + 1) * plane, 0.0F) /
+                     static_cast<float>(plane));
+  }
+  if (mean.size() == 1) mean.resize(static_cast<std::size_t>(channels), mean[0]);
+  if (mean.empty()) mean.assign(static_cast<std::size_t>(channels), 0);
+  if (static_cast<i64>(mean.size()) != channels)
+    throw ConfigError("command line",
+                      std::to_string(mean.size()) + " mean values for " + std::to_string(channels) + " channels");
+  return mean;
+}
+
+/// Blue, green, red as Caffe's nets expect.
+std::vector<float> prepare(const std::string& file, const Blob& input, const std::vector<float>& mean,
+                           const Options::Classify& c) {
+  const auto channels = static_cast<std::size_t>(input.dim(1));
+  const Image image = read_image(file, channels == 1 ? 1 : 3,
+                                 {static_cast<int>(input.dim(2)), static_cast<int>(input.dim(3)), c.antialias});
+  const std::size_t plane = image.values.size() / channels;
+  std::vector<float> values(image.values.size());
+  for (std::size_t k = 0; k < channels; ++k)
+    for (std::size_t i = 0; i < plane; ++i)
+      values[k * plane + i] =
+          (static_cast<float>(image.values[(channels - 1 - k) * plane + i]) - mean[k]) * static_cast<float>(c.scale);
+  return values;
+}
+
+void print_best(const std::string& file, const std::vector<float>& scores, const std::vector<std::string>& labels,
+                int top) {
+  std::vector<std::size_t> order(scores.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return scores[a] > scores[b]; });
+  std::cout << "---------- Prediction for " << file << " ----------\n";
+  for (std::size_t i = 0; i < std::min(order.size(), static_cast<std::size_t>(top)); ++i)
+    std::printf("%.4f - \"%s\"\n", static_cast<double>(scores[order[i]]), labels[order[i]].c_str());
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int classify(Session& session, const Options& options) {
+  caffe::NetParameter parameter, weights;
+  read_net_for(options, options.model, Phase::test, parameter);
+  read_weights(options.weights, &session.hdf5, weights);
+  Net net(parameter, session.net_options());
+  net.copy_trained(weights);
+  if (net.inputs().size() != 1 || net.outputs().size() != 1)
+    throw ConfigError(options.model,
+                      "classify needs a net with one input and one output, this has " +
+                          std::to_string(net.inputs().size()) + " and " + std::to_string(net.outputs().size()),
+                      "give the deploy.prototxt");
+  Blob& input = *net.inputs()[0];
+  if (input.axes() != 4 || (input.dim(1) != 1 && input.dim(1) != 3))
+    throw ConfigError(options.model, "the input must be N x 1 or 3 x H x W, it has shape " + to_string(input.shape()));
+  input.reshape({1, input.dim(1), input.dim(2), input.dim(3)});
+  net.reshape();
+  net.run().parameter_version = 1;
+  Options::Classify given = options.classify;
+  complete(given, options.model);
+  const auto mean = mean_of(given, input.dim(1));
+  const auto labels = read_labels(options.classify.labels, net.outputs()[0].blob->count());
+  for (const auto& file : options.classify.images) {
+    input.write_data(prepare(file, input, mean, given).data());
+    net.forward();
+    const auto scores = net.outputs()[0].blob->data_vector();
+    if (session.job.rank() == 0) print_best(file, scores, labels, options.classify.top);
+  }
+  return 0;
+}
+
+}  // namespace cortado

@@ -1,0 +1,42 @@
+#include <iostream>
+
+#include "app/measure/measure.h"
+#include "app/report/report.h"
+#include "app/session/backend.h"
+#include "app/session/session.h"
+
+namespace cortado {
+
+int device_query(Session& session, const Options& options) {
+  const MachineSpec& spec = session.group.spec();
+  const Limits limits = limits_of(session.group);
+  Report report({{"property", "property"}, {"value", "value"}, {"unit", "unit"}}, spec, nlohmann::json::object());
+  const auto add = [&](const std::string& property, const auto& value, const char* unit) {
+    nlohmann::json row;
+    row["property"] = property;
+    row["value"] = value;
+    row["unit"] = unit;
+    report.add(row);
+  };
+  add("machine", spec.name, "");
+  add("description", spec.description, "");
+  add("ranks", session.job.size(), "");
+  add("core groups per process", session.processor->core_groups(), "");
+  add("CPEs per core group", spec.cpes, "");
+  add("mesh", std::to_string(spec.mesh_rows) + " x " + std::to_string(spec.mesh_cols), "CPEs");
+  add("scratchpad per CPE", spec.scratch_bytes, "bytes");
+  add("vector width", spec.simd_bytes, "bytes");
+  add("multiply-add limit", limits.flops / 1e9, "Gflop/s");
+  add("memory limit", limits.bandwidth / 1e9, "GB/s");
+  const auto* library = session.group.library();
+  add("matrix library", library != nullptr ? library->name() : "none: " + session.group.why_no_library(), "");
+  for (const auto& [name, version] : backend_software()) add(name, version, "");
+  const nlohmann::json build = build_description();
+  for (const auto& [key, value] : build.items()) add("build " + key, value, "");
+  if (session.job.rank() != 0) return 0;
+  std::cout << report.table();
+  if (!options.json.empty()) report.write_json(options.json);
+  return 0;
+}
+
+}  // namespace cortado
