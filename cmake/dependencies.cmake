@@ -1,5 +1,5 @@
 # Finds every package, the machine's own first (modules, Spack prefixes through CMAKE_PREFIX_PATH or NAME_ROOT). Collects
-# what is missing and says it all at once, with the ways to get it; docs/install.md has the long form.
+# what is missing and says it all at once, with the ways to get it; docs/use/install.md has the long form.
 set(missing "")
 function(cortado_missing what how)
   set(missing "${missing}\n  - ${what}\n      ${how}" PARENT_SCOPE)
@@ -106,5 +106,5 @@ endif()
 
 if(missing)
   message(FATAL_ERROR "Cortado cannot be configured here. Missing:${missing}\nOn Debian, scripts/setup installs all of it. "
-                      "docs/install.md says how to build without root and without a network.")
+                      "docs/use/install.md says how to build without root and without a network.")
 endif()

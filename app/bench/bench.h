@@ -8,8 +8,8 @@
 
 namespace cortado {
 
-/// The kinds of `cortado bench`; each prints a table and writes --json, as docs/benchmarks.md says. Times are the core
-/// group's own, wall or simulated.
+/// The kinds of `cortado bench`; each prints a table and writes --json, as docs/use/benchmarks.md says. Times are the
+/// core group's own, wall or simulated.
 void bench_convolution(Session& session, const Options& options);
 void bench_gemm(Session& session, const Options& options);
 void bench_layers(Session& session, const Options& options);  ///< pool, relu

@@ -182,7 +182,7 @@ void add_predict(CLI::App& app, Options& o) {
   auto* model = verb->add_option("--model", o.model, "Net prototxt");
   auto* machine = verb->add_option(
       "--machine", p.machine,
-      "JSON: links between devices, and times of layers, which are measured here without (docs/prediction.md)");
+      "JSON: links between devices, and times of layers, which are measured here without (docs/use/prediction.md)");
   verb->add_option("--devices", p.devices, "Numbers of devices, separated by commas; default 1 to 96")
       ->delimiter(',')
       ->check(CLI::PositiveNumber);

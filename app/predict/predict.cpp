@@ -145,7 +145,7 @@ void forecast(const Session& session, const Options& options) {
   if (options.model.empty()) throw ConfigError("command line", "predict needs --model, or --published");
   if (p.machine.empty())
     throw ConfigError("command line", "predict needs --machine, links between devices",
-                      "docs/prediction.md has an example; --check measures those of this job");
+                      "docs/use/prediction.md has an example; --check measures those of this job");
   const PredictionMachine machine = read_prediction_machine(p.machine);
   for (const int devices : p.devices)
     if (devices > machine.links.devices_per_node && !machine.has_network)

@@ -54,7 +54,7 @@ class Fields {
     std::string path = path_of(name);
     if (name.empty() && !path.empty()) path.pop_back();
     throw ConfigError(file_ + (path.empty() ? "" : ", field '" + path + "'"), what,
-                      advice.empty() ? "docs/prediction.md lists the fields" : advice);
+                      advice.empty() ? "docs/use/prediction.md lists the fields" : advice);
   }
   std::vector<std::string> names() const {
     std::vector<std::string> all;

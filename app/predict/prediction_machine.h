@@ -7,7 +7,7 @@
 
 namespace cortado {
 
-/// The machine that `cortado predict` looks at, from a JSON file; docs/prediction.md lists its fields.
+/// The machine that `cortado predict` looks at, from a JSON file; docs/use/prediction.md lists its fields.
 struct PredictionMachine {
   Links links;
   bool has_network = false;       ///< `across` is in the file

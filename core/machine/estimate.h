@@ -5,8 +5,8 @@
 namespace cortado {
 
 /// An analytic model of a machine whose CPEs work out of scratchpads, from its spec alone: what planners rank tile
-/// sizes by. It knows rates and start-ups, not who waits for whom; docs/sunway-model.md says how far it is from the
-/// simulator.
+/// sizes by. It knows rates and start-ups, not who waits for whom; docs/design/sunway-model.md says how far it is from
+/// the simulator.
 
 /// Whether the spec says what the model needs.
 bool is_modelled(const MachineSpec& spec);

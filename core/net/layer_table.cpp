@@ -11,8 +11,8 @@ namespace {
 const std::map<std::string, std::string>& advice_for_types() {
   static const std::map<std::string, std::string> advice = {
       {"Python",
-       "a Python layer cannot run here: express it by other layers (docs/layers.md), or let the net end before it and "
-       "work on the values that HDF5Output or cortado extract writes"},
+       "a Python layer cannot run here: express it by other layers (docs/use/layers.md), or let the net end before it "
+       "and work on the values that HDF5Output or cortado extract writes"},
       {"BN", "write BatchNorm and, behind it, Scale with bias_term: true"},
       {"CuDNNBatchNorm", "write BatchNorm and, behind it, Scale with bias_term: true"},
       {"SyncBN", "write BatchNorm with batch_norm_param { synchronised: true } and, behind it, Scale"},
@@ -30,10 +30,10 @@ const std::map<std::string, std::string>& advice_for_types() {
        "write Deconvolution with kernel_size and stride of the factor, group: the number of channels, "
        "weight_filler { type: \"bilinear\" } and lr_mult: 0"},
       {"DenseImageData",
-       "write two Data layers, for images and for labels (docs/data.md), or ImageData whose list names "
+       "write two Data layers, for images and for labels (docs/use/data.md), or ImageData whose list names "
        "an image as label"},
-      {"ImageSegData", "write two Data layers, for images and for labels (docs/data.md)"},
-      {"ImageLabelData", "write two Data layers, for images and for labels (docs/data.md)"},
+      {"ImageSegData", "write two Data layers, for images and for labels (docs/use/data.md)"},
+      {"ImageLabelData", "write two Data layers, for images and for labels (docs/use/data.md)"},
       {"AnnotatedData", "boxes are not read here: convert images to LMDB and boxes to HDF5"},
       {"BatchReindexing", "write BatchReindex"},
       {"SoftmaxLoss", "write SoftmaxWithLoss"},

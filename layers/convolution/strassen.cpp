@@ -15,7 +15,7 @@ constexpr i64 blocks_of_slice = 16;  ///< of channels, whose sums of quadrants s
 /// One level of Strassen's algorithm for kernels of one pixel on blobs in blocks: halves of the inputs, of the outputs
 /// and of neighbouring pixels make quadrants. Forward and the input gradient make sums of quadrants of activations in
 /// the cache, those of weights once, when they are packed; products of the weight gradient join when all pixels are
-/// summed. Errors: docs/cpu.md.
+/// summed. Errors: docs/design/cpu.md.
 class StrassenConvolution : public ConvolutionCandidate {
  public:
   std::string name() const override { return "strassen"; }

@@ -40,7 +40,8 @@ constexpr WinogradVariant winograd_variants[] = {{"", i64{4} << 20, nullptr, fal
 /// Winograd's F, for kernels of 3 x 3 F(6x6) or F(4x4), or F(2x2), and at strides of the inputs' phases. Forward one
 /// program makes points of inputs, their products and, from those, outputs; the input gradient is the forward
 /// convolution with turned weights. The weight gradient is the exact transpose of the forward algorithm: points of a
-/// part of the batch at a time, then, in one program, their products and the weights' gradients. Errors: docs/cpu.md.
+/// part of the batch at a time, then, in one program, their products and the weights' gradients. Errors:
+/// docs/design/cpu.md.
 class WinogradConvolution : public ConvolutionCandidate {
  public:
   /// `halves`: F(2x2, 3x3). `variant` is one of winograd_variants.

@@ -99,7 +99,7 @@ TEST_P(GoldenLayers, MatchCaffe) {
     LayerCase plain(file, net, layers, backend);
     const bool winograd = plain.avoid_winograd();
     plain.run(1e-5f);
-    if (winograd) LayerCase(file, net, layers, backend).run(2e-4f);  // its bound: docs/cpu.md
+    if (winograd) LayerCase(file, net, layers, backend).run(2e-4f);  // its bound: docs/design/cpu.md
   }
 }
 

@@ -1,4 +1,4 @@
-// The table of layers, and what docs/layers.md says of it.
+// The table of layers, and what docs/use/layers.md says of it.
 #include "layers/all_layers.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ std::map<std::string, Row> rows_of(const std::string& file) {
 }
 
 TEST(AllLayers, HaveALineOnTheirPageAndItIsTrue) {
-  const auto rows = rows_of("docs/layers.md");
+  const auto rows = rows_of("docs/use/layers.md");
   const LayerTable table = all_layers();
   CoreGroup& group = group_of("reference");
   const Replicas alone;

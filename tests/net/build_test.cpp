@@ -20,7 +20,7 @@ void expect_says(const std::string& text, const std::vector<std::string>& pieces
 TEST(NetMistakes, NameTheLayer) {
   expect_says("layer { name: 'l' type: 'Convoluton' }", {"layer 'l'", "'Convoluton'", "known types", "Loss, Scale"});
   expect_says("layer { name: 'p' type: 'Python' python_param { module: 'm' layer: 'L' } }",
-              {"layer 'p'", "Python layer", "cannot run here", "docs/layers.md"});
+              {"layer 'p'", "Python layer", "cannot run here", "docs/use/layers.md"});
   expect_says("layer { name: 'l' }", {"layer 'l'", "has no type"});
   expect_says(scale_layer("s", "data", "y"), {"layer 's'", "bottom 'data' (index 0)"});
   expect_says(data_layer() + scale_layer("a", "data", "y") + scale_layer("b", "data", "y"),

@@ -15,8 +15,8 @@ struct Options {
   std::string profile;
 };
 
-/// An SW26010 on the host: checks what a Sunway program does and counts its cycles (docs/sunway-model.md). Times of
-/// events are simulated.
+/// An SW26010 on the host: checks what a Sunway program does and counts its cycles (docs/design/sunway-model.md). Times
+/// of events are simulated.
 std::unique_ptr<Processor> make_processor(const Options& options, Programs programs);
 
 }  // namespace cortado::sunway::sim
