@@ -2,7 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/formats/caffe.pb.h"
-#include "layers/convolution/columns.h"
+#include "layers/convolution/columns/columns.h"
 #include "layers/convolution/window.h"
 
 namespace cortado {

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "layers/convolution/candidates.h"
-#include "layers/convolution/columns.h"
+#include "layers/convolution/columns/columns.h"
 #include "layers/gemm/gemm.h"
 
 namespace cortado {

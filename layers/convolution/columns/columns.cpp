@@ -1,9 +1,9 @@
-#include "layers/convolution/columns.h"
+#include "layers/convolution/columns/columns.h"
 
 #include <algorithm>
 
 #include "core/machine/parts.h"
-#include "layers/convolution/programs.h"
+#include "layers/convolution/columns/programs.h"
 
 namespace cortado {
 namespace {

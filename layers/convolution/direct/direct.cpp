@@ -5,8 +5,8 @@
 #include "core/base/error.h"
 #include "core/machine/parts.h"
 #include "layers/convolution/candidates.h"
+#include "layers/convolution/direct/programs.h"
 #include "layers/convolution/gradient_parts.h"
-#include "layers/convolution/programs.h"
 
 namespace cortado {
 namespace {

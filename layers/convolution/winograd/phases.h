@@ -1,7 +1,7 @@
 #pragma once
 #include "core/machine/core_group.h"
-#include "layers/convolution/phase_programs.h"
 #include "layers/convolution/shape.h"
+#include "layers/convolution/winograd/phase_programs.h"
 
 namespace cortado {
 

@@ -1,4 +1,4 @@
-#include "layers/convolution/phases.h"
+#include "layers/convolution/winograd/phases.h"
 
 #include <algorithm>
 

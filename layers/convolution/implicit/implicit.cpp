@@ -5,7 +5,7 @@
 #include "core/machine/parts.h"
 #include "layers/convolution/candidates.h"
 #include "layers/convolution/gradient_parts.h"
-#include "layers/convolution/programs.h"
+#include "layers/convolution/implicit/programs.h"
 
 namespace cortado {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "core/machine/parts.h"
 #include "layers/convolution/candidates.h"
-#include "layers/convolution/published_program.h"
+#include "layers/convolution/published/programs.h"
 #include "layers/gemm/gemm.h"
 #include "layers/transform/transform.h"
 

@@ -2,7 +2,7 @@
 
 #include "core/machine/parts.h"
 #include "layers/convolution/candidates.h"
-#include "layers/convolution/strassen_programs.h"
+#include "layers/convolution/strassen/programs.h"
 
 namespace cortado {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "core/machine/parts.h"
 #include "layers/convolution/candidates.h"
-#include "layers/convolution/phases.h"
-#include "layers/convolution/winograd_programs.h"
+#include "layers/convolution/winograd/phases.h"
+#include "layers/convolution/winograd/programs.h"
 
 namespace cortado {
 namespace {
