@@ -23,11 +23,10 @@ Candidates candidates_of(const std::string& plan) {
   Candidates exact, by_word;
   std::string names;
   for (const auto& candidate : convolution_candidates()) {
-    const std::string name = candidate->name();
+    const std::string& name = candidate.name;
     names += (names.empty() ? "" : ", ") + name;
-    if (name == plan) exact.push_back(candidate.get());
-    if (plan == "all" || ("_" + name + "_").find("_" + plan + "_") != std::string::npos)
-      by_word.push_back(candidate.get());
+    if (name == plan) exact.push_back(&candidate);
+    if (plan == "all" || ("_" + name + "_").find("_" + plan + "_") != std::string::npos) by_word.push_back(&candidate);
   }
   if (exact.empty() && by_word.empty())
     throw ConfigError("--plan " + plan, "no convolution candidate has that name", "take all or one of: " + names);
@@ -99,19 +98,18 @@ struct Operands {
 };
 
 PlanTime time_plan(CoreGroup& group, const ConvolutionCandidate& candidate, const ConvolutionTimes& cell) {
-  PlanTime result{candidate.name(), 0, candidate.refuse(group, cell.shape, cell.direction)};
+  const ConvolutionPlan plan = candidate.plan(group, cell.shape, cell.direction);
+  PlanTime result{candidate.name, 0, plan.refused};
   if (!result.refused.empty()) return result;
   std::optional<Operands> operands;
   try {
-    operands.emplace(group, cell.shape, candidate.workspace(group, cell.shape, cell.direction));
+    operands.emplace(group, cell.shape, plan.workspace);
   } catch (const Error& no_memory) {
     result.refused = no_memory.what();
     return result;
   }
-  result.seconds = seconds_of(group, [&] {
-    candidate.run(group, cell.shape, cell.direction, operands->arguments(cell.direction),
-                  operands->workspace.as<float>());
-  });
+  result.seconds =
+      seconds_of(group, [&] { plan.run(group, operands->arguments(cell.direction), operands->workspace.as<float>()); });
   return result;
 }
 
@@ -125,7 +123,7 @@ void time_convolutions(CoreGroup& group, const Candidates& candidates, std::vect
     auto& plans = known[std::string(to_string(cell.direction)) + cell.shape.text()];
     for (std::size_t c = plans.size(); c < candidates.size(); ++c) {
       bar.show(static_cast<i64>(i) * each + static_cast<i64>(c), static_cast<i64>(list.size()) * each,
-               cell.layer + " " + to_string(cell.direction) + " " + candidates[c]->name());
+               cell.layer + " " + to_string(cell.direction) + " " + candidates[c]->name);
       plans.push_back(time_plan(group, *candidates[c], cell));
     }
     cell.plans = plans;

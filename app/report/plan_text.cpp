@@ -16,7 +16,7 @@ std::string plans_of(const Layer& layer) {
 std::string reasons_of(const Net& net) {
   std::size_t width = 0;
   for (const auto& entry : net.layers())
-    if (!entry.layer->refusals().empty()) width = std::max(width, printable(entry.layer->name()).size());
+    if (!entry.layer->plans().empty()) width = std::max(width, printable(entry.layer->name()).size());
   std::string text;
   for (const auto& entry : net.layers()) {
     std::string name = printable(entry.layer->name()), before;

@@ -1,9 +1,62 @@
 #include "layers/convolution/candidates.h"
 
 #include <algorithm>
-#include <iterator>
+
+#include "core/base/error.h"
+#include "layers/convolution/columns/explicit.h"
+#include "layers/convolution/direct/direct.h"
+#include "layers/convolution/implicit/implicit.h"
+#include "layers/convolution/published/published.h"
+#include "layers/convolution/strassen/strassen.h"
+#include "layers/convolution/winograd/winograd.h"
 
 namespace cortado {
+namespace {
+
+std::deque<ConvolutionCandidate>& table() {
+  using Form = WinogradVariant::Form;
+  constexpr bool planes = false, blocks = true;
+  static std::deque<ConvolutionCandidate> rows = {
+      {"winograd",
+       "3 x 3 to 5 x 5 kernels, and larger ones at strides, with fewer products: F(6x6, 3x3) or F(4x4, 3x3), "
+       "F(5x5, 4x4), F(4x4, 5x5), on machines with caches",
+       winograd_convolution({}), blocks, winograd_pays},
+      {"strassen", "1 x 1 kernels of many channels in blocks, with an eighth fewer products", plan_strassen, blocks,
+       strassen_pays},
+      {"direct", "the tile program with vectors along output channels, on machines with caches", direct_convolution({}),
+       blocks, direct_pays},
+      {"winograd_2x2", "3 x 3 kernels with F(2x2, 3x3): fewer products saved, errors of plain sums",
+       winograd_convolution({true}), blocks, winograd_pays},
+      {"explicit", "im2col, then the machine's matrix library", explicit_convolution(Multiplier::library), planes},
+      {"explicit_tile", "im2col, then the tile program of swCaffe section IV-A",
+       explicit_convolution(Multiplier::tile_program), planes},
+      {"implicit", "the tile program on pixels and their halo, without columns (IV-B2)", plan_implicit, planes},
+      {"explicit_paper", "swCaffe's explicit plan as published, to measure against; on meshes only",
+       explicit_convolution(Multiplier::published), planes},
+      {"implicit_paper", "swCaffe's implicit plan as published, to measure against; on meshes only",
+       plan_published_implicit, planes},
+      {"winograd:4x4", "F(4x4, 3x3) where `winograd` takes F(6x6, 3x3)", winograd_convolution({false, true}), blocks,
+       winograd_pays, "winograd"},
+      {"winograd:small_parts", "weight gradients as by `winograd`, a quarter as much of the batch at a time",
+       winograd_convolution({false, false, i64{1} << 20}), blocks, winograd_pays, "winograd"},
+      {"winograd:large_parts", "weight gradients as by `winograd`, four times as much of the batch at a time",
+       winograd_convolution({false, false, i64{16} << 20}), blocks, winograd_pays, "winograd"},
+      {"winograd:wide_tiles", "the other directions with few tiles by many outputs multiplied at a time",
+       winograd_convolution({false, false, i64{4} << 20, Form::wide}), blocks, winograd_pays, "winograd"},
+      {"winograd:tall_tiles", "the other directions with many tiles by few outputs multiplied at a time",
+       winograd_convolution({false, false, i64{4} << 20, Form::tall}), blocks, winograd_pays, "winograd"},
+      {"direct:small_blocks", "`direct` on blocks of half as many pixels", direct_convolution({112}), blocks,
+       direct_pays, "direct"},
+      {"direct:large_blocks", "`direct` on blocks of twice as many pixels", direct_convolution({448}), blocks,
+       direct_pays, "direct"},
+      {"direct:by_channels", "`direct` with output channels shared out over cores first",
+       direct_convolution({224, DirectVariant::Split::channels}), blocks, direct_pays, "direct"},
+      {"direct:by_images", "`direct` with images (weight gradients) shared out over cores first",
+       direct_convolution({224, DirectVariant::Split::images}), blocks, direct_pays, "direct"}};
+  return rows;
+}
+
+}  // namespace
 
 const char* to_string(ConvolutionDirection direction) {
   switch (direction) {
@@ -14,24 +67,17 @@ const char* to_string(ConvolutionDirection direction) {
   return "";
 }
 
-const std::vector<std::unique_ptr<ConvolutionCandidate>>& convolution_candidates() {
-  static const auto all = [] {
-    std::vector<std::unique_ptr<ConvolutionCandidate>> list;
-    auto winograd = make_winograd_convolutions(), direct = make_direct_convolutions();
-    list.push_back(std::move(winograd.front()));
-    list.push_back(make_strassen_convolution());
-    list.push_back(std::move(direct.front()));
-    list.push_back(make_small_winograd_convolution());
-    list.push_back(make_explicit_convolution());
-    list.push_back(make_explicit_tile_convolution());
-    list.push_back(make_implicit_convolution());
-    list.push_back(make_published_explicit_convolution());
-    list.push_back(make_published_implicit_convolution());
-    for (auto* const variants : {&winograd, &direct})
-      std::move(variants->begin() + 1, variants->end(), std::back_inserter(list));
-    return list;
-  }();
-  return all;
+const std::deque<ConvolutionCandidate>& convolution_candidates() { return table(); }
+void add_convolution_candidate(ConvolutionCandidate candidate) { table().push_back(std::move(candidate)); }
+
+ConvolutionPlan ConvolutionCandidate::plan(CoreGroup& group, const ConvolutionShape& shape,
+                                           ConvolutionDirection direction) const {
+  ConvolutionPlan plan = make(group, shape, direction);
+  if (!plan.refused.empty() || variant_of.empty()) return plan;
+  const auto usual = std::find_if(table().begin(), table().end(), [&](const auto& c) { return c.name == variant_of; });
+  if (usual != table().end() && plan.decisions == usual->make(group, shape, direction).decisions)
+    plan.refused = "does what " + variant_of + " does";
+  return plan;
 }
 
 }  // namespace cortado

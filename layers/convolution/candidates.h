@@ -1,11 +1,10 @@
 #pragma once
-#include <memory>
+#include <deque>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "core/machine/core_group.h"
-#include "layers/channels/block_programs.h"
-#include "layers/convolution/set_or_add.h"
 #include "layers/convolution/shape.h"
 
 namespace cortado {
@@ -24,16 +23,17 @@ struct ConvolutionArguments {
   const float* w = nullptr;  ///< weights; not read by the weight gradient
   const void* dy = nullptr;  ///< diff_dst; not read by forward
   void* out = nullptr;       ///< y, dw or dx
-  /// Forward: where packed weights stay, `kept_weights` floats; null: nowhere.
+  /// Forward: where packed weights stay, ConvolutionPlan::kept_weights floats; nullptr means nowhere.
   float* kept = nullptr;
   bool are_kept = false;  ///< they lie there since an earlier run
-  /// Forward: [part][of outputs, of their squares][oc] to leave sums in, `sum_parts` parts; null: they are not wanted.
+  /// Forward: [partial sum][of outputs, of their squares][oc], ConvolutionPlan::partial_sums of them, to be left while
+  /// outputs are made; nullptr means none.
   float* sums = nullptr;
-  /// Input gradient, of candidates that join another one (joins): what dx is to be added to, `out` or an array like it,
-  /// where the sum counts `slope` times if x is not positive, which is then read; null: dx is made by itself.
+  /// Input gradient of a plan that joins: what dx is added to, `out` or an array like it. The sum counts `slope` times
+  /// where x, which is then read, is not positive. nullptr means that dx is made by itself.
   const void* other = nullptr;
   float slope = 1;
-  /// Weight gradient, of candidates that can (sets_weights): dw is set.
+  /// Weight gradient of a plan that sets: dw is set.
   bool sets = false;
 
   template <class T>
@@ -45,86 +45,58 @@ struct ConvolutionArguments {
     return static_cast<const T*>(dy);
   }
   template <class T>
-  OtherGradient<T> other_as() const {
-    return {static_cast<const T*>(other), x_as<T>(), slope, {}, {}};
-  }
-  template <class T>
   T* out_as() const {
     return static_cast<T*>(out);
   }
+  /// Tells a program's OtherGradient what to join.
+  template <class OtherGradient>
+  void join_to(OtherGradient& p) const {
+    p.values = static_cast<decltype(p.values)>(other), p.x = static_cast<decltype(p.x)>(x), p.slope = slope;
+  }
 };
 
-/// Lines for joining another gradient in runs of up to `pixels` pixels.
-template <class T>
-void book(OtherGradient<T>& p, i64 pixels, PlanBuilder& builder) {
-  p.values_buf = builder.line("other gradient", 4 * pixels * block_channels, Depth::two);
-  p.x_buf = builder.line("what was rectified", 4 * pixels * block_channels, Depth::two);
-}
-
-/// For lines of up to `weights` weights.
-inline void book(SetOrAdd& p, i64 weights, PlanBuilder& builder) {
-  p.set_buf = builder.tile("gradients of weights", 4 * weights, 1);
-  p.add_buf = builder.line("gradients of weights", 4 * weights, 1);
-}
-
-/// One way to convolve. Stateless but for its name; accepts a shape or says why not.
-class ConvolutionCandidate {
- public:
-  virtual ~ConvolutionCandidate() = default;
-  virtual std::string name() const = 0;
-  /// Empty if this candidate can run the shape on the group; else the reason.
-  virtual std::string refuse(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const = 0;
-  /// Whether to take it, where it can run, without having measured.
-  virtual bool pays(const MachineSpec& /*spec*/, const ConvolutionShape& /*shape*/,
-                    ConvolutionDirection /*direction*/) const {
-    return true;
-  }
-  /// Whether it knows activations in blocks of channels, whatever it refuses else.
-  virtual bool takes_blocks() const { return false; }
-  /// Floats of workspace that `run` wants.
-  virtual i64 workspace(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const = 0;
-  /// Floats of weights as forward packs them, which may be kept where the weights stay the same; 0: it does not pack.
-  virtual i64 kept_weights(CoreGroup& /*group*/, const ConvolutionShape& /*shape*/) const { return 0; }
-  /// How many parts of the outputs forward can leave sums of while it makes them; 0: it cannot.
-  virtual i64 sum_parts(CoreGroup& /*group*/, const ConvolutionShape& /*shape*/) const { return 0; }
-  /// Whether the input gradient, which it takes, can join another one of the same blob (ConvolutionArguments::other).
-  virtual bool joins(CoreGroup& /*group*/, const ConvolutionShape& /*shape*/) const { return false; }
-  /// Whether the weight gradient, which it takes, can set dw as well as add to it (ConvolutionArguments::sets).
-  virtual bool sets_weights(const ConvolutionShape& /*shape*/) const { return false; }
-  /// Seconds by the analytic model, 0 where there is none; only for accepted shapes.
-  virtual double estimate(CoreGroup& /*group*/, const ConvolutionShape& /*shape*/,
-                          ConvolutionDirection /*direction*/) const {
-    return 0;
-  }
-  /// Queues the work. Only for accepted shapes.
-  virtual void run(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction,
-                   const ConvolutionArguments& arguments, float* workspace) const = 0;
+/// How a candidate convolves one shape in one direction: its programs with their tiles and bookings. It is made once
+/// and run in every iteration.
+struct ConvolutionPlan {
+  std::string refused;         ///< why the candidate cannot; empty: it can, and what follows holds
+  i64 workspace = 0;           ///< floats that `run` wants
+  i64 kept_weights = 0;        ///< forward: floats of packed weights that may be kept while the weights stay; 0: none
+  i64 partial_sums = 0;        ///< forward: how many partial sums of outputs it can leave; 0: it cannot
+  bool joins = false;          ///< input gradient: it can join another one of the same blob
+  bool sets = false;           ///< weight gradient: it can set dw as well as add to it
+  double estimate = 0;         ///< seconds by the analytic model; 0: there is none
+  std::vector<i64> decisions;  ///< the sizes by which variants of a candidate differ
+  /// Queues the work.
+  std::function<void(CoreGroup&, const ConvolutionArguments&, float* workspace)> run;
 };
 
-/// All candidates, best first: winograd (3 x 3 to 5 x 5 kernels with fewer products), strassen (kernels of one pixel
-/// with fewer products), direct (tile program, vectors along output channels), winograd_2x2 (3 x 3; saves fewer
-/// products, but rounds as plain sums do), explicit (im2col and the library's product), explicit_tile (im2col and the
-/// tile program), implicit (tile program without columns, vectors along pixels); then swCaffe's plans as published,
-/// explicit_paper and implicit_paper, to be measured against its tables; then variants, named PLAN:VARIANT, of direct
-/// and winograd with other tile sizes or another split over cores, for tuners. The first that accepts and pays is the
-/// default choice.
-const std::vector<std::unique_ptr<ConvolutionCandidate>>& convolution_candidates();
+/// One way to convolve: a row of the table of candidates.
+struct ConvolutionCandidate {
+  using Planner = std::function<ConvolutionPlan(CoreGroup&, const ConvolutionShape&, ConvolutionDirection)>;
+  using Judge = std::function<bool(const MachineSpec&, const ConvolutionShape&, ConvolutionDirection)>;
+
+  std::string name;
+  std::string what;             ///< it does, for people
+  Planner make;                 ///< called by `plan` alone
+  bool takes_blocks = false;    ///< it knows activations in blocks of channels, whatever it refuses else
+  Judge pays = {};              ///< whether to take it, where it can run, without having measured; empty: always
+  std::string variant_of = {};  ///< the candidate that it is a variant of; empty: none
+
+  /// The plan, which says in `refused` why there is none. A variant that decides what its candidate does is refused.
+  ConvolutionPlan plan(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const;
+};
+
+/// The table, best first. The first candidate that pays and can run is the default choice. Behind those that are
+/// chosen so stand swCaffe's plans as published, to be measured against its tables, and then variants, named
+/// CANDIDATE:VARIANT, for tuners.
+const std::deque<ConvolutionCandidate>& convolution_candidates();
+/// Adds a row at the end, for layers that are shaped afterwards.
+void add_convolution_candidate(ConvolutionCandidate candidate);
 
 /// What candidates that know only float in planes answer to other shapes; empty for those.
 inline std::string refuse_storage(const ConvolutionShape& shape) {
   if (!shape.in_planes()) return "takes planes, not blocks of channels";
   return shape.precision == Precision::fp32 ? "" : "is for single precision";
 }
-
-/// The plan itself first, then its variants.
-std::vector<std::unique_ptr<ConvolutionCandidate>> make_direct_convolutions();
-std::vector<std::unique_ptr<ConvolutionCandidate>> make_winograd_convolutions();
-std::unique_ptr<ConvolutionCandidate> make_strassen_convolution();
-std::unique_ptr<ConvolutionCandidate> make_small_winograd_convolution();
-std::unique_ptr<ConvolutionCandidate> make_explicit_convolution();
-std::unique_ptr<ConvolutionCandidate> make_explicit_tile_convolution();
-std::unique_ptr<ConvolutionCandidate> make_implicit_convolution();
-std::unique_ptr<ConvolutionCandidate> make_published_explicit_convolution();
-std::unique_ptr<ConvolutionCandidate> make_published_implicit_convolution();
 
 }  // namespace cortado

@@ -9,10 +9,6 @@
 #include "layers/relu/relu.h"
 
 namespace cortado {
-namespace {
-std::size_t index_of(ConvolutionDirection direction) { return static_cast<std::size_t>(direction); }
-}  // namespace
-
 bool WindowedLayer::keeps_bf16(const caffe::LayerParameter& parameter) {
   return parameter.convolution_param().kernel_size_size() <= 2;
 }
@@ -74,42 +70,22 @@ void WindowedLayer::plan(i64 samples, i64 in_channels, i64 out_channels, const s
     stacked_->reshape({s.mb, s.ic, s.ih, s.iw});
     images_->reshape({s.mb, s.oc, s.oh, s.ow});
   }
-  refusals_.clear();
   kept_version_ = 0;
-  for (const auto direction : convolution_directions) chosen_[index_of(direction)] = choose(direction);
+  for (const auto direction : convolution_directions) choose(direction);
 }
 
-/// The wanted candidate, or the first that accepts and pays; remembers why others were passed over.
-const ConvolutionCandidate* WindowedLayer::choose(ConvolutionDirection direction) {
-  const auto wanted = wanted_.find(to_string(direction));
-  std::string reasons;
-  const ConvolutionCandidate* chosen = nullptr;
-  for (const auto& candidate : convolution_candidates()) {
-    const std::string reason = candidate->refuse(group(), shape_, direction);
-    const std::string line = std::string(to_string(direction)) + " " + shape_.text() + ": " + candidate->name();
-    if (!reason.empty()) {
-      refusals_.push_back(line + " cannot run: " + reason);
-      reasons += (reasons.empty() ? "" : "; ") + candidate->name() + ": " + reason;
-    } else if (wanted != wanted_.end() ? candidate->name() == wanted->second
-                                       : chosen == nullptr && candidate->pays(group().spec(), shape_, direction)) {
-      chosen = candidate.get();
-    } else {
-      refusals_.push_back(line + " was passed over: " +
-                          (wanted != wanted_.end()                              ? "another was asked for"
-                           : candidate->pays(group().spec(), shape_, direction) ? "stands later in the list"
-                                                                                : "does not pay for such a shape"));
-    }
-  }
-  if (chosen == nullptr)
-    throw PlanError("layer '" + name() + "'",
-                    std::string("no candidate for ") + to_string(direction) + " of " + shape_.text() +
-                        (wanted != wanted_.end() ? " named " + wanted->second : "") + ": " + reasons);
-  return chosen;
+void WindowedLayer::choose(ConvolutionDirection direction) {
+  std::vector<Choice<ConvolutionPlan>::Candidate> candidates;
+  for (const auto& row : convolution_candidates())
+    candidates.push_back({row.name,
+                          [this, &row, shape = shape_, direction] { return row.plan(group(), shape, direction); },
+                          !row.pays || row.pays(group().spec(), shape_, direction)});
+  choices_.choose(static_cast<std::size_t>(direction), name(), shape_.text(), std::move(candidates));
 }
 
 /// Packed weights stay where the parameters do.
-void WindowedLayer::keep_weights(const ConvolutionCandidate& candidate, ConvolutionArguments& arguments) {
-  const auto bytes = static_cast<std::size_t>(candidate.kept_weights(group(), shape_)) * sizeof(float);
+void WindowedLayer::keep_weights(i64 floats, ConvolutionArguments& arguments) {
+  const auto bytes = static_cast<std::size_t>(floats) * sizeof(float);
   if (bytes == 0) return;
   if (kept_weights_.bytes() < bytes) kept_weights_ = ClusterMemory(group(), bytes);
   arguments.kept = kept_weights_.as<float>();
@@ -118,37 +94,22 @@ void WindowedLayer::keep_weights(const ConvolutionCandidate& candidate, Convolut
 }
 
 void WindowedLayer::run(ConvolutionDirection direction, ConvolutionArguments arguments) {
-  const auto* candidate = chosen_[index_of(direction)];
+  const ConvolutionPlan& plan = plan_of(direction);
   if (direction == ConvolutionDirection::forward && context().run.parameter_version != 0)
-    keep_weights(*candidate, arguments);
-  run_plan(to_string(direction), [&] {
-    candidate->run(group(), shape_, direction, arguments, workspace(candidate->workspace(group(), shape_, direction)));
-  });
+    keep_weights(plan.kept_weights, arguments);
+  run_plan(to_string(direction), [&] { plan.run(group(), arguments, workspace(plan.workspace)); });
 }
 
 void WindowedLayer::run_weight_gradient(const void* x, const void* dy) {
   ConvolutionArguments arguments{x, nullptr, dy};
   Blob& weights = *blobs()[0];
-  if (shape_.mb > 0 && chosen_[index_of(ConvolutionDirection::weight_gradient)]->sets_weights(shape_)) {
+  if (shape_.mb > 0 && plan_of(ConvolutionDirection::weight_gradient).sets) {
     const Blob::Sum sum = weights.sum_diff();
     arguments.out = sum.to, arguments.sets = sum.sets;
   } else {
     arguments.out = weights.mutable_diff();
   }
   run(ConvolutionDirection::weight_gradient, arguments);
-}
-
-i64 WindowedLayer::sum_parts() const {
-  return chosen_[index_of(ConvolutionDirection::forward)]->sum_parts(group(), shape_);
-}
-
-bool WindowedLayer::joins() const {
-  return chosen_[index_of(ConvolutionDirection::input_gradient)]->joins(group(), shape_);
-}
-
-std::string WindowedLayer::wanted(const std::string& direction) const {
-  const auto found = wanted_.find(direction);
-  return found == wanted_.end() ? "" : found->second;
 }
 
 bool WindowedLayer::could_block(i64 channels) const {
@@ -159,7 +120,7 @@ bool WindowedLayer::could_block(i64 channels) const {
     return false;
   for (const auto direction : convolution_directions)
     for (const auto& candidate : convolution_candidates())
-      if (candidate->name() == wanted(to_string(direction)) && !candidate->takes_blocks()) return false;
+      if (candidate.name == choices_.wanted(to_string(direction)) && !candidate.takes_blocks) return false;
   return true;
 }
 
@@ -203,7 +164,7 @@ std::string ConvolutionLayer::refuse_blocks(const Blob& bottom, i64 channels) co
 /// Tops' layout, and why. What is chosen once stays, because what stands behind the layer was built for it, unless the
 /// plans asked for name another one.
 void ConvolutionLayer::choose_layout(const Blob& bottom, const Shape& top) {
-  const std::string asked = wanted(layout_direction), refused = refuse_blocks(bottom, top[1]);
+  const std::string asked = wanted_layout(), refused = refuse_blocks(bottom, top[1]);
   const auto take = [&](Layout layout, const std::string& why) {
     layout_ = {layout, refused.empty() ? why : refused, true};
   };
@@ -242,7 +203,7 @@ bool ConvolutionLayer::joins_gradient(Blob& other, float slope) {
 
 /// Where the candidate can leave sums for the normaliser, who is told; null if it can leave none.
 float* ConvolutionLayer::room_for_sums() {
-  const i64 parts = sum_parts();
+  const i64 parts = plan_of(ConvolutionDirection::forward).partial_sums;
   const auto bytes = static_cast<std::size_t>(parts * 2 * shape_.oc) * sizeof(float);
   if (sums_.bytes() < bytes) sums_ = ClusterMemory(group(), bytes);
   float* const sums = parts == 0 ? nullptr : sums_.as<float>();
@@ -296,32 +257,13 @@ void ConvolutionLayer::backward(const Blobs& top, const std::vector<bool>& propa
 /// By the candidate as it makes the bottom's gradient, or, if it cannot, afterwards.
 template <class T>
 void ConvolutionLayer::join_gradient(Blob& bottom, const T* dy) {
-  if (joins()) {
+  if (plan_of(ConvolutionDirection::input_gradient).joins) {
     ConvolutionArguments arguments{bottom.data<T>(), blobs()[0]->data(), dy, other_->mutable_diff<T>()};
     arguments.other = other_->diff<T>(), arguments.slope = slope_of_bottom_;
     return run(ConvolutionDirection::input_gradient, arguments);
   }
   run(ConvolutionDirection::input_gradient, {nullptr, blobs()[0]->data(), dy, bottom.mutable_diff<T>()});
   gradient_of_sum<T>(group(), {&bottom, other_}, true, slope_of_bottom_, *other_);
-}
-
-std::vector<PlanOption> WindowedLayer::plan_options() const {
-  std::vector<PlanOption> options;
-  for (const auto direction : convolution_directions)
-    for (const auto& candidate : convolution_candidates()) {
-      PlanOption o{to_string(direction), shape_.text(), candidate->name(),
-                   candidate->refuse(group(), shape_, direction), 0};
-      if (o.refused.empty()) o.estimate = candidate->estimate(group(), shape_, direction);
-      options.push_back(std::move(o));
-    }
-  return options;
-}
-
-PlanBook WindowedLayer::plans() const {
-  PlanBook book;
-  for (const auto direction : convolution_directions)
-    if (const auto* candidate = chosen_[index_of(direction)]) book[to_string(direction)] = candidate->name();
-  return book;
 }
 
 PlanBook ConvolutionLayer::plans() const {

@@ -1,5 +1,5 @@
 #pragma once
-#include "core/net/layer.h"
+#include "core/net/choice.h"
 #include "layers/channels/channels.h"
 #include "layers/convolution/candidates.h"
 #include "layers/convolution/volume.h"
@@ -17,10 +17,10 @@ class WindowedLayer : public Layer {
   static bool keeps_bf16(const caffe::LayerParameter& parameter);
   Arity bottoms() const override { return {1, -1}; }
   Arity tops() const override { return {1, -1}; }
-  PlanBook plans() const override;
-  std::vector<PlanOption> plan_options() const override;
-  void choose_plans(const PlanBook& wanted) override { wanted_ = wanted; }
-  std::vector<std::string> refusals() const override { return refusals_; }
+  PlanBook plans() const override { return choices_.plans(); }
+  std::vector<PlanOption> plan_options() const override { return choices_.options(); }
+  void choose_plans(const PlanBook& wanted) override { choices_.want(wanted); }
+  std::vector<std::string> refusals() const override { return choices_.refusals(); }
   Cost cost(const Blobs& bottom, const Blobs& top) const override;
   /// Of each bottom, since the last reshape, as candidates see it.
   const ConvolutionShape& shape() const { return shape_; }
@@ -35,21 +35,21 @@ class WindowedLayer : public Layer {
                   Layout layout = Layout::nchw) const;
   /// Whether blobs of `channels` channels may lie in blocks: the wanted candidates must know them.
   bool could_block(i64 channels) const;
-  /// The candidate, or layout, asked for; empty if none was.
-  std::string wanted(const std::string& direction) const;
+  /// The layout asked for; empty if none was.
+  std::string wanted_layout() const { return choices_.wanted(layout_direction); }
   /// Makes shape_ that of a convolution between these spatial extents, and chooses candidates.
   void plan(i64 samples, i64 in_channels, i64 out_channels, const std::vector<i64>& in, const std::vector<i64>& out,
             Precision precision, Layout src = Layout::nchw, Layout dst = Layout::nchw);
   /// All bottoms must have the first one's shape, and these channels. Throws ShapeError.
   void check_bottoms(const Blobs& bottom, i64 channels) const;
   i64 samples(const Blob& blob) const { return blob.count(0, channel_axis_); }
+  /// The chosen plan of a direction, made by the last reshape.
+  const ConvolutionPlan& plan_of(ConvolutionDirection direction) const {
+    return choices_.plan(static_cast<std::size_t>(direction));
+  }
   void run(ConvolutionDirection direction, ConvolutionArguments arguments);
   /// Runs the weight gradient of x and dy to the first parameter's gradient.
   void run_weight_gradient(const void* x, const void* dy);
-  /// ConvolutionCandidate::sum_parts of the chosen candidate.
-  i64 sum_parts() const;
-  /// ConvolutionCandidate::joins of the chosen candidate.
-  bool joins() const;
 
   int channel_axis_ = 1;
   SlidingWindow window_;
@@ -59,14 +59,12 @@ class WindowedLayer : public Layer {
   std::unique_ptr<Blob> stacked_, images_;  // its input and output, and their gradients, as candidates see them
 
  private:
-  const ConvolutionCandidate* choose(ConvolutionDirection direction);
-  void keep_weights(const ConvolutionCandidate& candidate, ConvolutionArguments& arguments);
+  void choose(ConvolutionDirection direction);
+  void keep_weights(i64 floats, ConvolutionArguments& arguments);
 
   ClusterMemory kept_weights_;  // as forward packs them
   i64 kept_version_ = 0;        // RunState::parameter_version when they were packed; 0: they are not
-  PlanBook wanted_;
-  const ConvolutionCandidate* chosen_[3] = {};
-  std::vector<std::string> refusals_;
+  Choices<ConvolutionPlan> choices_{"forward", "weight_gradient", "input_gradient"};
 };
 
 /// Caffe's Convolution: every bottom (N x C x H x W, or another number of spatial axes) gives a top (N x num_output x

@@ -43,4 +43,8 @@ std::vector<GradientPart> gradient_parts(const ConvolutionShape& s) {
   return parts;
 }
 
+bool leave_gaps(const std::vector<GradientPart>& parts) {
+  return std::any_of(parts.begin(), parts.end(), [](const auto& part) { return part.empty(); });
+}
+
 }  // namespace cortado

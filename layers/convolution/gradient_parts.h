@@ -25,5 +25,7 @@ struct GradientPart {
 /// An input gradient as forward convolutions of the output gradient with turned weights: one at stride 1; at stride s
 /// one for every s-th row and column of inputs, which meet the same part of the kernel.
 std::vector<GradientPart> gradient_parts(const ConvolutionShape& s);
+/// Whether there are inputs that no kernel position meets, at strides beyond the kernel: their gradients are zero.
+bool leave_gaps(const std::vector<GradientPart>& parts);
 
 }  // namespace cortado

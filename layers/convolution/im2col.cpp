@@ -2,7 +2,6 @@
 
 #include "core/base/error.h"
 #include "core/formats/caffe.pb.h"
-#include "layers/convolution/columns/columns.h"
 #include "layers/convolution/window.h"
 
 namespace cortado {
@@ -18,34 +17,38 @@ void Im2colLayer::reshape(const Blobs& bottom, const Blobs& top) {
   shape.push_back(columns);
   shape.insert(shape.end(), out.begin(), out.end());
   top[0]->reshape(shape);
-  shape_ = {};
-  shape_.mb = samples, shape_.ic = x.dim(axis);
-  set_planes(shape_, window, in, out);
+  ConvolutionShape s;
+  s.mb = samples, s.ic = x.dim(axis);
+  set_planes(s, window, in, out);
   if (window.axes() > 2) {
     if (!volume_) volume_ = std::make_unique<Volume>(group());
     if (!stacked_) stacked_ = std::make_unique<Blob>(group());
     if (!columns_) columns_ = std::make_unique<Blob>(group());
-    volume_->reshape(samples, shape_.ic, columns, in, out, window);
-    shape_.mb = volume_->images(), shape_.ic *= volume_->channels_per_channel();
-    stacked_->reshape({shape_.mb, shape_.ic, shape_.ih, shape_.iw});
-    columns_->reshape({shape_.mb, columns, shape_.oh, shape_.ow});
+    volume_->reshape(samples, s.ic, columns, in, out, window);
+    s.mb = volume_->images(), s.ic *= volume_->channels_per_channel();
+    stacked_->reshape({s.mb, s.ic, s.ih, s.iw});
+    columns_->reshape({s.mb, columns, s.oh, s.ow});
   }
-  for (const std::string& reason : {refuse_im2col(group().spec(), shape_), refuse_col2im(group().spec(), shape_)})
-    if (!reason.empty()) throw PlanError("layer '" + name() + "'", reason);
+  std::string refused;
+  to_columns_ = plan_im2col(group().spec(), s, s.mb, false, refused);
+  from_columns_ = plan_col2im(group().spec(), s, s.mb, false, refused);
+  if (!refused.empty()) throw PlanError("layer '" + name() + "'", refused);
 }
 
 void Im2colLayer::forward(const Blobs& bottom, const Blobs& top) {
   if (volume_) volume_->stack(bottom[0]->data(), stacked_->mutable_data());
-  run_im2col(group(), shape_, (volume_ ? *stacked_ : *bottom[0]).data(), shape_.mb,
-             (volume_ ? *columns_ : *top[0]).mutable_data(), false);
+  launch(group(), to_columns_, [&](auto& p) {
+    p.x = (volume_ ? *stacked_ : *bottom[0]).data(), p.columns = (volume_ ? *columns_ : *top[0]).mutable_data();
+  });
   if (volume_) volume_->order(columns_->data(), top[0]->mutable_data());
 }
 
 void Im2colLayer::backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
   if (!propagate_down[0]) return;
   if (volume_) volume_->unorder(top[0]->diff(), columns_->mutable_diff());
-  run_col2im(group(), shape_, (volume_ ? *columns_ : *top[0]).diff(), shape_.mb,
-             (volume_ ? *stacked_ : *bottom[0]).mutable_diff(), false);
+  launch(group(), from_columns_, [&](auto& p) {
+    p.columns = (volume_ ? *columns_ : *top[0]).diff(), p.x = (volume_ ? *stacked_ : *bottom[0]).mutable_diff();
+  });
   if (volume_) volume_->unstack(stacked_->diff(), bottom[0]->mutable_diff(), bottom[0]->count());
 }
 

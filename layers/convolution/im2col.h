@@ -1,6 +1,6 @@
 #pragma once
 #include "core/net/layer.h"
-#include "layers/convolution/shape.h"
+#include "layers/convolution/columns/columns.h"
 #include "layers/convolution/volume.h"
 
 namespace cortado {
@@ -16,7 +16,8 @@ class Im2colLayer : public Layer {
   Cost cost(const Blobs& bottom, const Blobs& top) const override;
 
  private:
-  ConvolutionShape shape_;
+  Planned<Im2col> to_columns_;
+  Planned<Col2im> from_columns_;
   std::unique_ptr<Volume> volume_;           // where there are more than two spatial axes
   std::unique_ptr<Blob> stacked_, columns_;  // planes in, columns out, and their gradients, image by image
 };

@@ -1,17 +1,10 @@
 #pragma once
 #include <functional>
 
-#include "core/machine/core_group.h"
+#include "core/machine/planned.h"
 #include "layers/pooling/programs.h"
 
 namespace cortado {
-
-/// A program with sizes, cut and buffers filled in (pointers are left to the caller), and the plan to launch it with.
-template <class Program>
-struct Planned {
-  Program program{};
-  Plan plan;
-};
 
 /// The planners of the pooling programs. They choose the cut of swCaffe IV-D: whole planes per line, else bands of
 /// whole rows, else blocks of columns, as the scratchpad allows. Throw PlanError where not even one window fits.

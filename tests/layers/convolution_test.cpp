@@ -83,12 +83,12 @@ ConvolutionShape shape_in(LayerRig& rig) {
 
 /// The plan that a candidate is, or is a variant of.
 std::string method_of(const ConvolutionCandidate& candidate) {
-  return candidate.name().substr(0, candidate.name().find(':'));
+  return candidate.name.substr(0, candidate.name.find(':'));
 }
 
 const ConvolutionCandidate& candidate_called(const std::string& name) {
   const auto& all = convolution_candidates();
-  return **std::find_if(all.begin(), all.end(), [&](const auto& candidate) { return candidate->name() == name; });
+  return *std::find_if(all.begin(), all.end(), [&](const auto& candidate) { return candidate.name == name; });
 }
 
 void expect_says(const std::string& message, const std::string& part) {
@@ -137,8 +137,8 @@ class ConvolutionTest : public ::testing::TestWithParam<std::string> {
     PlanBook wanted;
     const auto want = [&](const ConvolutionCandidate& one) {
       for (const auto direction : convolution_directions)
-        if (one.refuse(rig.bottom(0).group(), shape, direction).empty())
-          wanted.emplace(to_string(direction), one.name());
+        if (one.plan(rig.bottom(0).group(), shape, direction).refused.empty())
+          wanted.emplace(to_string(direction), one.name);
     };
     want(candidate);
     if (!wanted.empty()) want(candidate_called(method_of(candidate)));
@@ -152,11 +152,11 @@ TEST_P(ConvolutionTest, EveryCandidateOfEveryDirectionIsTheOracle) {
     LayerRig rig(GetParam(), text_of(c), {c.bottom});
     const Expected expected = expected_of(rig);
     for (const auto& candidate : convolution_candidates()) {
-      const PlanBook wanted = force(rig, *candidate);
+      const PlanBook wanted = force(rig, candidate);
       if (wanted.empty()) continue;
       // The transforms of Winograd's larger tiles add and subtract multiples of the values: errors are those of sums
       // about ten times as large. Those of F(2x2, 3x3) only halve.
-      expect(rig, expected, c.name + " by " + candidate->name(), method_of(*candidate) == "winograd" ? 2e-4f : 2e-5f);
+      expect(rig, expected, c.name + " by " + candidate.name, method_of(candidate) == "winograd" ? 2e-4f : 2e-5f);
       for (const auto& [direction, name] : wanted) EXPECT_EQ(rig.layer().plans().at(direction), name);
     }
   }
@@ -195,10 +195,10 @@ TEST_P(ConvolutionTest, WinogradsPartsOfAnImageAreTheOracle) {
   const auto direction = ConvolutionDirection::weight_gradient;
   const auto& candidate = candidate_called("winograd:small_parts");
   CoreGroup& group = rig.bottom(0).group();
-  const bool takes_it = candidate.refuse(group, shape_in(rig), direction).empty();
+  const bool takes_it = candidate.plan(group, shape_in(rig), direction).refused.empty();
   EXPECT_EQ(takes_it, group.spec().works_from_caches());
   if (!takes_it) return;
-  rig.layer().choose_plans({{to_string(direction), candidate.name()}});
+  rig.layer().choose_plans({{to_string(direction), candidate.name}});
   expect_oracle(rig, "parts", 2e-3f);
 }
 
@@ -211,8 +211,8 @@ TEST_P(ConvolutionTest, PackedWeightsStayWhereParametersDo) {
   for (const Case& c : some) {
     LayerRig rig(GetParam(), text_of(c), {c.bottom});
     for (const auto& candidate : convolution_candidates()) {
-      if (force(rig, *candidate).count("forward") == 0) continue;
-      SCOPED_TRACE(c.name + " by " + candidate->name());
+      if (force(rig, candidate).count("forward") == 0) continue;
+      SCOPED_TRACE(c.name + " by " + candidate.name);
       const auto weights = rig.blob(0).data_vector();
       rig.forward();
       const auto outputs = [&](i64 version, float weight) {
@@ -226,7 +226,9 @@ TEST_P(ConvolutionTest, PackedWeightsStayWhereParametersDo) {
       EXPECT_EQ(outputs(7, 1), ones);
       EXPECT_EQ(outputs(7, 1), ones);
       const ConvolutionShape shape = shape_in(rig);
-      EXPECT_EQ(outputs(7, 2), candidate->kept_weights(rig.bottom(0).group(), shape) > 0 ? ones : twos);
+      EXPECT_EQ(
+          outputs(7, 2),
+          candidate.plan(rig.bottom(0).group(), shape, ConvolutionDirection::forward).kept_weights > 0 ? ones : twos);
       EXPECT_EQ(outputs(8, 2), twos);
       EXPECT_EQ(outputs(0, 1), ones);
       rig.run().parameter_version = 0;
@@ -248,9 +250,9 @@ TEST_P(Bf16ConvolutionTest, EveryCandidateIsTheOracleWithinTheRounding) {
     rig.fill_blob(0, [](i64 i) { return static_cast<float>(bf16(noise(1, i))); });
     const Expected expected = expected_of(rig);
     for (const auto& candidate : convolution_candidates()) {
-      if (force(rig, *candidate).empty()) continue;
+      if (force(rig, candidate).empty()) continue;
       ++ran;
-      expect(rig, expected, c.name + " by " + candidate->name(), 0x1p-6f, 0x1p-7f);
+      expect(rig, expected, c.name + " by " + candidate.name, 0x1p-6f, 0x1p-7f);
     }
   }
   EXPECT_GE(ran, static_cast<int>(cases().size()));
@@ -264,14 +266,14 @@ TEST_P(ConvolutionTest, TileProgramsRunEveryCase) {
     LayerRig rig(GetParam(), text_of(c), {c.bottom});
     const ConvolutionShape shape = shape_in(rig);
     for (const auto& candidate : convolution_candidates()) {
-      const std::string name = candidate->name();
-      if (name != method_of(*candidate)) continue;  // variants are refused where they would change nothing
+      const std::string name = candidate.name;
+      if (name != method_of(candidate)) continue;  // variants are refused where they would change nothing
       if (name == "explicit" || name == "winograd" || name == "winograd_2x2" || name == "implicit_paper") continue;
       if (name == "strassen") continue;  // layout_test.cpp has its shapes
       if (name == "direct" && !rig.bottom(0).group().spec().works_from_caches()) continue;
       if (name == "explicit_paper" && rig.bottom(0).group().spec().mesh_cols == 1) continue;
       for (const auto direction : convolution_directions) {
-        const std::string reason = candidate->refuse(rig.bottom(0).group(), shape, direction);
+        const std::string reason = candidate.plan(rig.bottom(0).group(), shape, direction).refused;
         EXPECT_EQ(reason, "") << c.name << " " << name;
       }
     }
@@ -286,24 +288,24 @@ TEST_P(ConvolutionTest, VariantsAreTheOracleOrDoWhatThePlanDoes) {
   const Expected expected = expected_of(large);
   int variants = 0, ran = 0;
   for (const auto& candidate : convolution_candidates()) {
-    if (candidate->name() == method_of(*candidate)) continue;
+    if (candidate.name == method_of(candidate)) continue;
     ++variants;
-    const auto is = [&](const char* variant) { return candidate->name().find(variant) != std::string::npos; };
+    const auto is = [&](const char* variant) { return candidate.name.find(variant) != std::string::npos; };
     const bool differs = is(":by_") ? spec.cpes > 1 : !is(":large_parts");  // the batch is one part as it is
-    const PlanBook wanted = force(large, *candidate);
+    const PlanBook wanted = force(large, candidate);
     // What a scratchpad leaves of a tile's form may be the same.
-    if (!is("_tiles")) { EXPECT_EQ(wanted.empty(), !spec.works_from_caches() || !differs) << candidate->name(); }
+    if (!is("_tiles")) { EXPECT_EQ(wanted.empty(), !spec.works_from_caches() || !differs) << candidate.name; }
     if (!wanted.empty()) {
       ++ran;
       // Weight gradients are sums over 5400 pixels.
-      expect(large, expected, candidate->name(), method_of(*candidate) == "winograd" ? 1e-3f : 1e-4f);
+      expect(large, expected, candidate.name, method_of(candidate) == "winograd" ? 1e-3f : 1e-4f);
     }
     const std::string reason =
-        candidate->refuse(small.bottom(0).group(), shape_in(small), ConvolutionDirection::forward);
+        candidate.plan(small.bottom(0).group(), shape_in(small), ConvolutionDirection::forward).refused;
     if (is(":tall_tiles") && spec.works_from_caches())
       EXPECT_EQ(reason, "");  // makes weights' points itself where others do not
     else
-      expect_says(reason, spec.works_from_caches() ? "does what " + method_of(*candidate) + " does" : "caches");
+      expect_says(reason, spec.works_from_caches() ? "does what " + method_of(candidate) + " does" : "caches");
   }
   EXPECT_EQ(variants, 9);
   EXPECT_EQ(ran > 0, spec.works_from_caches());
@@ -316,13 +318,10 @@ TEST_P(ConvolutionTest, PublishedImplicitPlan) {
         {{9, 65, 5, 3}, "num_output: 64 kernel_h: 2 kernel_w: 3 pad_h: 0 pad_w: 2"}}) {
     LayerRig rig(GetParam(), text_of({"", {}, parameter}), {bottom});
     const ConvolutionShape shape = shape_in(rig);
-    const auto& candidates = convolution_candidates();
-    const auto paper =
-        std::find_if(candidates.begin(), candidates.end(), [](const auto& c) { return c->name() == "implicit_paper"; });
-    ASSERT_NE(paper, candidates.end());
+    const auto& paper = candidate_called("implicit_paper");
     PlanBook wanted;
     for (const auto direction : convolution_directions) {
-      const std::string reason = (*paper)->refuse(rig.bottom(0).group(), shape, direction);
+      const std::string reason = paper.plan(rig.bottom(0).group(), shape, direction).refused;
       if (rig.bottom(0).group().spec().mesh_cols == 1)
         expect_says(reason, "meshes");
       else if (direction != ConvolutionDirection::forward && shape.ic < 128)

@@ -204,7 +204,8 @@ std::optional<ConvolutionShape> shape_of(const std::string& backend, const Windo
 PlanBook plans_of(const std::string& backend, const ConvolutionShape& shape, const ConvolutionCandidate& candidate) {
   PlanBook plans;
   for (const auto direction : convolution_directions)
-    if (candidate.refuse(group_of(backend), shape, direction).empty()) plans[to_string(direction)] = candidate.name();
+    if (candidate.plan(group_of(backend), shape, direction).refused.empty())
+      plans[to_string(direction)] = candidate.name;
   if (!plans.empty()) plans["layout"] = to_string(shape.dst);
   return plans;
 }
@@ -227,9 +228,9 @@ TEST_P(BlockedConvolutions, EveryCandidateConvolvesBetweenAllLayouts) {
           const auto shape = shape_of(GetParam(), w, precision, src, dst);
           if (!shape) continue;
           for (const auto& candidate : convolution_candidates()) {
-            SCOPED_TRACE(std::string(w.name) + " " + to_string(src) + " " + to_string(dst) + " " + candidate->name());
-            const PlanBook plans = plans_of(GetParam(), *shape, *candidate);
-            EXPECT_TRUE(plans.empty() || candidate->takes_blocks());
+            SCOPED_TRACE(std::string(w.name) + " " + to_string(src) + " " + to_string(dst) + " " + candidate.name);
+            const PlanBook plans = plans_of(GetParam(), *shape, candidate);
+            EXPECT_TRUE(plans.empty() || candidate.takes_blocks);
             if (plans.empty()) continue;
             expect_same(convolved(GetParam(), w, precision, src, plans), planes, absolute, 4 * relative);
             ++compared;
@@ -249,9 +250,9 @@ TEST_P(BlockedConvolutions, WeightGradientsAddUpUntilTheyAreCleared) {
       const auto shape = shape_of(GetParam(), w, Precision::fp32, layout, layout);
       if (!shape) continue;
       for (const auto& candidate : convolution_candidates()) {
-        const PlanBook plans = plans_of(GetParam(), *shape, *candidate);
-        if (plans.count("weight_gradient") == 0 || candidate->name().find(':') != std::string::npos) continue;
-        SCOPED_TRACE(std::string(w.name) + " " + to_string(layout) + " " + candidate->name());
+        const PlanBook plans = plans_of(GetParam(), *shape, candidate);
+        if (plans.count("weight_gradient") == 0 || candidate.name.find(':') != std::string::npos) continue;
+        SCOPED_TRACE(std::string(w.name) + " " + to_string(layout) + " " + candidate.name);
         LayerRig rig(GetParam(), layer_of(w), {w.bottom});
         rig.bottom(0).reshape(w.bottom, Precision::fp32, layout);
         rig.layer().choose_plans(plans);
@@ -272,7 +273,7 @@ TEST_P(BlockedConvolutions, WeightGradientsAddUpUntilTheyAreCleared) {
 TEST_P(BlockedConvolutions, StrassenTakesWholeQuadrants) {
   const auto& all = convolution_candidates();
   const auto& strassen =
-      **std::find_if(all.begin(), all.end(), [](const auto& candidate) { return candidate->name() == "strassen"; });
+      *std::find_if(all.begin(), all.end(), [](const auto& candidate) { return candidate.name == "strassen"; });
   const bool works_from_caches = group_of(GetParam()).spec().works_from_caches();
   int taken = 0;
   for (const Window& w : windows()) {
@@ -325,15 +326,15 @@ std::vector<double> channel_sums(const Blob& images) {
 std::vector<double> sums_left(LayerRig& rig, const ConvolutionCandidate& candidate, const ConvolutionShape& shape) {
   CoreGroup& group = rig.top(0).group();
   const auto bytes = [](i64 floats) { return static_cast<std::size_t>(floats) * sizeof(float); };
-  const i64 parts = candidate.sum_parts(group, shape), values = 2 * shape.oc;
+  const ConvolutionPlan plan = candidate.plan(group, shape, ConvolutionDirection::forward);
+  const i64 parts = plan.partial_sums, values = 2 * shape.oc;
   EXPECT_GT(parts, 0);
-  const ClusterMemory left(group, bytes(parts * values)),
-      work(group, bytes(candidate.workspace(group, shape, ConvolutionDirection::forward)));
+  const ClusterMemory left(group, bytes(parts * values)), work(group, bytes(plan.workspace));
   with_element(shape.precision, [&](auto element) {
     using T = decltype(element);
     ConvolutionArguments arguments{rig.bottom(0).data<T>(), rig.blob(0).data(), nullptr, rig.top(0).mutable_data<T>()};
     arguments.sums = left.as<float>();
-    candidate.run(group, shape, ConvolutionDirection::forward, arguments, work.as<float>());
+    plan.run(group, arguments, work.as<float>());
   });
   std::vector<float> host(static_cast<std::size_t>(parts * values));
   group.copy(host.data(), left.as<float>(), bytes(parts * values));
@@ -358,9 +359,9 @@ TEST_P(BlockedConvolutions, CandidatesLeaveSumsOverWhatTheyMake) {
       } catch (const PlanError&) { continue; }
       const ConvolutionShape& shape = static_cast<const ConvolutionLayer&>(rig.layer()).shape();
       for (const auto& candidate : convolution_candidates()) {
-        if (!candidate->refuse(rig.top(0).group(), shape, ConvolutionDirection::forward).empty()) continue;
-        SCOPED_TRACE(std::string(w.name) + " " + candidate->name());
-        const auto left = sums_left(rig, *candidate, shape), expected = channel_sums(rig.top(0));
+        if (!candidate.plan(rig.top(0).group(), shape, ConvolutionDirection::forward).refused.empty()) continue;
+        SCOPED_TRACE(std::string(w.name) + " " + candidate.name);
+        const auto left = sums_left(rig, candidate, shape), expected = channel_sums(rig.top(0));
         ASSERT_EQ(left.size(), expected.size());
         // Sums are over values before they are rounded for storage, each by at most 2^-8 of itself.
         const double rounding = precision == Precision::bf16 ? 0x1p-7 : 1e-5;
@@ -413,11 +414,12 @@ TEST_P(BlockedConvolutions, InputGradientsJoinOthers) {
       if (!shape) continue;
       const auto expected = input_gradient(GetParam(), w, precision, Layout::nchw, "direct", false);
       for (const auto& candidate : convolution_candidates()) {
-        if (!candidate->refuse(group, *shape, ConvolutionDirection::input_gradient).empty()) continue;
-        SCOPED_TRACE(std::string(w.name) + " " + candidate->name());
-        expect_near(input_gradient(GetParam(), w, precision, Layout::nchw16c, candidate->name(), true), expected,
+        const ConvolutionPlan plan = candidate.plan(group, *shape, ConvolutionDirection::input_gradient);
+        if (!plan.refused.empty()) continue;
+        SCOPED_TRACE(std::string(w.name) + " " + candidate.name);
+        expect_near(input_gradient(GetParam(), w, precision, Layout::nchw16c, candidate.name, true), expected,
                     relative * std::sqrt(static_cast<float>(w.outputs * 9)), 4 * relative);
-        joined += candidate->joins(group, *shape) ? 1 : 0;
+        joined += plan.joins ? 1 : 0;
         ++compared;
       }
     }

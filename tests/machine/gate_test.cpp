@@ -5,8 +5,8 @@
 
 #include "core/tensor/blob.h"
 #include "layers/all_layers.h"
-#include "layers/convolution/candidates.h"
 #include "layers/convolution/columns/programs.h"
+#include "layers/convolution/implicit/implicit.h"
 #include "layers/convolution/oracle.h"
 #include "layers/gemm/programs.h"
 #include "layers/pooling/oracle.h"
@@ -116,12 +116,11 @@ TEST_P(GateTest, ImplicitConvolutionForwardAndWeightGradient) {
   const ConvolutionShape s = three_by_three();
   const auto x = noisy(group(), {s.mb, s.ic, s.ih, s.iw}, 5), w = noisy(group(), {s.oc, s.ic, s.kh, s.kw}, 6),
              y = noisy(group(), {s.mb, s.oc, s.oh, s.ow}, 7);
-  const auto implicit = make_implicit_convolution();
   const auto run = [&](ConvolutionDirection direction, float* out) {
-    ASSERT_EQ(implicit->refuse(group(), s, direction), "");
-    ClusterMemory workspace(group(),
-                            sizeof(float) * static_cast<std::size_t>(implicit->workspace(group(), s, direction)));
-    implicit->run(group(), s, direction, {x->data(), w->data(), y->diff(), out}, workspace.as<float>());
+    const ConvolutionPlan plan = plan_implicit(group(), s, direction);
+    ASSERT_EQ(plan.refused, "");
+    ClusterMemory workspace(group(), sizeof(float) * static_cast<std::size_t>(plan.workspace));
+    plan.run(group(), {x->data(), w->data(), y->diff(), out}, workspace.as<float>());
     group().wait();
   };
   const auto weight_gradient = w->diff_vector();

@@ -80,7 +80,7 @@ TEST_P(LossCurves, AreThoseOfTheReferenceWhateverThePlan) {
   const auto expected = losses_with("reference", "", forced);
   EXPECT_LT(expected.back(), 0.5 * expected.front());
   std::vector<std::string> plans = {"planes", "rows", "library", "tile_program"};
-  for (const auto& candidate : convolution_candidates()) plans.push_back(candidate->name());
+  for (const auto& candidate : convolution_candidates()) plans.push_back(candidate.name);
   int ran = 0;
   for (const auto& plan : plans) {
     const auto losses = losses_with(GetParam(), plan, forced);

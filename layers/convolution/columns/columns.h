@@ -1,19 +1,16 @@
 #pragma once
-#include <string>
-
-#include "core/machine/core_group.h"
+#include "core/machine/planned.h"
+#include "layers/convolution/columns/programs.h"
 #include "layers/convolution/shape.h"
 
 namespace cortado {
 
-/// Why im2col or col2im of a shape does not fit a scratchpad; empty if it does.
-std::string refuse_im2col(const MachineSpec& spec, const ConvolutionShape& s);
-std::string refuse_col2im(const MachineSpec& spec, const ConvolutionShape& s);
-
-/// Queues the columns of `images` of x: images x (ic kh kw) x (oh ow). `by_rows`: a row at a time, and every transfer
-/// is waited for, as published.
-void run_im2col(CoreGroup& group, const ConvolutionShape& s, const float* x, i64 images, float* columns, bool by_rows);
-/// Queues x = the sums of what lies in columns (gradients of columns to gradients of images).
-void run_col2im(CoreGroup& group, const ConvolutionShape& s, const float* columns, i64 images, float* x, bool by_rows);
+/// Im2col: x to columns, images x (ic kh kw) x (oh ow); col2im: x = the sums of what lies in columns, gradients of
+/// columns to gradients of images. Of so many images; `by_rows`: a row at a time, and every transfer is waited for, as
+/// published. Where one row does not fit a scratchpad, `refused` gets the reason, as in `planned`.
+Planned<Im2col> plan_im2col(const MachineSpec& spec, const ConvolutionShape& s, i64 images, bool by_rows,
+                            std::string& refused);
+Planned<Col2im> plan_col2im(const MachineSpec& spec, const ConvolutionShape& s, i64 images, bool by_rows,
+                            std::string& refused);
 
 }  // namespace cortado

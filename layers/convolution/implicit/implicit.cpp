@@ -1,53 +1,47 @@
-#include <algorithm>
+#include "layers/convolution/implicit/implicit.h"
 
-#include "core/base/error.h"
+#include <algorithm>
+#include <vector>
+
 #include "core/machine/estimate.h"
 #include "core/machine/parts.h"
-#include "layers/convolution/candidates.h"
+#include "core/machine/planned.h"
 #include "layers/convolution/gradient_parts.h"
 #include "layers/convolution/implicit/programs.h"
 
 namespace cortado {
-namespace {
 
-/// swCaffe's implicit plan (section IV-B2), blocking on width, rows and both kinds of channels. The input gradient runs
-/// as forward convolutions of the output gradient with turned weights: one at stride 1; at stride s one for every s-th
-/// row and column of inputs, which meet the same part of the kernel.
-class ImplicitConvolution : public ConvolutionCandidate {
- public:
-  std::string name() const override { return "implicit"; }
-  std::string refuse(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const override;
-  i64 workspace(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const override;
-  double estimate(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const override;
-  void run(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction,
-           const ConvolutionArguments& arguments, float* workspace) const override;
-};
-
-void book(ImplicitForward& p, PlanBuilder& builder, const ImplicitTiles& t) {
-  p.tile = t;
+static void book(ImplicitForward& p, PlanBuilder& builder) {
+  const ImplicitTiles& t = p.tile;
   p.x_buf = builder.operand("pixels", t.ic * p.s.rows_under(t.rows) * p.s.cols_under(t.cols), 4, p.depth);
   p.w_buf = builder.operand("weights", t.oc * t.ic * p.s.kh * p.s.kw, 4, p.depth);
   p.acc_buf = builder.tile("sums", t.oc * t.rows * t.cols * 4, t.sums);
 }
 
-void book(ImplicitWeightGradient& p, PlanBuilder& builder, const ImplicitTiles& t) {
-  p.tile = t;
+static void book(ImplicitWeightGradient& p, PlanBuilder& builder) {
+  const ImplicitTiles& t = p.tile;
   p.x_buf = builder.operand("pixels", t.ic * p.s.rows_under(t.rows) * p.s.cols_under(t.cols), 4, p.depth);
   p.dy_buf = builder.operand("gradients", t.oc * t.rows * t.cols, 4, p.depth);
   p.acc_buf = builder.tile("sums", t.oc * t.ic * p.s.kh * p.s.kw * 4, t.sums);
 }
 
+static void book(TurnWeights& p, PlanBuilder& builder) {
+  p.from_buf = builder.line("kernels", p.group_oc * p.taps * 4, Depth::two);
+  p.to_buf = builder.line("turned kernels", p.group_oc * p.y.count * p.x.count * 4, 1);
+}
+
+namespace {
+
 template <class Program>
-bool fits(const MachineSpec& spec, Program program, const ImplicitTiles& t) {
-  PlanBuilder builder(spec);
-  book(program, builder, t);
-  return builder.fits();
+Program with_tiles(Program program, const ImplicitTiles& t) {
+  program.tile = t;
+  return program;
 }
 
 /// Tiles as large as fit, halving the largest dimension until they do; empty tiles (oc 0) if even the smallest do not.
 template <class Program>
 ImplicitTiles largest_tiles(const MachineSpec& spec, const Program& program, ImplicitTiles t) {
-  while (!fits(spec, program, t)) {
+  while (!fits(spec, with_tiles(program, t))) {
     i64* const sizes[] = {&t.rows, &t.ic, &t.oc, &t.cols};
     i64* const largest = *std::max_element(std::begin(sizes), std::end(sizes), [](auto a, auto b) { return *a < *b; });
     if (*largest == 1) return {0, 0, 0, 0};
@@ -125,7 +119,7 @@ ImplicitTiles choose_tiles(const MachineSpec& spec, const Program& program) {
         for (const i64 cols : tile_sizes(s.ow, 1, 1, 128))
           for (const int sums : {1, 2}) {
             const ImplicitTiles t = {oc, ic, rows, cols, sums};
-            if (!fits(spec, program, t)) continue;
+            if (!fits(spec, with_tiles(program, t))) continue;
             const double seconds = estimate(spec, program, t);
             if (seconds < least) least = seconds, best = t;
           }
@@ -149,111 +143,75 @@ ImplicitWeightGradient weight_gradient_program(const MachineSpec& spec, const Co
   return p;
 }
 
-/// Why a program whose tiles were chosen cannot run: what its smallest tiles need.
+/// Notes its time in `plan`, or, where not even the smallest tiles fit, what those need.
 template <class Program>
-std::string refuse_tiles(const MachineSpec& spec, Program program) {
-  if (program.tile.oc > 0) return "";
-  PlanBuilder builder(spec);
-  book(program, builder, {1, 1, 1, 1});
-  return "one pixel of one channel " + builder.reason();
+Planned<Program> plan_tiles(const MachineSpec& spec, const Program& program, ConvolutionPlan& plan) {
+  std::string reason;
+  const bool fit = program.tile.oc > 0;
+  const auto made = planned(spec, fit ? program : with_tiles(program, {1, 1, 1, 1}), 0, reason);
+  if (!fit && plan.refused.empty()) plan.refused = "one pixel of one channel " + reason;
+  if (fit && is_modelled(spec)) plan.estimate += estimate(spec, program, program.tile);
+  return made;
 }
 
-template <class Program>
-void launch(CoreGroup& group, Program& program) {
-  PlanBuilder builder(group.spec());
-  book(program, builder, program.tile);
-  group.launch(program, builder.plan(0));
+void plan_forward(const MachineSpec& spec, const ConvolutionShape& s, ConvolutionPlan& plan) {
+  plan.run = [forward = plan_tiles(spec, forward_program(spec, s), plan)](CoreGroup& group,
+                                                                          const ConvolutionArguments& arg, float*) {
+    launch(group, forward, [&](auto& p) { p.x = arg.x_as<float>(), p.w = arg.w, p.y = arg.out_as<float>(); });
+  };
 }
 
-TurnWeights turn_program(const ConvolutionShape& s, const GradientPart& part, PlanBuilder& book) {
-  TurnWeights p{nullptr,       nullptr, s.g, s.group_oc(), s.group_ic(), s.kw, s.kh * s.kw, part.y.kernel,
-                part.x.kernel, {},      {}};
-  p.from_buf = book.line("kernels", p.group_oc * p.taps * 4, Depth::two);
-  p.to_buf = book.line("turned kernels", p.group_oc * p.y.count * p.x.count * 4, 1);
-  return p;
+void plan_weight_gradient(const MachineSpec& spec, const ConvolutionShape& s, ConvolutionPlan& plan) {
+  plan.run = [gradient = plan_tiles(spec, weight_gradient_program(spec, s), plan)](
+                 CoreGroup& group, const ConvolutionArguments& arg, float*) {
+    launch(group, gradient,
+           [&](auto& p) { p.x = arg.x_as<float>(), p.dy = arg.dy_as<float>(), p.dw = arg.out_as<float>(); });
+  };
 }
 
-std::string refuse_input_gradient(const MachineSpec& spec, const ConvolutionShape& s) {
-  for (const auto& part : gradient_parts(s)) {
-    if (part.empty()) continue;
-    PlanBuilder book(spec);
-    turn_program(s, part, book);
-    if (!book.fits()) return "turning the kernels of one input channel " + book.reason();
-    const std::string reason = refuse_tiles(spec, forward_program(spec, part.shape(s)));
-    if (!reason.empty()) return reason;
-  }
-  return "";
-}
-
-/// Inputs that no kernel position meets, at strides beyond the kernel, get zeros.
-void run_input_gradient(CoreGroup& group, const ConvolutionShape& s, const ConvolutionArguments& arg, float* weights) {
+void plan_input_gradient(const MachineSpec& spec, const ConvolutionShape& s, ConvolutionPlan& plan) {
+  struct Part {
+    Planned<TurnWeights> turn;
+    Planned<ImplicitForward> forward;
+    i64 first;  ///< of its inputs
+  };
+  std::vector<Part> made;
   const auto parts = gradient_parts(s);
-  if (std::any_of(parts.begin(), parts.end(), [](const auto& part) { return part.empty(); }))
-    group.zero(arg.out_as<float>(), static_cast<std::size_t>(s.mb * s.src_image()) * sizeof(float));
   for (const auto& part : parts) {
     if (part.empty()) continue;
-    PlanBuilder book(group.spec());
-    TurnWeights turn = turn_program(s, part, book);
-    turn.w = arg.w;
-    turn.to = weights;
-    group.launch(turn, book.plan(turn.g * turn.group_ic));
-    ImplicitForward p = forward_program(group.spec(), part.shape(s));
-    p.x = arg.dy_as<float>();
-    p.w = weights;
-    p.y = arg.out_as<float>() + part.first;
-    p.y_plane = s.ih * s.iw, p.y_row = s.sh * s.iw, p.y_col = s.sw;
-    launch(group, p);
+    const TurnWeights turn{nullptr,       nullptr, s.g, s.group_oc(), s.group_ic(), s.kw, s.kh * s.kw, part.y.kernel,
+                           part.x.kernel, {},      {}};
+    std::string reason;
+    const auto turned = planned(spec, turn, turn.g * turn.group_ic, reason);
+    if (!reason.empty() && plan.refused.empty()) plan.refused = "turning the kernels of one input channel " + reason;
+    ImplicitForward program = forward_program(spec, part.shape(s));
+    program.y_plane = s.ih * s.iw, program.y_row = s.sh * s.iw, program.y_col = s.sw;
+    made.push_back({turned, plan_tiles(spec, program, plan), part.first});
   }
-}
-
-std::string ImplicitConvolution::refuse(CoreGroup& group, const ConvolutionShape& shape,
-                                        ConvolutionDirection direction) const {
-  if (const std::string reason = refuse_storage(shape); !reason.empty()) return reason;
-  const MachineSpec& spec = group.spec();
-  switch (direction) {
-    case ConvolutionDirection::forward: return refuse_tiles(spec, forward_program(spec, shape));
-    case ConvolutionDirection::weight_gradient: return refuse_tiles(spec, weight_gradient_program(spec, shape));
-    case ConvolutionDirection::input_gradient: return refuse_input_gradient(spec, shape);
-  }
-  return "";
-}
-
-double ImplicitConvolution::estimate(CoreGroup& group, const ConvolutionShape& s,
-                                     ConvolutionDirection direction) const {
-  const MachineSpec& spec = group.spec();
-  if (!is_modelled(spec)) return 0;
-  const auto of = [&](const auto& program) { return cortado::estimate(spec, program, program.tile); };
-  if (direction == ConvolutionDirection::forward) return of(forward_program(spec, s));
-  if (direction == ConvolutionDirection::weight_gradient) return of(weight_gradient_program(spec, s));
-  double seconds = 0;
-  for (const auto& part : gradient_parts(s))
-    if (!part.empty()) seconds += of(forward_program(spec, part.shape(s)));
-  return seconds;
-}
-
-i64 ImplicitConvolution::workspace(CoreGroup&, const ConvolutionShape& s, ConvolutionDirection direction) const {
-  return direction == ConvolutionDirection::input_gradient ? s.oc * s.terms() : 0;
-}
-
-void ImplicitConvolution::run(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction,
-                              const ConvolutionArguments& arguments, float* workspace) const {
-  if (direction == ConvolutionDirection::input_gradient) return run_input_gradient(group, shape, arguments, workspace);
-  if (direction == ConvolutionDirection::weight_gradient) {
-    ImplicitWeightGradient p = weight_gradient_program(group.spec(), shape);
-    p.x = arguments.x_as<float>();
-    p.dy = arguments.dy_as<float>();
-    p.dw = arguments.out_as<float>();
-    return launch(group, p);
-  }
-  ImplicitForward p = forward_program(group.spec(), shape);
-  p.x = arguments.x_as<float>();
-  p.w = arguments.w;
-  p.y = arguments.out_as<float>();
-  launch(group, p);
+  plan.workspace = s.oc * s.terms();
+  const std::size_t zeros = leave_gaps(parts) ? static_cast<std::size_t>(s.mb * s.src_image()) * sizeof(float) : 0;
+  plan.run = [made, zeros](CoreGroup& group, const ConvolutionArguments& arg, float* weights) {
+    if (zeros > 0) group.zero(arg.out, zeros);
+    for (const Part& part : made) {
+      launch(group, part.turn, [&](auto& p) { p.w = arg.w, p.to = weights; });
+      launch(group, part.forward,
+             [&](auto& p) { p.x = arg.dy_as<float>(), p.w = weights, p.y = arg.out_as<float>() + part.first; });
+    }
+  };
 }
 
 }  // namespace
 
-std::unique_ptr<ConvolutionCandidate> make_implicit_convolution() { return std::make_unique<ImplicitConvolution>(); }
+ConvolutionPlan plan_implicit(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) {
+  ConvolutionPlan plan;
+  plan.refused = refuse_storage(shape);
+  if (!plan.refused.empty()) return plan;
+  switch (direction) {
+    case ConvolutionDirection::forward: plan_forward(group.spec(), shape, plan); break;
+    case ConvolutionDirection::weight_gradient: plan_weight_gradient(group.spec(), shape, plan); break;
+    case ConvolutionDirection::input_gradient: plan_input_gradient(group.spec(), shape, plan); break;
+  }
+  return plan;
+}
 
 }  // namespace cortado

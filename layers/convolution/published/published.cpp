@@ -1,24 +1,22 @@
+#include "layers/convolution/published/published.h"
+
 #include <algorithm>
 
 #include "core/machine/parts.h"
-#include "layers/convolution/candidates.h"
+#include "core/machine/planned.h"
 #include "layers/convolution/published/programs.h"
 #include "layers/gemm/gemm.h"
 #include "layers/transform/transform.h"
 
 namespace cortado {
-namespace {
 
-/// swCaffe's implicit plan, for measuring against its tables: arrays are brought into its layouts and back, which the
-/// published network does where layouts meet.
-class PublishedImplicitConvolution : public ConvolutionCandidate {
- public:
-  std::string name() const override { return "implicit_paper"; }
-  std::string refuse(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const override;
-  i64 workspace(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const override;
-  void run(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction,
-           const ConvolutionArguments& arguments, float* workspace) const override;
-};
+static void book(PublishedImplicit& p, PlanBuilder& builder) {
+  p.x_buf = builder.operand("pixels", p.tile_k * p.tile_n, 4, Depth::one, false, false);
+  p.w_buf = builder.operand("weights", p.tile_m * p.tile_k, 4, Depth::one, false, false);
+  p.acc_buf = builder.tile("sums", p.columns * p.tile_m * p.tile_n * 4, 1);
+}
+
+namespace {
 
 /// The product that a direction is: forward and the input gradient sum over channels, with the batch as columns; the
 /// weight gradient sums over the batch, with input channels in the batch's place and the output's size as the kernel's.
@@ -39,12 +37,6 @@ PublishedImplicit product_of(const ConvolutionShape& s, ConvolutionDirection dir
   return p;
 }
 
-void book(PublishedImplicit& p, PlanBuilder& builder) {
-  p.x_buf = builder.operand("pixels", p.tile_k * p.tile_n, 4, Depth::one, false, false);
-  p.w_buf = builder.operand("weights", p.tile_m * p.tile_k, 4, Depth::one, false, false);
-  p.acc_buf = builder.tile("sums", p.columns * p.tile_m * p.tile_n * 4, 1);
-}
-
 /// Columns of output that the published plan keeps: what 60 KB of every CPE (55 KB in backward) hold as doubles beside
 /// one tile of inputs and one of weights.
 void choose_tiles(const MachineSpec& spec, PublishedImplicit& p, ConvolutionDirection direction) {
@@ -55,21 +47,14 @@ void choose_tiles(const MachineSpec& spec, PublishedImplicit& p, ConvolutionDire
   p.columns = std::min(p.ow, std::max<i64>(1, (doubles - p.k * p.n - p.k * p.m) / (p.m * p.n)));
 }
 
-std::string PublishedImplicitConvolution::refuse(CoreGroup& group, const ConvolutionShape& s,
-                                                 ConvolutionDirection direction) const {
+std::string refuse(const MachineSpec& spec, const ConvolutionShape& s, ConvolutionDirection direction) {
   if (const std::string reason = refuse_storage(s); !reason.empty()) return reason;
-  const MachineSpec& spec = group.spec();
   if (!spec.lines_in_scratch || spec.mesh_cols == 1) return "it is a plan for meshes that work out of scratchpads";
   if (s.g > 1 || s.dh > 1 || s.dw > 1 || s.sh > 1 || s.sw > 1) return "it knows no stride, dilation or group";
   if (s.ph >= s.kh || s.pw >= s.kw) return "it knows no padding as wide as the kernel";
   const i64 least = direction == ConvolutionDirection::forward ? 64 : 128;
-  if (std::min(s.ic, s.oc) < least)
-    return "it wants at least " + std::to_string(least) + " input and output channels here";
-  PublishedImplicit p = product_of(s, direction);
-  choose_tiles(spec, p, direction);
-  PlanBuilder builder(spec);
-  book(p, builder);
-  return builder.reason();
+  if (std::min(s.ic, s.oc) >= least) return "";
+  return "it wants at least " + std::to_string(least) + " input and output channels here";
 }
 
 /// Workspace: inputs, weights and results in the published layouts, and weight gradients in ours.
@@ -79,13 +64,8 @@ struct Places {
   i64 src, dst, weights;
 };
 
-i64 PublishedImplicitConvolution::workspace(CoreGroup&, const ConvolutionShape& s, ConvolutionDirection) const {
-  const Places floats(s);
-  return floats.src + floats.dst + 2 * floats.weights;
-}
-
-void PublishedImplicitConvolution::run(CoreGroup& group, const ConvolutionShape& s, ConvolutionDirection direction,
-                                       const ConvolutionArguments& arg, float* workspace) const {
+void run(CoreGroup& group, const Planned<PublishedImplicit>& product, const ConvolutionShape& s,
+         ConvolutionDirection direction, const ConvolutionArguments& arg, float* workspace) {
   const Places floats(s);
   float *const src = workspace, *const dst = src + floats.src, *const weights = dst + floats.dst,
                *const sums = weights + floats.weights;
@@ -94,42 +74,44 @@ void PublishedImplicitConvolution::run(CoreGroup& group, const ConvolutionShape&
   const auto batch_innermost = [&](const Shape& shape, const float* from, float* to) {
     transform(group, Layout::nchw, Layout::hwcn, shape, from, to);
   };
-  PublishedImplicit p = product_of(s, direction);
-  choose_tiles(group.spec(), p, direction);
+  const auto multiply = [&](const float* x, const float* w, float* y) {
+    launch(group, product, [&](auto& p) { p.x = x, p.w = w, p.y = y; });
+  };
   switch (direction) {
     case ConvolutionDirection::forward:
       batch_innermost(src_shape, arg.x_as<float>(), src);
       batch_innermost(weight_rows, arg.w, weights);
-      p.x = src, p.w = weights, p.y = dst;
-      break;
+      multiply(src, weights, dst);
+      return transform(group, Layout::hwcn, Layout::nchw, dst_shape, dst, arg.out_as<float>());
     case ConvolutionDirection::weight_gradient:
       batch_innermost({s.mb * s.ic, 1, s.ih, s.iw}, arg.x_as<float>(), src);
       batch_innermost(dst_shape, arg.dy_as<float>(), dst);
-      p.x = src, p.w = dst, p.y = weights;
-      break;
+      multiply(src, dst, weights);
+      transform(group, Layout::hwcn, Layout::nchw, weight_rows, weights, sums);
+      return sum_to_bias(group, sums, 1, floats.weights, 1, arg.out_as<float>());
     case ConvolutionDirection::input_gradient:
       batch_innermost(dst_shape, arg.dy_as<float>(), dst);
       batch_innermost({s.oc, s.ic, s.kh, s.kw}, arg.w, weights);
-      p.x = dst, p.w = weights, p.y = src;
-      break;
-  }
-  PlanBuilder builder(group.spec());
-  book(p, builder);
-  group.launch(p, builder.plan(0));
-  if (direction == ConvolutionDirection::forward)
-    transform(group, Layout::hwcn, Layout::nchw, dst_shape, dst, arg.out_as<float>());
-  if (direction == ConvolutionDirection::input_gradient)
-    transform(group, Layout::hwcn, Layout::nchw, src_shape, src, arg.out_as<float>());
-  if (direction == ConvolutionDirection::weight_gradient) {
-    transform(group, Layout::hwcn, Layout::nchw, weight_rows, weights, sums);
-    sum_to_bias(group, sums, 1, floats.weights, 1, arg.out_as<float>());
+      multiply(dst, weights, src);
+      return transform(group, Layout::hwcn, Layout::nchw, src_shape, src, arg.out_as<float>());
   }
 }
 
 }  // namespace
 
-std::unique_ptr<ConvolutionCandidate> make_published_implicit_convolution() {
-  return std::make_unique<PublishedImplicitConvolution>();
+ConvolutionPlan plan_published_implicit(CoreGroup& group, const ConvolutionShape& s, ConvolutionDirection direction) {
+  ConvolutionPlan plan;
+  plan.refused = refuse(group.spec(), s, direction);
+  if (!plan.refused.empty()) return plan;
+  PublishedImplicit program = product_of(s, direction);
+  choose_tiles(group.spec(), program, direction);
+  const auto product = planned(group.spec(), program, 0, plan.refused);
+  const Places floats(s);
+  plan.workspace = floats.src + floats.dst + 2 * floats.weights;
+  plan.run = [product, s, direction](CoreGroup& on, const ConvolutionArguments& arg, float* workspace) {
+    run(on, product, s, direction, arg, workspace);
+  };
+  return plan;
 }
 
 }  // namespace cortado

@@ -3,6 +3,31 @@
 #include <algorithm>
 
 namespace cortado {
+namespace {
+
+template <class T>
+Planned<PhasesOfImages<T>> plan_images(const MachineSpec& spec, const ConvolutionShape& s, i64 images,
+                                       std::string& refused) {
+  PhasesOfImages<T> p{s.sizes(images), phases_of(s), 1, nullptr, nullptr, {}, {}};
+  const i64 row = 4 * p.columns() * channel_block(s.src) * s.sh;
+  p.band = std::clamp<i64>(spec.scratch_bytes / 4 / row, 1, p.phases.height);
+  PlanBuilder book(spec);
+  p.x_buf = book.tile("inputs", p.band * row, 1);
+  p.to_buf = book.line("phases", 4 * p.band * p.phases.width, 1);
+  return planned(p, book, p.lines(), refused);
+}
+
+template <bool gradients>
+Planned<PhasesOfWeights<gradients>> plan_weights(const MachineSpec& spec, const ConvolutionShape& s,
+                                                 std::string& refused) {
+  PhasesOfWeights<gradients> p{s.oc, s.group_ic(), s.kh, s.kw, phases_of(s), nullptr, nullptr, {}, {}};
+  PlanBuilder book(spec);
+  p.from_buf = book.line("from", 4 * (gradients ? p.phase_weights() : p.weights()), 1);
+  p.to_buf = book.line("to", 4 * (gradients ? p.weights() : p.phase_weights()), 1);
+  return planned(p, book, p.outputs, refused);
+}
+
+}  // namespace
 
 Phases phases_of(const ConvolutionShape& s) {
   const i64 taps_h = ceil_div(s.kh, s.sh), taps_w = ceil_div(s.kw, s.sw);
@@ -17,35 +42,25 @@ ConvolutionShape shape_of_phases(const ConvolutionShape& strided) {
   return s;
 }
 
-template <class T>
-void make_phases(CoreGroup& group, const ConvolutionShape& s, i64 images, const T* x, T* to) {
-  PhasesOfImages<T> p{s.sizes(images), phases_of(s), 1, x, to, {}, {}};
-  const i64 row = 4 * p.columns() * channel_block(s.src) * s.sh;
-  p.band = std::clamp<i64>(group.spec().scratch_bytes / 4 / row, 1, p.phases.height);
-  PlanBuilder book(group.spec());
-  p.x_buf = book.tile("inputs", p.band * row, 1);
-  p.to_buf = book.line("phases", 4 * p.band * p.phases.width, 1);
-  group.launch(p, book.plan(p.lines()));
+MakePhases plan_phases(const MachineSpec& spec, const ConvolutionShape& s, i64 images, std::string& refused) {
+  MakePhases make;
+  with_element(s.precision, [&](auto element) {
+    using T = decltype(element);
+    make = [phases = plan_images<T>(spec, s, images, refused)](CoreGroup& group, const void* x, void* to) {
+      launch(group, phases, [&](auto& p) { p.x = static_cast<const T*>(x), p.to = static_cast<T*>(to); });
+    };
+  });
+  return make;
 }
-template void make_phases(CoreGroup&, const ConvolutionShape&, i64, const float*, float*);
-template void make_phases(CoreGroup&, const ConvolutionShape&, i64, const bf16*, bf16*);
 
-namespace {
-template <bool gradients>
-void move_weights(CoreGroup& group, const ConvolutionShape& s, const float* from, float* to) {
-  PhasesOfWeights<gradients> p{s.oc, s.group_ic(), s.kh, s.kw, phases_of(s), from, to, {}, {}};
-  PlanBuilder book(group.spec());
-  p.from_buf = book.line("from", 4 * (gradients ? p.phase_weights() : p.weights()), 1);
-  p.to_buf = book.line("to", 4 * (gradients ? p.weights() : p.phase_weights()), 1);
-  group.launch(p, book.plan(p.outputs));
+PhasesOfWeightsPlan plan_phases_of_weights(const MachineSpec& spec, const ConvolutionShape& s, std::string& refused) {
+  return {plan_weights<false>(spec, s, refused), plan_weights<true>(spec, s, refused)};
 }
-}  // namespace
-
-void weights_to_phases(CoreGroup& group, const ConvolutionShape& s, const float* weights, float* to) {
-  move_weights<false>(group, s, weights, to);
+void PhasesOfWeightsPlan::to_phases(CoreGroup& group, const float* weights, float* to) const {
+  launch(group, there, [&](auto& p) { p.from = weights, p.to = to; });
 }
-void add_from_phases(CoreGroup& group, const ConvolutionShape& s, const float* gradients, float* dw) {
-  move_weights<true>(group, s, gradients, dw);
+void PhasesOfWeightsPlan::add_from_phases(CoreGroup& group, const float* gradients, float* dw) const {
+  launch(group, back, [&](auto& p) { p.from = gradients, p.to = dw; });
 }
 
 }  // namespace cortado

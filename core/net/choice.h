@@ -1,0 +1,143 @@
+#pragma once
+#include <functional>
+#include <initializer_list>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/net/layer.h"
+
+namespace cortado {
+
+/// How a layer works in one direction: the candidates for a shape, and the plan of the one that was chosen, which is
+/// made once and kept until something else is chosen. A Plan is default-constructible and has `std::string refused`,
+/// why its candidate cannot do the work (empty: it can), and `double estimate`, as PlanOption.
+template <class Plan>
+class Choice {
+ public:
+  /// One way to do the work. `plan` may be called again later.
+  struct Candidate {
+    std::string name;
+    std::function<Plan()> plan;
+    bool pays = true;  ///< it may be taken without having been measured
+  };
+
+  /// `direction` as in a PlanBook.
+  explicit Choice(std::string direction) : direction_(std::move(direction)) {}
+
+  const std::string& direction() const { return direction_; }
+  /// The chosen candidate and its plan; no name and an empty plan before `choose`.
+  const std::string& name() const { return name_; }
+  const Plan& plan() const { return plan_; }
+
+  /// Chooses the wanted candidate or, if that is empty, the first that pays and can. Equal shapes and wishes keep the
+  /// plan that is there. Throws PlanError with all reasons that names the layer.
+  void choose(const std::string& layer, const std::string& shape, std::vector<Candidate> candidates,
+              const std::string& wanted);
+
+  /// All candidates of the last `choose`, in order. They are planned, all of them, when first asked for.
+  std::vector<PlanOption> options() const;
+  /// Why candidates were passed over, a line each: "DIRECTION SHAPE: NAME cannot run: REASON".
+  std::vector<std::string> refusals() const;
+
+ private:
+  std::string direction_, shape_, wanted_, name_;
+  std::vector<Candidate> candidates_;
+  mutable std::vector<PlanOption> options_;
+  Plan plan_;
+};
+
+template <class Plan>
+void Choice<Plan>::choose(const std::string& layer, const std::string& shape, std::vector<Candidate> candidates,
+                          const std::string& wanted) {
+  if (!name_.empty() && shape == shape_ && wanted == wanted_) return;
+  candidates_ = std::move(candidates);
+  shape_ = shape, wanted_ = wanted;
+  options_.clear();
+  name_.clear();
+  std::string reasons;
+  for (const Candidate& candidate : candidates_) {
+    if (wanted_.empty() ? !candidate.pays : candidate.name != wanted_) continue;
+    plan_ = candidate.plan();
+    if (plan_.refused.empty()) {
+      name_ = candidate.name;
+      return;
+    }
+    reasons += (reasons.empty() ? "" : "; ") + candidate.name + ": " + plan_.refused;
+  }
+  throw PlanError("layer '" + layer + "'", "no candidate for " + direction_ + " of " + shape_ +
+                                               (wanted_.empty() ? "" : " named " + wanted_) + ": " +
+                                               (reasons.empty() ? "there is none of that name" : reasons));
+}
+
+template <class Plan>
+std::vector<PlanOption> Choice<Plan>::options() const {
+  if (options_.empty())
+    for (const Candidate& candidate : candidates_) {
+      const Plan plan = candidate.plan();
+      options_.push_back({direction_, shape_, candidate.name, plan.refused, plan.refused.empty() ? plan.estimate : 0});
+    }
+  return options_;
+}
+
+template <class Plan>
+std::vector<std::string> Choice<Plan>::refusals() const {
+  std::vector<std::string> lines;
+  const auto all = options();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const PlanOption& option = all[i];
+    if (option.candidate == name_) continue;
+    lines.push_back(direction_ + " " + shape_ + ": " + option.candidate +
+                    (!option.refused.empty() ? " cannot run: " + option.refused
+                     : !wanted_.empty()      ? " was passed over: another was asked for"
+                     : candidates_[i].pays   ? " was passed over: stands later in the list"
+                                             : " was passed over: does not pay for such a shape"));
+  }
+  return lines;
+}
+
+/// The choices of a layer in all its directions, which are numbered as they are given, and the plans asked for.
+template <class Plan>
+class Choices {
+ public:
+  Choices(std::initializer_list<const char*> directions) : choices_(directions.begin(), directions.end()) {}
+
+  /// As Layer::choose_plans.
+  void want(const PlanBook& wanted) { wanted_ = wanted; }
+  /// The candidate asked for, of any direction; empty if none was.
+  std::string wanted(const std::string& direction) const {
+    const auto found = wanted_.find(direction);
+    return found == wanted_.end() ? "" : found->second;
+  }
+  /// Choice::choose of a direction.
+  void choose(std::size_t direction, const std::string& layer, const std::string& shape,
+              std::vector<typename Choice<Plan>::Candidate> candidates) {
+    choices_[direction].choose(layer, shape, std::move(candidates), wanted(choices_[direction].direction()));
+  }
+  const Plan& plan(std::size_t direction) const { return choices_[direction].plan(); }
+
+  /// As Layer's functions of these names.
+  PlanBook plans() const {
+    PlanBook book;
+    for (const auto& choice : choices_)
+      if (!choice.name().empty()) book[choice.direction()] = choice.name();
+    return book;
+  }
+  std::vector<PlanOption> options() const { return all(&Choice<Plan>::options); }
+  std::vector<std::string> refusals() const { return all(&Choice<Plan>::refusals); }
+
+ private:
+  template <class T>
+  std::vector<T> all(std::vector<T> (Choice<Plan>::*list)() const) const {
+    std::vector<T> values;
+    for (const auto& choice : choices_)
+      for (T& value : (choice.*list)()) values.push_back(std::move(value));
+    return values;
+  }
+
+  std::vector<Choice<Plan>> choices_;
+  PlanBook wanted_;
+};
+
+}  // namespace cortado
