@@ -7,7 +7,7 @@ namespace cortado::codec {
 /// that leaves out is kept and added to the next values. Seide et al. 2014 send signs and the means of values above and
 /// below zero in each column of a matrix; the gradients of a filter's weights often have one sign, so that sides of
 /// their mean say more. Longer runs make codes smaller, 1.125 bits a value with 256, but mix filters, and train worse
-/// (docs/measured/results.md).
+/// (docs/measured/accuracy.md).
 struct OneBit {
   static constexpr const char* name = "one_bit";
   static constexpr int words = 32, per_word = 32, runs = 16;
