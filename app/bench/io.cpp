@@ -14,6 +14,7 @@
 #include "app/bench/bench.h"
 #include "app/bench/noise_sets.h"
 #include "app/report/progress_bar.h"
+#include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/data/sample_order.h"
@@ -22,14 +23,10 @@
 namespace cortado {
 namespace {
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
-
 constexpr i64 warm_passes = 6;  // what lies in memory is read too fast for one
 // Without a size the amounts follow from these, in seconds, and from how fast things are here.
 constexpr double of_one_set = 0.8, in_all = 90;
 constexpr i64 least_samples = 64, most_samples = 2048, most_batch = 256;
-
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 /// A set and the files that hold its values.
 struct SetFiles {

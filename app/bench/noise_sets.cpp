@@ -4,16 +4,14 @@
 #include <chrono>
 #include <cstring>
 
+#include "core/base/clock.h"
 #include "core/base/random.h"
 #include "parallel_io/convert/set_writer.h"
 
 namespace cortado {
 namespace {
-using Clock = std::chrono::steady_clock;
 constexpr std::size_t most_stripes = 32;
 constexpr i64 stripe_bytes = i64{16} << 20;  // so that a small set has many
-
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 /// Images of 3 x 256 x 256 bytes without any meaning.
 class NoiseSet : public DataSet {

@@ -9,7 +9,7 @@
 
 namespace cortado {
 namespace {
-constexpr int version = 1;
+constexpr int rules_version = 1;
 
 /// A field that is a whole number its type can hold; where it is not there, `otherwise`.
 template <class T>
@@ -44,7 +44,7 @@ std::vector<CollectiveRule> read_rules(const std::string& file) {
   std::vector<CollectiveRule> rules;
   try {
     const nlohmann::json json = nlohmann::json::parse(read_file(file));
-    if (number(json, "version", 0, file) != version)
+    if (number(json, "version", 0, file) != rules_version)
       throw ConfigError(file, "holds rules of another version", "make new ones with cortado tune --collectives");
     for (const auto& one : json.at("rules"))
       rules.push_back(rule_of(one, file + ", rule " + std::to_string(rules.size() + 1)));
@@ -65,7 +65,7 @@ void write_rules(const std::string& file, const std::vector<CollectiveRule>& rul
                    {"algorithm", rule.algorithm},
                    {"chunk_bytes", rule.chunk_bytes},
                    {"radix", rule.radix}});
-  const std::string text = nlohmann::json({{"version", version}, {"rules", all}}).dump(1) + "\n";
+  const std::string text = nlohmann::json({{"version", rules_version}, {"rules", all}}).dump(1) + "\n";
   write_text(file, text);
 }
 

@@ -2,18 +2,13 @@
 #include <chrono>
 #include <cmath>
 
+#include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/solver/agreement.h"
 #include "core/solver/solver_state.h"
 
 namespace cortado {
-namespace {
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-}  // namespace
-
 void Solver::State::step(i64 iterations) {
   iterate(iterations);
   complete_update();
