@@ -26,9 +26,10 @@ struct ImageSize {
 /// Throws ConfigError for `where` if it has more pixels than any image may have.
 void check_size(const ImageSize& size, const std::string& where);
 
-/// Decodes the bytes of a JPEG or PNG file to 1 channel (grey), 3, or 0: as many as it has. JPEGs in CMYK and YCCK come
-/// as OpenCV, and so Caffe, gives them. With `size`, resized; if that is antialiased, a JPEG is decoded at the smallest
-/// of TurboJPEG's scales up to 1/2 that is no smaller. Throws FileError for `where`.
+/// Decodes the bytes of a JPEG or PNG file to 1 channel (grey), 3, or 0: as many as it has. JPEGs in CMYK and YCCK, and
+/// those that EXIF's orientation turns, come as OpenCV, and so Caffe, gives them. With `size`, resized; if that is
+/// antialiased, a JPEG is decoded at the smallest of TurboJPEG's scales up to 1/2 that is no smaller. Throws FileError
+/// for `where`.
 Image decode_image(const void* bytes, std::size_t count, const std::string& where, int channels = 0,
                    const ImageSize& size = {});
 /// A PNG file whose pixels are numbers of classes: one channel, the values of a grey image of 8 bits or, of an image

@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "parallel_io/sets/image.h"
+#include "parallel_io/sets/orientation.h"
 
 namespace cortado {
 namespace {
@@ -70,8 +71,10 @@ Image decode_jpeg(const unsigned char* bytes, std::size_t count, const std::stri
   auto columns = static_cast<std::size_t>(width), rows = static_cast<std::size_t>(height);
   const std::size_t blocks = (columns + 7) / 8 * ((rows + 7) / 8);  // each takes a bit at least
   check_size(columns, rows, blocks / 8 <= count, file);
+  const int orientation = exif_orientation(bytes, count);
   if (size.antialias && size.height > 0) {
-    const tjscalingfactor scale = scale_for(height, width, size);
+    const bool exchanged = exchanges_sides(orientation);
+    const tjscalingfactor scale = exchanged ? scale_for(width, height, size) : scale_for(height, width, size);
     height = TJSCALED(height, scale);
     width = TJSCALED(width, scale);
     columns = static_cast<std::size_t>(width);
@@ -94,7 +97,7 @@ Image decode_jpeg(const unsigned char* bytes, std::size_t count, const std::stri
   if (status != 0) note_damaged_image(file, tjGetErrorStr2(decoder.get()));
   if (inks) pixels = light_of(pixels);
   if (inks && channels == 1) pixels = luminance(pixels);
-  return from_interleaved(pixels, channels, height, width);
+  return oriented(from_interleaved(pixels, channels, height, width), orientation);
 }
 
 /// Whether deflate can have packed the rows of that PNG file, which begins with a header chunk, into its bytes.

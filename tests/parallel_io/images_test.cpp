@@ -144,6 +144,56 @@ TEST(Images, InksAreLightAsOpenCvHasIt) {
   tjDestroy(encoder);
 }
 
+/// A JPEG file with EXIF's orientation, of either byte order, behind its first marker.
+std::string turned_jpeg(const std::string& jpeg, int orientation, bool little) {
+  const auto number = [little](unsigned value, int bytes) {
+    std::string text;
+    for (int i = 0; i < bytes; ++i) text += static_cast<char>(value >> 8 * (little ? i : bytes - 1 - i) & 255);
+    return text;
+  };
+  const std::string tag = number(0x0112, 2) + number(3, 2) + number(1, 4) +
+                          number(static_cast<unsigned>(orientation), 2) + number(0, 2),
+                    tiff = (little ? "II" : "MM") + number(42, 2) + number(8, 4) + number(1, 2) + tag + number(0, 4),
+                    exif = std::string("Exif\0\0", 6) + tiff;
+  const auto length = static_cast<char>(exif.size() + 2);
+  return jpeg.substr(0, 2) + "\xFF\xE1" + std::string{'\0', length} + exif + jpeg.substr(2);
+}
+
+TEST(Images, PhotographsStandUprightAsOpenCvHasThem) {
+  const TemporaryFolder folder;
+  const Size s{17, 9};
+  std::ifstream in(jpeg_file(folder, s, 3), std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  const Image stored = decode_image(bytes.data(), bytes.size(), "stored");
+  // Where the stored image's first row and column are seen.
+  const struct {
+    int orientation;
+    bool exchanges, last_row, last_column;
+  } cases[] = {{1, false, false, false}, {2, false, false, true}, {3, false, true, true}, {4, false, true, false},
+               {5, true, false, false},  {6, true, true, false},  {7, true, true, true},  {8, true, false, true},
+               {0, false, false, false}, {9, false, false, false}};
+  for (const auto& c : cases)
+    for (const bool little : {false, true}) {
+      const std::string file = turned_jpeg(bytes, c.orientation, little);
+      const Image seen = decode_image(file.data(), file.size(), "seen");
+      ASSERT_EQ(seen.height, c.exchanges ? s.width : s.height) << c.orientation;
+      ASSERT_EQ(seen.width, c.exchanges ? s.height : s.width) << c.orientation;
+      for (int channel = 0; channel < 3; ++channel)
+        for (int row = 0; row < s.height; ++row)
+          for (int column = 0; column < s.width; ++column) {
+            const int down = c.last_row ? s.height - 1 - row : row,
+                      right = c.last_column ? s.width - 1 - column : column;
+            ASSERT_EQ(c.exchanges ? seen.at(channel, right, down) : seen.at(channel, down, right),
+                      stored.at(channel, row, column))
+                << "orientation " << c.orientation << ", row " << row << ", column " << column;
+          }
+      // A scaled decoding has the sides that are asked for.
+      const Image small = decode_image(file.data(), file.size(), "small", 3, {5, 3, true});
+      EXPECT_EQ(small.height, 5);
+      EXPECT_EQ(small.width, 3);
+    }
+}
+
 TEST(Images, WhatEndsEarlyIsToldAndCounted) {
   const TemporaryFolder folder;
   std::ifstream in(jpeg_file(folder, {64, 33}, 3), std::ios::binary);

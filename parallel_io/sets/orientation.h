@@ -1,0 +1,19 @@
+#pragma once
+#include <cstddef>
+
+#include "parallel_io/sets/image.h"
+
+namespace cortado {
+
+/// How the pixels of a photograph lie in its file, the values of EXIF's tag Orientation: 1 as they are seen, 2 mirrored
+/// left to right, 3 turned by 180 degrees, 4 mirrored top to bottom, 5 to 8 the same with rows and columns exchanged.
+/// Cameras that were held upright write 6 or 8.
+int exif_orientation(const unsigned char* jpeg, std::size_t count);
+
+/// Whether that orientation exchanges height and width.
+bool exchanges_sides(int orientation);
+
+/// The image as it is seen, as OpenCV's imread and imdecode turn it.
+Image oriented(Image image, int orientation);
+
+}  // namespace cortado
