@@ -138,7 +138,7 @@ void plan_forward(const MachineSpec& spec, const ConvolutionShape& s, Convolutio
   };
 }
 
-void plan_weight_gradient(const MachineSpec& spec, const ConvolutionShape& s, ConvolutionPlan& plan) {
+void plan_gradient(const MachineSpec& spec, const ConvolutionShape& s, ConvolutionPlan& plan) {
   const StrassenGradient program = gradient_program(spec, s);
   const auto products = planned(spec, program, program.tiles(), plan.refused);
   const StrassenGradientSums of_products{nullptr, nullptr, false, program.inputs(), program.outputs(), {}, {}};
@@ -170,7 +170,7 @@ ConvolutionPlan plan_strassen(CoreGroup& group, const ConvolutionShape& shape, C
   plan.refused = refuse(spec, shape);
   if (!plan.refused.empty()) return plan;
   if (direction == ConvolutionDirection::weight_gradient)
-    plan_weight_gradient(spec, shape, plan);
+    plan_gradient(spec, shape, plan);
   else
     plan_forward(spec, shape, direction, plan);
   return plan;
