@@ -4,7 +4,7 @@
 #include <exception>
 #include <iostream>
 
-#include "app/session/session.h"
+#include "app/command_line/command_line.h"
 #include "app/start/environment.h"
 #include "app/start/log_header.h"
 #include "app/start/signal_actions.h"
@@ -17,25 +17,6 @@
 
 namespace cortado {
 namespace {
-int run_verb(const MpiJob& job, const Options& options) {
-  agree_on_start(job, options);
-  if (options.verb == "convert") return convert(job, options);
-  if (options.verb == "upgrade") return upgrade(job, options);
-  Session session(job, options);
-  if (options.verb == "train") return train(session, options);
-  if (options.verb == "test") return test(session, options);
-  if (options.verb == "time") return time(session, options);
-  if (options.verb == "tune") return tune(session, options);
-  if (options.verb == "predict") return predict(session, options);
-  if (options.verb == "bench") return bench(session, options);
-  if (options.verb == "check") return check(session, options);
-  if (options.verb == "classify") return classify(session, options);
-  if (options.verb == "extract") return extract(session, options);
-  if (options.verb == "draw") return draw(session, options);
-  if (options.verb == "compare") return compare(session, options);
-  return device_query(session, options);
-}
-
 /// What went to standard output is there, or an error says why not.
 void end_output() {
   const bool is_whole = std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good();
@@ -61,25 +42,28 @@ int main(int count, char** arguments) {
   using namespace cortado;
   hold_signals();
   outlive_failed_writes();
-  Options options;
+  Command command;
   std::exception_ptr mistake;  // told in the job, which says it once for all ranks
   try {
-    options = parse_command_line(count, arguments);
-    if (options.verb.empty()) return end_help();
+    command = parse_command_line(count, arguments);
+    if (!command.verb) return end_help();
   } catch (const Error&) { mistake = std::current_exception(); }
   settle_environment(arguments);
-  set_patience(options.patience);
-  const bool trains = options.verb == "train";
-  await_signals(trains, false);
+  set_patience(command.patience);
+  const bool handles_signals = command.verb && command.verb->handles_signals();
+  await_signals(handles_signals, false);
   MpiJob job(&count, &arguments);
-  await_signals(trains, true);
+  await_signals(handles_signals, true);
   open_log(job.rank() != 0);
   return job.run([&] {
     if (mistake) std::rethrow_exception(mistake);
     log_header(job, arguments);
-    for (const auto& note : options.notes) CORTADO_LOG(warning) << note;
+    for (const auto& note : command.notes) CORTADO_LOG(warning) << note;
     int code = 0;
-    naming_memory("", [&] { code = run_verb(job, options); });
+    naming_memory("", [&] {
+      agree_on_start(job, command);
+      code = command.verb->run(job);
+    });
     report_damaged_images();
     end_output();
     return code;

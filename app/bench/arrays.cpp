@@ -3,7 +3,13 @@
 
 namespace cortado {
 
-void bench_arrays(const Session& session, const Options& options) {
+namespace {
+class BenchArrays : public Bench {
+  void add_own(Flags&) override {}
+  void measure(Session& session) override;
+};
+
+void BenchArrays::measure(Session& session) {
   Report report({{"readers", "readers"},
                  {"single_gb", "one array GB/s"},
                  {"striped_gb", "32 arrays GB/s"},
@@ -31,11 +37,14 @@ void bench_arrays(const Session& session, const Options& options) {
                 {"mean_readers", striped.mean_readers},
                 {"most_readers", striped.most_readers}});
   }
-  finish(session, options, report,
-         "\nSimulated (swCaffe section V-B): arrays of 1 GB/s each, shared equally; readers of 1 GB/s; every batch 192 "
-         "MiB in a "
-         "row, anywhere in 150 GB; 32 stripes of 256 MiB. A batch touches at most two arrays, so that readers / 32 * 2 "
-         "readers share one when they are spread evenly; the last two columns are what random batches do.\n");
+  show(session, report,
+       "\nSimulated (swCaffe section V-B): arrays of 1 GB/s each, shared equally; readers of 1 GB/s; every batch 192 "
+       "MiB in a "
+       "row, anywhere in 150 GB; 32 stripes of 256 MiB. A batch touches at most two arrays, so that readers / 32 * 2 "
+       "readers share one when they are spread evenly; the last two columns are what random batches do.\n");
 }
+}  // namespace
+
+std::unique_ptr<Verb> make_bench_arrays() { return std::make_unique<BenchArrays>(); }
 
 }  // namespace cortado

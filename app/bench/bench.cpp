@@ -1,55 +1,72 @@
 #include "app/bench/bench.h"
 
 #include <cstdio>
-#include <iostream>
+
+#include "app/measure/net_sets.h"
+#include "app/start/start_fields.h"
+#include "core/base/error.h"
 
 namespace cortado {
+namespace {
+/// Ranks compare the nets; names of other things, such as published lists, are compared as texts.
+void compare_sets(const std::vector<std::string>& sets, StartFields& fields) {
+  for (const auto& set : sets) {
+    caffe::NetParameter net;
+    try {
+      read_set(set, 0, net);
+    } catch (const Error&) {
+      fields.push_back({"--set", "--set " + set, set});
+      continue;
+    }
+    add_net(net, "--set " + set + ": ", fields);
+  }
+}
+}  // namespace
 
-nlohmann::json bench_options(const Options& options, const Limits& limits) {
-  const auto& o = options.bench;
-  return {{"bench", o.kind},
-          {"sets", o.sets},
-          {"batch", o.batch},
-          {"plan", o.plan},
-          {"limit_gflops", limits.flops / 1e9},
-          {"limit_gbytes_per_s", limits.bandwidth / 1e9}};
+void Bench::add_to(Flags& flags) {
+  add_json(flags, json_);
+  session_.core_groups = 0;
+  session_.add_devices(flags);
+  session_.add_simulator(flags);
+  add_own(flags);
 }
 
-void finish(const Session& session, const Options& options, const Report& report, const std::string& below) {
-  if (session.job.rank() != 0) return;
-  std::cout << report.table() << below;
-  if (!options.json.empty()) report.write_json(options.json);
+int Bench::run(const MpiJob& job) {
+  Session session(job, session_);
+  measure(session);
+  return 0;
+}
+
+void Bench::show(const Session& session, const Report& report, const std::string& below) const {
+  cortado::show(report, session.job, below, json_);
+}
+
+void SetFlags::add_to(Flags& flags) {
+  std::string names;
+  for (const auto& set : sets) names += (names.empty() ? "" : ",") + set;
+  flags.add("--set", sets, "Folders of models/ or net prototxts, separated by commas; default " + names)
+      .compared_by([this](StartFields& fields) { compare_sets(sets, fields); });
+  flags.add("--batch", batch, "Images; default is the set's own").positive();
+}
+
+void add_one_set(Flags& flags, std::string& set, const std::string& what) {
+  flags.add("--set", set, what).compared_by([&set](StartFields& fields) { compare_sets({set}, fields); });
+}
+
+nlohmann::json bench_options(const std::string& kind, const SetFlags& sets, const Limits& limits,
+                             const std::string& plan) {
+  return {{"bench", kind},
+          {"sets", sets.sets},
+          {"batch", sets.batch},
+          {"plan", plan},
+          {"limit_gflops", limits.flops / 1e9},
+          {"limit_gbytes_per_s", limits.bandwidth / 1e9}};
 }
 
 std::string to_string(const Limits& limits) {
   char text[96];
   std::snprintf(text, sizeof text, "%.1f Gflop/s, %.1f GB/s", limits.flops / 1e9, limits.bandwidth / 1e9);
   return text;
-}
-
-int bench(Session& session, const Options& options) {
-  const std::string& kind = options.bench.kind;
-  if (kind == "conv")
-    bench_convolution(session, options);
-  else if (kind == "gemm")
-    bench_gemm(session, options);
-  else if (kind == "transform")
-    bench_transform(session, options);
-  else if (kind == "codec")
-    bench_codec(session, options);
-  else if (kind == "exchange")
-    bench_exchange(session, options);
-  else if (kind == "io")
-    bench_io(session, options);
-  else if (kind == "allreduce" || kind == "reduce" || kind == "broadcast")
-    bench_collective(session, options);
-  else if (kind == "arrays")
-    bench_arrays(session, options);
-  else if (kind == "net")
-    bench_net(session, options);
-  else
-    bench_layers(session, options);
-  return 0;
 }
 
 }  // namespace cortado

@@ -1,32 +1,51 @@
 #pragma once
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
+#include "app/command_line/shared_flags.h"
+#include "app/command_line/verb.h"
 #include "app/report/report.h"
 #include "app/session/session.h"
 #include "core/machine/limits/limits.h"
 
 namespace cortado {
 
-/// The kinds of `cortado bench`; each prints a table and writes --json, as docs/use/benchmarks.md says. Times are the
-/// core group's own, wall or simulated.
-void bench_convolution(Session& session, const Options& options);
-void bench_gemm(Session& session, const Options& options);
-void bench_layers(Session& session, const Options& options);  ///< pool, relu
-void bench_transform(Session& session, const Options& options);
-void bench_net(Session& session, const Options& options);
-void bench_collective(Session& session, const Options& options);  ///< allreduce, reduce, broadcast
-void tune_collectives(Session& session, const Options& options);
-void bench_codec(Session& session, const Options& options);
-void bench_exchange(Session& session, const Options& options);      ///< sums of gradients, as floats and as codes
-void bench_io(Session& session, const Options& options);            ///< reading data sets, beside pread
-void bench_arrays(const Session& session, const Options& options);  ///< simulated disk arrays
+/// A kind of `cortado bench`: it prints a table and writes --json, as docs/use/benchmarks.md says. Times are the core
+/// group's own, wall or simulated.
+class Bench : public Verb {
+ public:
+  void add_to(Flags& flags) final;
+  int run(const MpiJob& job) final;
 
-/// What a report's header says of a bench's options and limits.
-nlohmann::json bench_options(const Options& options, const Limits& limits);
+ protected:
+  virtual void add_own(Flags& flags) = 0;  ///< behind the flags of all kinds
+  virtual void measure(Session& session) = 0;
 
-/// On rank 0 prints the table, then `below`, and writes the JSON.
-void finish(const Session& session, const Options& options, const Report& report, const std::string& below);
+  /// Prints the report, then `below`, and writes --json.
+  void show(const Session& session, const Report& report, const std::string& below) const;
+
+  SessionFlags session_;
+
+ private:
+  std::string json_;
+};
+
+/// --set and --batch: the nets that are timed.
+struct SetFlags {
+  std::vector<std::string> sets;  ///< folders of models/, or net prototxts
+  i64 batch = 0;                  ///< images; 0: as the set says
+
+  /// The sets of this moment are the default.
+  void add_to(Flags& flags);
+};
+
+/// --set for a verb that takes one net.
+void add_one_set(Flags& flags, std::string& set, const std::string& what);
+
+/// What a report's header says of a bench of nets: its kind, "conv", and what else it was asked.
+nlohmann::json bench_options(const std::string& kind, const SetFlags& sets, const Limits& limits,
+                             const std::string& plan = "all");
 
 /// "742.4 Gflop/s, 28.0 GB/s"
 std::string to_string(const Limits& limits);

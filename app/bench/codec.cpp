@@ -146,9 +146,17 @@ class Approximation {
   float most_ = 0;
 };
 
-}  // namespace
+class BenchCodec : public Bench {
+  void add_own(Flags& flags) override {
+    flags.add("--samples", samples_, "Of each distribution, for the errors; default 25 million, on a simulator 100000")
+        .positive();
+  }
+  void measure(Session& session) override;
 
-void bench_codec(Session& session, const Options& options) {
+  i64 samples_ = 0;  // 0: the default
+};
+
+void BenchCodec::measure(Session& session) {
   CoreGroup& group = session.group;
   Report speed({{"codec", "codec"},
                 {"ratio", "smaller by"},
@@ -169,9 +177,7 @@ void bench_codec(Session& session, const Options& options) {
     speed.add(speeds(group, *codec));
     bar.show(++done, steps, codec->name());
   }
-  const i64 samples = options.bench.samples > 0       ? options.bench.samples
-                      : group.spec().lines_in_scratch ? 100'000
-                                                      : 25'000'000;
+  const i64 samples = samples_ > 0 ? samples_ : group.spec().lines_in_scratch ? 100'000 : 25'000'000;
   Report errors({{"distribution", "distribution"},
                  {"type", "type"},
                  {"absolute", "mean absolute", 6},
@@ -195,13 +201,16 @@ void bench_codec(Session& session, const Options& options) {
     bar.show(++done, steps, from.name);
   }
   speed.summarize({{"approximation", rows}, {"samples", samples}});
-  finish(
-      session, options, speed,
-      "\nBillions of values a second by all threads, in cache and from memory; shares are of the bytes a second that "
-      "a copy moves.\n\nErrors on " +
-          std::to_string(samples) + " samples (Dettmers 2016, table 2):\n" + errors.table() +
-          "\nA type cannot err less on average than a quarter of its step: printed absolute errors below that are "
-          "not of these definitions.\n");
+  show(session, speed,
+       "\nBillions of values a second by all threads, in cache and from memory; shares are of the bytes a second that "
+       "a copy moves.\n\nErrors on " +
+           std::to_string(samples) + " samples (Dettmers 2016, table 2):\n" + errors.table() +
+           "\nA type cannot err less on average than a quarter of its step: printed absolute errors below that are "
+           "not of these definitions.\n");
 }
+
+}  // namespace
+
+std::unique_ptr<Verb> make_bench_codec() { return std::make_unique<BenchCodec>(); }
 
 }  // namespace cortado

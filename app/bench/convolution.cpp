@@ -161,17 +161,33 @@ std::string refusals(const std::vector<ConvolutionTimes>& list) {
   return text;
 }
 
-}  // namespace
+class BenchConvolution : public Bench {
+  void add_own(Flags& flags) override;
+  void measure(Session& session) override;
 
-void bench_convolution(Session& session, const Options& options) {
-  const auto& o = options.bench;
-  if (o.sets.size() != 1) throw ConfigError("--set", "bench conv takes one set");
-  const std::string& set = o.sets.front();
-  const Candidates candidates = candidates_of(o.plan);
-  auto list = read_convolutions(session, set, o.batch, directions_of(o.directions));
+  SetFlags sets_{{"vgg16"}};
+  std::string plan_ = "all";
+  bool blocks_ = false;
+  std::vector<std::string> directions_;
+};
+
+void BenchConvolution::add_own(Flags& flags) {
+  sets_.add_to(flags);
+  flags.add("--plan", plan_, "Candidate, or a word of candidates' names; default all");
+  flags.add_switch("--blocks", blocks_, "Activations in blocks of sixteen channels, where there are so many");
+  session_.add_precision(flags);
+  flags.add("--directions", directions_, "forward, weight_gradient, input_gradient; default all three")
+      .one_of({"forward", "weight_gradient", "input_gradient"});
+}
+
+void BenchConvolution::measure(Session& session) {
+  if (sets_.sets.size() != 1) throw ConfigError("--set", "bench conv takes one set");
+  const std::string& set = sets_.sets.front();
+  const Candidates candidates = candidates_of(plan_);
+  auto list = read_convolutions(session, set, sets_.batch, directions_of(directions_));
   for (auto& cell : list) {
     cell.shape.precision = session.precision;
-    if (o.blocks) lay_in_blocks(cell.shape);
+    if (blocks_) lay_in_blocks(cell.shape);
   }
   const i64 batch = list.empty() ? 0 : list.front().shape.mb;
   const PublishedConvolutions published = published_convolutions(set, batch);
@@ -186,7 +202,7 @@ void bench_convolution(Session& session, const Options& options) {
                  {"chosen", "chosen"},
                  {"paper_seconds", "paper s", 2},
                  {"roofline_share", "of roofline", 3}},
-                session.group.spec(), bench_options(options, limits));
+                session.group.spec(), bench_options("conv", sets_, limits, plan_));
   for (const auto& cell : list)
     for (const auto& plan : cell.plans) report.add(row_of(cell, plan, published, limits));
   std::string below = refusals(list) + "roofline: " + to_string(limits) + "\n";
@@ -195,7 +211,11 @@ void bench_convolution(Session& session, const Options& options) {
     report.summarize(comparison.json());
     below += "paper: " + published.source + "\n" + comparison.text();
   }
-  finish(session, options, report, below);
+  show(session, report, below);
 }
+
+}  // namespace
+
+std::unique_ptr<Verb> make_bench_convolution() { return std::make_unique<BenchConvolution>(); }
 
 }  // namespace cortado

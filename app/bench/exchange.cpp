@@ -1,3 +1,5 @@
+#include "app/session/exchange.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -5,7 +7,6 @@
 #include "app/measure/measure.h"
 #include "app/measure/net_sets.h"
 #include "app/report/progress_bar.h"
-#include "app/tune/collective_rules.h"
 #include "comm/collective/messages.h"
 #include "comm/exchange/coded_allreduce.h"
 #include "comm/exchange/packed_allreduce.h"
@@ -46,13 +47,13 @@ void add(const std::vector<double>& x, std::vector<double>& y) {
 /// Exchanges in turn, on the same gradients.
 class ExchangeTrials {
  public:
-  ExchangeTrials(Session& session, const Options& options, Net& net)
+  ExchangeTrials(Session& session, const TopologyFlags& topology, Net& net)
       : group_(session.group),
-        job_(session.job.replicas().communicator(), group_, {options.topology, options.nodes_per_supernode}),
+        job_(session.job.replicas().communicator(), group_, topology.places),
         net_(net),
         gradients_(static_cast<std::size_t>(net.gradient_arena()->count)),
         looked_at_(std::min<std::size_t>(gradients_.size(), std::size_t{1} << 20)) {
-    if (!options.rules.empty()) job_.set_rules(read_rules(options.rules));
+    job_.set_rules(topology.read_rules());
   }
   JobTeam& job() { return job_; }
 
@@ -144,23 +145,37 @@ class ExchangeTrials {
   std::vector<ExchangeTrial> trials_;
 };
 
-}  // namespace
+class BenchExchange : public Bench {
+  void add_own(Flags& flags) override;
+  void measure(Session& session) override;
 
-void bench_exchange(Session& session, const Options& options) {
-  const auto& o = options.bench;
-  for (const std::string& name : o.codecs) find_codec(name);
+  std::string set_ = "alexnet";
+  std::vector<std::string> codecs_;  // empty: all for gradients
+  i64 rounds_ = 5;
+  TopologyFlags topology_;
+};
+
+void BenchExchange::add_own(Flags& flags) {
+  add_one_set(flags, set_, "Folder of models/ or net prototxt whose parameters are summed; default alexnet");
+  flags.add("--codecs", codecs_,
+            "Some of them, separated by commas, of " + codec_names() + "; default all for gradients");
+  add_rounds(flags, rounds_);
+  topology_.add_to(flags);
+}
+
+void BenchExchange::measure(Session& session) {
+  for (const std::string& name : codecs_) find_codec(name);
   if (session.job.size() == 1)
     throw ConfigError("bench exchange", "has one rank, which exchanges nothing", "run it by mpirun -n N, N 2 or more");
   caffe::NetParameter parameter;
-  const std::string set = o.sets.empty() ? "alexnet" : o.sets[0];
-  read_set(set, 1, parameter);
+  read_set(set_, 1, parameter);
   start_with_zeros(parameter);
   Net net(parameter, session.net_options());
   if (net.gradient_arena()->count == 0)
-    throw ConfigError("--set " + set, "has no parameters", "give a net that learns");
-  ExchangeTrials trials(session, options, net);
-  trials.add_trials(o.codecs);
-  trials.run(o.rounds);
+    throw ConfigError("--set " + set_, "has no parameters", "give a net that learns");
+  ExchangeTrials trials(session, topology_, net);
+  trials.add_trials(codecs_);
+  trials.run(rounds_);
 
   const i64 values = net.gradient_arena()->count;
   Report report({{"exchange", "exchange"},
@@ -171,18 +186,22 @@ void bench_exchange(Session& session, const Options& options) {
                  {"error", "error %"},
                  {"total_error", "in sum %"}},
                 session.group.spec(),
-                {{"bench", o.kind},
-                 {"set", set},
+                {{"bench", "exchange"},
+                 {"set", set_},
                  {"values", values},
                  {"ranks", session.job.size()},
                  {"topology", trials.job().topology().describe()},
-                 {"rounds", o.rounds}});
+                 {"rounds", rounds_}});
   trials.report(report);
-  finish(session, options, report,
-         std::to_string(values) + " gradients, " + trials.job().topology().describe() +
-             ". Errors of the mean gradient, relative to its size (root of mean squares): of one exchange, and of the "
-             "sum of " +
-             std::to_string(o.rounds + 1) + ".\n");
+  show(session, report,
+       std::to_string(values) + " gradients, " + trials.job().topology().describe() +
+           ". Errors of the mean gradient, relative to its size (root of mean squares): of one exchange, and of the "
+           "sum of " +
+           std::to_string(rounds_ + 1) + ".\n");
 }
+
+}  // namespace
+
+std::unique_ptr<Verb> make_bench_exchange() { return std::make_unique<BenchExchange>(); }
 
 }  // namespace cortado

@@ -30,13 +30,6 @@ Product parse(const std::string& text) {
   return p;
 }
 
-std::vector<Product> products_of(const Options::Bench& o) {
-  std::vector<Product> list;
-  for (const auto& text : o.shapes) list.push_back(parse(text));
-  for (const i64 n : o.sizes) list.push_back({n, n, n});
-  return list.empty() ? usual : list;
-}
-
 struct Way {
   Multiplier multiplier;
   const char* name;
@@ -64,12 +57,33 @@ double time_product(CoreGroup& group, const Product& p, Multiplier multiplier, b
   });
 }
 
-}  // namespace
+class BenchGemm : public Bench {
+  void add_own(Flags& flags) override;
+  void measure(Session& session) override;
+  std::vector<Product> products() const;
 
-void bench_gemm(Session& session, const Options& options) {
+  std::vector<i64> sizes_;
+  std::vector<std::string> shapes_;
+  std::string type_ = "float";
+};
+
+void BenchGemm::add_own(Flags& flags) {
+  const Flag sizes = flags.add("--sizes", sizes_, "Square products of these sizes").positive();
+  flags.add("--shapes", shapes_, "Products MxNxK: (M x K) times (K x N)").excludes(sizes);
+  flags.add("--type", type_, "float or double").shows_default().one_of({"float", "double"});
+}
+
+std::vector<Product> BenchGemm::products() const {
+  std::vector<Product> list;
+  for (const auto& text : shapes_) list.push_back(parse(text));
+  for (const i64 n : sizes_) list.push_back({n, n, n});
+  return list.empty() ? usual : list;
+}
+
+void BenchGemm::measure(Session& session) {
   CoreGroup& group = session.group;
-  const bool in_double = options.bench.type == "double";
-  const auto products = products_of(options.bench);
+  const bool in_double = type_ == "double";
+  const auto products = this->products();
   const Limits limits = limits_of(group);
   Report report({{"shape", "m x n x k"},
                  {"type", "type"},
@@ -77,7 +91,7 @@ void bench_gemm(Session& session, const Options& options) {
                  {"seconds", "s", 5},
                  {"gflops", "Gflop/s", 1},
                  {"peak_share", "of peak", 3}},
-                group.spec(), bench_options(options, limits));
+                group.spec(), bench_options("gemm", {}, limits));
   std::string below = "peak: " + to_string(limits) + "\n";
   ProgressBar bar("timing products");
   i64 done = 0;
@@ -92,14 +106,18 @@ void bench_gemm(Session& session, const Options& options) {
                   {"m", p.m},
                   {"n", p.n},
                   {"k", p.k},
-                  {"type", options.bench.type},
+                  {"type", type_},
                   {"multiplier", name},
                   {"seconds", seconds},
                   {"gflops", p.flops() / seconds / 1e9},
                   {"peak_share", p.flops() / seconds / limits.flops}});
     }
   }
-  finish(session, options, report, below);
+  show(session, report, below);
 }
+
+}  // namespace
+
+std::unique_ptr<Verb> make_bench_gemm() { return std::make_unique<BenchGemm>(); }
 
 }  // namespace cortado

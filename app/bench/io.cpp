@@ -4,16 +4,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <filesystem>
-#include <functional>
-#include <mutex>
-#include <thread>
 #include <utility>
 
 #include "app/bench/bench.h"
 #include "app/bench/noise_sets.h"
+#include "app/bench/readers.h"
 #include "app/report/progress_bar.h"
+#include "app/start/start_files.h"
 #include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
@@ -65,97 +63,6 @@ double drop_from_cache(const std::vector<std::string>& files) {
   return pages > 0 ? static_cast<double>(there) / static_cast<double>(pages) : 0;
 }
 
-/// Where threads wait for each other.
-class Gate {
- public:
-  explicit Gate(int threads) : waiting_for_(threads) {}
-  void pass() {
-    std::unique_lock<std::mutex> lock(mutex_);
-    if (--waiting_for_ == 0) open_.notify_all();
-    open_.wait(lock, [&] { return waiting_for_ <= 0; });
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable open_;
-  int waiting_for_;
-};
-
-/// What IOR reports of a phase.
-struct Timing {
-  double open = 0, read = 0, close = 0, latency = 0;
-  i64 bytes = 0, transfers = 0;
-};
-
-/// One reader's work: what it opens, and how it reads batch b of `batch` samples.
-struct Reading {
-  std::function<std::shared_ptr<void>()> open;
-  std::function<i64(void* opened, i64 b, std::vector<Values>& to)> read;  // returns bytes
-};
-
-/// How much is read at a time, and how long.
-struct Amount {
-  i64 batches, passes;
-  double seconds;  ///< no reader begins another batch later
-};
-
-/// `readers` threads share the batches, and read them in passes. All begin at once after `prepare`, with files that
-/// are open and memory that they have touched before.
-Timing run_readers(int readers, const Amount& amount, const Reading& reading, const std::function<void()>& prepare) {
-  Gate ready(readers), begin(readers);
-  std::vector<Timing> timings(static_cast<std::size_t>(readers));
-  std::vector<double> first(timings.size()), last(timings.size());
-  const auto zero = Clock::now();
-  std::vector<std::thread> threads;
-  std::exception_ptr failure;
-  std::mutex mutex;
-  for (int t = 0; t < readers; ++t)
-    threads.emplace_back([&, t] {
-      Timing& own = timings[static_cast<std::size_t>(t)];
-      std::shared_ptr<void> opened;
-      std::vector<Values> values;
-      try {
-        auto at = Clock::now();
-        opened = reading.open();
-        own.open = seconds_since(at);
-        reading.read(opened.get(), t % amount.batches, values);
-      } catch (...) {
-        const std::lock_guard<std::mutex> lock(mutex);
-        failure = std::current_exception();
-      }
-      ready.pass();
-      if (t == 0) prepare();
-      begin.pass();
-      if (failure) return;
-      first[static_cast<std::size_t>(t)] = seconds_since(zero);
-      double now = first[static_cast<std::size_t>(t)];
-      for (i64 b = t; b < amount.batches * amount.passes; b += readers) {
-        if (own.transfers > 0 && now - first[static_cast<std::size_t>(t)] > amount.seconds) break;
-        own.bytes += reading.read(opened.get(), b % amount.batches, values);
-        const double then = std::exchange(now, seconds_since(zero));
-        own.latency += now - then;
-        ++own.transfers;
-      }
-      last[static_cast<std::size_t>(t)] = now;
-      const auto at = Clock::now();
-      opened.reset();
-      own.close = seconds_since(at);
-    });
-  for (auto& thread : threads) thread.join();
-  if (failure) std::rethrow_exception(failure);
-  Timing all;
-  for (const Timing& one : timings) {
-    all.open = std::max(all.open, one.open);
-    all.close = std::max(all.close, one.close);
-    all.latency += one.latency;
-    all.bytes += one.bytes;
-    all.transfers += one.transfers;
-  }
-  all.latency /= static_cast<double>(all.transfers);
-  all.read = *std::max_element(last.begin(), last.end()) - *std::min_element(first.begin(), first.end());
-  return all;
-}
-
 Reading reading_set(const SetFiles& layout, i64 samples, i64 batch, SampleOrder::Kind kind, bool verify) {
   OpenOptions options;
   options.verify = verify;
@@ -201,12 +108,19 @@ Reading reading_files(const SetFiles& layout, i64 batch_bytes) {
   return reading;
 }
 
-class IoBench {
- public:
-  IoBench(Session& session, const Options& options)
-      : session_(session), options_(options), o_(options.bench), batch_(o_.batch > 0 ? o_.batch : most_batch) {}
+/// The flags of `bench io`.
+struct IoFlags {
+  std::vector<std::string> sets, folders;
+  i64 batch = 0, samples = 0, rounds = 5;
+  std::vector<i64> readers = {1, 2, 4, 8};
+};
 
-  void run() {
+/// The sets that are read, and what reading them takes.
+class ReadingTrials {
+ public:
+  explicit ReadingTrials(const IoFlags& flags) : flags_(flags), batch_(flags.batch > 0 ? flags.batch : most_batch) {}
+
+  Report run(const MachineSpec& spec) {
     prepare();
     Report report({{"access", "access"},
                    {"layout", "layout"},
@@ -223,25 +137,26 @@ class IoBench {
                    {"close_s", "close(s)", 4},
                    {"total_s", "total(s)", 4},
                    {"of_pread", "of pread"}},
-                  session_.group.spec(),
-                  {{"bench", "io"}, {"batch", batch_}, {"samples", samples_}, {"rounds", o_.rounds}});
+                  spec, {{"bench", "io"}, {"batch", batch_}, {"samples", samples_}, {"rounds", flags_.rounds}});
     for (auto& row : written_) report.add(row);
     ProgressBar bar("reading");
     i64 done = 0;
-    const i64 all = static_cast<i64>(layouts_.size() * o_.readers.size() * 2);
+    const i64 all = static_cast<i64>(layouts_.size() * flags_.readers.size() * 2);
     for (const auto& layout : layouts_)
-      for (const i64 readers : o_.readers)
+      for (const i64 readers : flags_.readers)
         for (const bool cold : {false, true}) {
           measure(report, layout, static_cast<int>(readers), cold, all - done);
           bar.show(++done, all);
         }
-    finish(session_, options_, report, "\n" + note_ + in_time_ + "\n");
+    return report;
   }
+
+  std::string notes() const { return "\n" + note_ + in_time_ + "\n"; }
 
  private:
   void prepare() {
-    if (!o_.sets.empty()) {
-      for (const auto& path : o_.sets) {
+    if (!flags_.sets.empty()) {
+      for (const auto& path : flags_.sets) {
         const auto set = open_set(path);
         samples_ = layouts_.empty() ? set->samples() : std::min(samples_, set->samples());
         sample_bytes_ = set->fields()[0].sample_bytes() + 4;
@@ -264,12 +179,13 @@ class IoBench {
   /// One file, and stripes over 1, 2, 4, ... of the folders.
   void write_sets() {
     const std::vector<std::string> folders =
-        o_.folders.empty() ? std::vector<std::string>(4, ".") : o_.folders;  // four beside each other
-    samples_ = o_.samples;
-    is_timed_ = o_.samples == 0;
+        flags_.folders.empty() ? std::vector<std::string>(4, ".") : flags_.folders;  // four beside each other
+    samples_ = flags_.samples;
+    is_timed_ = flags_.samples == 0;
     if (is_timed_) {
-      samples_ = std::clamp(noise_written_in(of_one_set, folders[0]), std::max(least_samples, o_.batch), most_samples);
-      if (o_.batch == 0) batch_ = std::min(most_batch, samples_ / 8);
+      samples_ =
+          std::clamp(noise_written_in(of_one_set, folders[0]), std::max(least_samples, flags_.batch), most_samples);
+      if (flags_.batch == 0) batch_ = std::min(most_batch, samples_ / 8);
     }
     refuse_less_than_a_batch();
     sample_bytes_ = noise_sample_bytes;
@@ -299,7 +215,7 @@ class IoBench {
   struct Way {
     std::string order;
     Reading reading;
-    std::vector<Timing> timings;
+    std::vector<ReadingTimes> timings;
   };
 
   /// `left`: how many of these are to come, which share what is left of the time.
@@ -315,11 +231,11 @@ class IoBench {
     ways.push_back({"sequential", reading_set(layout, samples_, batch_, SampleOrder::Kind::sequential, false), {}});
     ways.push_back({"blocks", reading_set(layout, samples_, batch_, SampleOrder::Kind::blocks, false), {}});
     ways.push_back({"random", reading_set(layout, samples_, batch_, SampleOrder::Kind::shuffled, false), {}});
-    if (dynamic_cast<const Hdf5Set*>(open_set(layout.path).get()) != nullptr && o_.sets.empty())
+    if (dynamic_cast<const Hdf5Set*>(open_set(layout.path).get()) != nullptr && flags_.sets.empty())
       ways.push_back({"verified", reading_set(layout, samples_, batch_, SampleOrder::Kind::sequential, true), {}});
     const Amount amount{samples_ / batch_, cold ? 1 : warm_passes,
-                        share / static_cast<double>(static_cast<i64>(ways.size()) * o_.rounds)};
-    for (i64 round = 0; round < o_.rounds && (round == 0 || seconds_since(begin_) - begin < share); ++round)
+                        share / static_cast<double>(static_cast<i64>(ways.size()) * flags_.rounds)};
+    for (i64 round = 0; round < flags_.rounds && (round == 0 || seconds_since(begin_) - begin < share); ++round)
       for (Way& way : ways)
         way.timings.push_back(run_readers(readers, amount, way.reading, [&] {
           if (cold) left_in_cache_ = std::max(left_in_cache_, drop_from_cache(layout.files));
@@ -332,15 +248,18 @@ class IoBench {
     for (const Way& way : ways) report.add(row_of(layout, way, readers, cold, yardstick));
   }
 
-  static double median_bandwidth(std::vector<Timing> timings) { return bandwidth(median(std::move(timings))); }
-  static double bandwidth(const Timing& timing) { return static_cast<double>(timing.bytes) / 1048576 / timing.read; }
-  static Timing median(std::vector<Timing> timings) {
-    std::sort(timings.begin(), timings.end(), [](const Timing& a, const Timing& b) { return a.read < b.read; });
+  static double median_bandwidth(std::vector<ReadingTimes> timings) { return bandwidth(median(std::move(timings))); }
+  static double bandwidth(const ReadingTimes& timing) {
+    return static_cast<double>(timing.bytes) / 1048576 / timing.read;
+  }
+  static ReadingTimes median(std::vector<ReadingTimes> timings) {
+    std::sort(timings.begin(), timings.end(),
+              [](const ReadingTimes& a, const ReadingTimes& b) { return a.read < b.read; });
     return timings[timings.size() / 2];
   }
 
   nlohmann::json row_of(const SetFiles& layout, const Way& way, int readers, bool cold, double yardstick) const {
-    const Timing timing = median(way.timings);
+    const ReadingTimes timing = median(way.timings);
     const double kib = static_cast<double>(timing.bytes) / 1024;
     return {{"access", way.order == "pread" ? "pread" : "read"},
             {"layout", layout.name},
@@ -359,9 +278,7 @@ class IoBench {
             {"of_pread", bandwidth(timing) / yardstick}};
   }
 
-  Session& session_;
-  const Options& options_;
-  const Options::Bench& o_;
+  const IoFlags flags_;
   const Clock::time_point begin_ = Clock::now();
   bool is_timed_ = false;
   i64 batch_, samples_ = 0, sample_bytes_ = 0;
@@ -372,8 +289,35 @@ class IoBench {
   std::string note_, in_time_;
 };
 
+class BenchIo : public Bench {
+  void add_own(Flags& flags) override;
+  void measure(Session& session) override {
+    ReadingTrials trials(flags_);
+    const Report report = trials.run(session.group.spec());
+    show(session, report, trials.notes());
+  }
+
+  IoFlags flags_;
+};
+
+void BenchIo::add_own(Flags& flags) {
+  flags.add("--set", flags_.sets, "Data sets to read, separated by commas; default: images of noise, written for it")
+      .compared_by([this](StartFields& fields) {
+        for (const auto& set : flags_.sets) add_set(set, {}, "--set " + set, fields);
+      });
+  flags.add("--batch", flags_.batch, "Samples read at a time; default 256").positive();
+  flags
+      .add("--samples", flags_.samples,
+           "Images of noise, of 192 KiB each; default: sets and reads that take a minute and a half in all")
+      .positive();
+  flags.add("--folders", flags_.folders,
+            "Folders to stripe over, 1, 2, 4, ... of them; default four beside each other");
+  flags.add("--readers", flags_.readers, "Threads that read").positive();
+  add_rounds(flags, flags_.rounds);
+}
+
 }  // namespace
 
-void bench_io(Session& session, const Options& options) { IoBench(session, options).run(); }
+std::unique_ptr<Verb> make_bench_io() { return std::make_unique<BenchIo>(); }
 
 }  // namespace cortado

@@ -51,11 +51,21 @@ void time_layer(Session& session, const SetLayer& layer, const Limits& limits, R
   add("backward", seconds_of(session.group, [&] { work.backward({&y}, {true}, {&x}); }), cost.backward_bytes);
 }
 
-}  // namespace
+/// All layers of one type.
+class BenchLayers : public Bench {
+ public:
+  BenchLayers(std::string kind, std::string type) : kind_(std::move(kind)), type_(std::move(type)) {}
 
-void bench_layers(Session& session, const Options& options) {
-  const auto& o = options.bench;
-  const auto layers = layers_of(session.net_options(), o.sets, o.batch, o.kind == "pool" ? "Pooling" : "ReLU");
+ private:
+  void add_own(Flags& flags) override { sets_.add_to(flags); }
+  void measure(Session& session) override;
+
+  const std::string kind_, type_;
+  SetFlags sets_{{"vgg16", "alexnet_bn", "resnet50"}};
+};
+
+void BenchLayers::measure(Session& session) {
+  const auto layers = layers_of(session.net_options(), sets_.sets, sets_.batch, type_);
   const Limits limits = limits_of(session.group);
   Report report({{"set", "set"},
                  {"layer", "layer"},
@@ -65,13 +75,18 @@ void bench_layers(Session& session, const Options& options) {
                  {"gbytes_per_s", "GB/s", 2},
                  {"bandwidth_share", "of limit", 3},
                  {"refused", ""}},
-                session.group.spec(), bench_options(options, limits));
+                session.group.spec(), bench_options(kind_, sets_, limits));
   ProgressBar bar("timing layers");
   for (std::size_t i = 0; i < layers.size(); ++i) {
     bar.show(static_cast<i64>(i), static_cast<i64>(layers.size()), layers[i].set + " " + layers[i].name);
     time_layer(session, layers[i], limits, report);
   }
-  finish(session, options, report, "limits: " + to_string(limits) + "\n");
+  show(session, report, "limits: " + to_string(limits) + "\n");
 }
+
+}  // namespace
+
+std::unique_ptr<Verb> make_bench_pool() { return std::make_unique<BenchLayers>("pool", "Pooling"); }
+std::unique_ptr<Verb> make_bench_relu() { return std::make_unique<BenchLayers>("relu", "ReLU"); }
 
 }  // namespace cortado

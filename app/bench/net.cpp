@@ -20,15 +20,15 @@ struct Work {
   double paper_images_per_s;  ///< 0: not known
 };
 
-std::vector<Work> works_of(const Options::Bench& o) {
+std::vector<Work> works_of(const SetFlags& sets) {
   std::vector<Work> list;
-  for (const auto& set : o.sets) {
+  for (const auto& set : sets.sets) {
     const PublishedNets published = published_nets(set);
     for (const auto& net : published.nets) {
-      const i64 batch = o.batch > 0 ? o.batch : net.batch;
+      const i64 batch = sets.batch > 0 ? sets.batch : net.batch;
       list.push_back({net.name, batch, batch == net.batch ? net.images_per_s : 0});
     }
-    if (published.nets.empty()) list.push_back({set, o.batch, 0});
+    if (published.nets.empty()) list.push_back({set, sets.batch, 0});
   }
   return list;
 }
@@ -112,11 +112,26 @@ void time_net(Session& session, const Work& work, bool host_sums, Report& report
   report.add(row);
 }
 
-}  // namespace
+class BenchNet : public Bench {
+  void add_own(Flags& flags) override;
+  void measure(Session& session) override;
 
-void bench_net(Session& session, const Options& options) {
-  const bool host_sums = uses_host_sums(session, options, {});
-  const auto works = works_of(options.bench);
+  SetFlags sets_{{"table3"}};
+  ExchangeFlags exchange_;
+};
+
+void BenchNet::add_own(Flags& flags) {
+  sets_.add_to(flags);
+  session_.add_core_groups(flags);
+  flags
+      .add("--exchange", exchange_.exchange,
+           "How core groups agree on gradients: packed, after backward (default), or host_sums, meanwhile")
+      .one_of({"packed", "host_sums"});
+}
+
+void BenchNet::measure(Session& session) {
+  const bool host_sums = uses_host_sums(session, exchange_, {});
+  const auto works = works_of(sets_);
   const Limits limits = limits_of(session.group);
   Report report({{"net", "net"},
                  {"batch", "batch"},
@@ -130,7 +145,7 @@ void bench_net(Session& session, const Options& options) {
                  {"paper_images_per_s", "paper", 2},
                  {"over_paper", "ours/paper", 2},
                  {"refused", ""}},
-                session.group.spec(), bench_options(options, limits));
+                session.group.spec(), bench_options("net", sets_, limits));
   ProgressBar bar("training nets");
   for (std::size_t i = 0; i < works.size(); ++i) {
     bar.show(static_cast<i64>(i), static_cast<i64>(works.size()), works[i].set);
@@ -139,7 +154,11 @@ void bench_net(Session& session, const Options& options) {
   std::string below =
       "forward and backward: sums over layers, each timed on its own; exposed: what is left of the exchange of "
       "gradients after backward; iteration: with the exchange and the update\n";
-  finish(session, options, report, below);
+  show(session, report, below);
 }
+
+}  // namespace
+
+std::unique_ptr<Verb> make_bench_net() { return std::make_unique<BenchNet>(); }
 
 }  // namespace cortado

@@ -11,10 +11,10 @@ namespace cortado {
 namespace {
 
 /// The bottoms of the sets' convolutions, each shape once.
-std::vector<SetLayer> bottoms_of(const Session& session, const Options::Bench& o) {
+std::vector<SetLayer> bottoms_of(const Session& session, const SetFlags& sets) {
   std::vector<SetLayer> list;
   std::set<Shape> seen;
-  for (auto& layer : layers_of(session.net_options(), o.sets, o.batch, "Convolution"))
+  for (auto& layer : layers_of(session.net_options(), sets.sets, sets.batch, "Convolution"))
     if (seen.insert(layer.bottom).second) list.push_back(std::move(layer));
   return list;
 }
@@ -26,14 +26,19 @@ double time_transform(CoreGroup& group, Layout from, Layout to, const Shape& sha
   return seconds_of(group, [&] { transform(group, from, to, shape, x.as<float>(), y.as<float>()); });
 }
 
-}  // namespace
+class BenchTransform : public Bench {
+  void add_own(Flags& flags) override { sets_.add_to(flags); }
+  void measure(Session& session) override;
 
-void bench_transform(Session& session, const Options& options) {
+  SetFlags sets_{{"vgg16", "alexnet_bn", "resnet50"}};
+};
+
+void BenchTransform::measure(Session& session) {
   CoreGroup& group = session.group;
   const Layout blocked = group.spec().simd_bytes < 64 ? Layout::nchw8c : Layout::nchw16c;
   const std::pair<Layout, Layout> ways[] = {
       {Layout::nchw, Layout::hwcn}, {Layout::hwcn, Layout::nchw}, {Layout::nchw, blocked}, {blocked, Layout::nchw}};
-  const auto layers = bottoms_of(session, options.bench);
+  const auto layers = bottoms_of(session, sets_);
   const Limits limits = limits_of(group);
   Report report({{"set", "set"},
                  {"layer", "bottom of"},
@@ -43,7 +48,7 @@ void bench_transform(Session& session, const Options& options) {
                  {"seconds", "s", 5},
                  {"gbytes_per_s", "GB/s", 2},
                  {"bandwidth_share", "of limit", 3}},
-                group.spec(), bench_options(options, limits));
+                group.spec(), bench_options("transform", sets_, limits));
   ProgressBar bar("timing transforms");
   for (std::size_t i = 0; i < layers.size(); ++i) {
     bar.show(static_cast<i64>(i), static_cast<i64>(layers.size()), layers[i].set + " " + layers[i].name);
@@ -61,7 +66,11 @@ void bench_transform(Session& session, const Options& options) {
                   {"bandwidth_share", bytes / seconds / limits.bandwidth}});
     }
   }
-  finish(session, options, report, "limits: " + to_string(limits) + "\n");
+  show(session, report, "limits: " + to_string(limits) + "\n");
 }
+
+}  // namespace
+
+std::unique_ptr<Verb> make_bench_transform() { return std::make_unique<BenchTransform>(); }
 
 }  // namespace cortado

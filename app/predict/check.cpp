@@ -2,12 +2,12 @@
 #include <cstdio>
 #include <numeric>
 
-#include "app/bench/bench.h"
 #include "app/measure/layer_times.h"
 #include "app/measure/measure.h"
 #include "app/predict/measured_work.h"
 #include "app/predict/predict.h"
 #include "app/report/progress_bar.h"
+#include "app/report/report.h"
 #include "app/session/exchange.h"
 #include "app/tune/tuning.h"
 #include "comm/collective/measure_network.h"
@@ -48,26 +48,27 @@ class Networks {
   std::vector<Network> all_;
 };
 
-class Check {
+class PredictionCheck {
  public:
-  Check(Session& session, const Options& options)
+  PredictionCheck(const Session& session, const PredictFlags& flags)
       : session_(session),
-        options_(options),
-        tuning_(read_tuning(session.group.spec(), options.tuning)),
+        flags_(flags),
+        tuning_(read_tuning(session.group.spec(), flags.tuning)),
         communicator_(session.job.replicas().communicator()),
         team_(communicator_, session.group),
-        codec_(codec_of(options, "dynamic_tree8")) {
-    read_net_for(options, options.model, Phase::train, net_);
+        codec_(codec_of(flags, "dynamic_tree8")) {
+    flags.net.read(net_);
     add("alone");
     for (const char* name : {"packed", "buckets", "coded"})
-      if (options.exchange.empty() || options.exchange == name) add(name);
+      if (flags.exchange.exchange.empty() || flags.exchange.exchange == name) add(name);
     if (candidates_.size() == 1)
-      throw ConfigError("exchange '" + options.exchange + "'", "is not predicted", "there are: packed, buckets, coded");
+      throw ConfigError("exchange '" + flags.exchange.exchange + "'", "is not predicted",
+                        "there are: packed, buckets, coded");
   }
 
   void run() {
     Work work = work_of(candidates_[0].solver->net());
-    measure_work(*candidates_[0].solver, session_.group, options_.predict.iterations, work);
+    measure_work(*candidates_[0].solver, session_.group, flags_.iterations, work);
     Coding coding = measured_coding(session_.group, codec_);
     coding.encode = slowest(coding.encode);
     coding.decode = slowest(coding.decode);
@@ -87,7 +88,7 @@ class Check {
     Candidate candidate;
     candidate.exchange = exchange;
     if (exchange != "alone") {
-      Options own = options_;
+      ExchangeFlags own = flags_.exchange;
       own.exchange = exchange;
       own.codec = exchange == "coded" ? codec_.name() : "";
       if (exchange == "coded") own.allreduce.clear();
@@ -117,7 +118,7 @@ class Check {
   void run_round(Candidate& candidate, bool counts) const {
     std::vector<double> seconds;
     barrier(communicator_, "collective 'meet'");
-    for (i64 i = 0; i < options_.predict.iterations; ++i) {
+    for (i64 i = 0; i < flags_.iterations; ++i) {
       const double begin = MPI_Wtime();
       candidate.solver->step(1);
       session_.group.wait();
@@ -151,7 +152,8 @@ class Check {
     how.hidden_behind = exchange == "buckets" ? HiddenBehind::next_forward : HiddenBehind::nothing;
     if (exchange != "coded") {
       how.sum = [&](int, i64 values) {
-        const auto choice = team_.allreduce(options_.allreduce.empty() ? "auto" : options_.allreduce, 4 * values);
+        const auto choice =
+            team_.allreduce(flags_.exchange.allreduce.empty() ? "auto" : flags_.exchange.allreduce, 4 * values);
         return choice.algorithm->cost(network, shape_of(team_.topology()), 4 * values, choice.chunk_bytes,
                                       choice.radix);
       };
@@ -171,11 +173,11 @@ class Check {
                   {"measured_speedup", "measured"}},
                  session_.group.spec(),
                  {{"predict", "check"},
-                  {"model", options_.model},
+                  {"model", flags_.net.model()},
                   {"ranks", session_.job.size()},
                   {"topology", team_.topology().describe()},
                   {"codec", codec_.name()},
-                  {"iterations", options_.predict.iterations},
+                  {"iterations", flags_.iterations},
                   {"latency_us", 1e6 * network.latency},
                   {"gbytes_per_s", 1e-9 / network.byte_inside},
                   {"encode_ns", 1e9 * coding.encode},
@@ -204,11 +206,11 @@ class Check {
                   net_.name().c_str(), static_cast<long long>(work.batch), team_.topology().describe().c_str(),
                   1e6 * network.latency, 1e-9 / network.byte_inside, codec_.name().c_str(), 1e9 * coding.encode,
                   1e9 * coding.decode, rounds);
-    finish(session_, options_, table, text);
+    show(table, session_.job, text, flags_.json);
   }
 
-  Session& session_;
-  const Options& options_;
+  const Session& session_;
+  const PredictFlags& flags_;
   const TuningTable tuning_;
   MPI_Comm const communicator_;
   JobTeam team_;
@@ -220,10 +222,10 @@ class Check {
 
 }  // namespace
 
-void check_prediction(Session& session, const Options& options) {
+void check_prediction(const Session& session, const PredictFlags& flags) {
   if (session.job.size() == 1)
     throw ConfigError("command line", "predict --check needs several ranks", "run it under mpirun -n 2");
-  Check(session, options).run();
+  PredictionCheck(session, flags).run();
 }
 
 }  // namespace cortado

@@ -2,8 +2,8 @@
 
 #include <iostream>
 
-#include "app/bench/bench.h"
 #include "app/predict/predict.h"
+#include "app/report/report.h"
 
 namespace cortado {
 namespace {
@@ -26,7 +26,7 @@ std::string asked_of(const DividedLayer& layer, const Coding& coding) {
 
 }  // namespace
 
-void show_divisions(const Session& session, const Options& options, const Work& work, const Links& links,
+void show_divisions(const Session& session, const PredictFlags& flags, const Work& work, const Links& links,
                     const Coding& coding, const Parallelism& how) {
   Report report({{"devices", "devices"},
                  {"layer", "layer"},
@@ -34,8 +34,8 @@ void show_divisions(const Session& session, const Options& options, const Work& 
                  {"outputs_ms", "OUTPUTS ms", 3},
                  {"inputs_ms", "INPUTS ms", 3},
                  {"best", "inner_product_param"}},
-                session.group.spec(), {{"model", options.model}, {"machine", options.predict.machine}});
-  for (const int devices : options.predict.devices)
+                session.group.spec(), {{"model", flags.net.model()}, {"machine", flags.machine}});
+  for (const int devices : flags.devices)
     for (const DividedLayer& layer : predict_divisions(work, links, coding, how, devices))
       report.add({{"devices", devices},
                   {"layer", layer.name},
@@ -44,8 +44,8 @@ void show_divisions(const Session& session, const Options& options, const Work& 
                   {"inputs_ms", milliseconds_of(layer.inputs)},
                   {"best", asked_of(layer, coding)}});
   if (session.job.rank() == 0) std::cout << "An iteration by how the weights of a layer lie over devices:\n\n";
-  finish(session, options, report,
-         "\nThe last column goes into the layer's inner_product_param; empty: leave it whole.\n");
+  show(report, session.job, "\nThe last column goes into the layer's inner_product_param; empty: leave it whole.\n",
+       flags.json);
 }
 
 }  // namespace cortado

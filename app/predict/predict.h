@@ -1,21 +1,46 @@
 #pragma once
+#include <string>
+#include <vector>
+
+#include "app/session/exchange.h"
+#include "app/session/net_flags.h"
 #include "app/session/session.h"
 #include "comm/codec/codec.h"
 #include "comm/predict/speedup.h"
 
 namespace cortado {
 
-/// `cortado predict --check`: trains on this job's ranks, and prints what is predicted for it beside what it takes.
-/// Throws ConfigError for a job of one rank.
-void check_prediction(Session& session, const Options& options);
+/// What a prediction is of.
+struct PredictFlags {
+  NetFlags net;
+  SessionFlags session;
+  ExchangeFlags exchange;
+  std::string machine;
+  std::vector<int> devices = {1, 2, 4, 8, 16, 32, 64, 96};
+  std::string fully_connected = "model";  ///< or data, whole
+  i64 sub_batch = 0;                      ///< 0: a device's batch
+  bool one_pass = false, divide = false;
+  i64 iterations = 10;
+  std::string tuning, json;
+};
 
-/// `cortado predict --divide`: how fully connected layers' weights should lie over devices, and what to write into the
-/// net for it.
-void show_divisions(const Session& session, const Options& options, const Work& work, const Links& links,
+/// Predicts the speed-up of --model on the devices of --machine.
+void forecast(const Session& session, const PredictFlags& flags);
+
+/// `--divide`: how fully connected layers' weights should lie over devices, and what to write into the net for it.
+void show_divisions(const Session& session, const PredictFlags& flags, const Work& work, const Links& links,
                     const Coding& coding, const Parallelism& how);
+
+/// `--check`: trains on this job's ranks, and prints what is predicted for it beside what it takes. Throws ConfigError
+/// for a job of one rank.
+void check_prediction(const Session& session, const PredictFlags& flags);
+
+/// `--published`, `--scalednn`: papers' numbers beside ours. Reports go to `json` too, unless that is empty.
+void show_published(const Session& session, const std::string& json);
+void show_scalednn(const Session& session, const std::string& json);
 
 /// The codec that the command line asks messages to be sent as, `otherwise` unless it names one. Throws ConfigError for
 /// unknown ones and for those that cannot code gradients.
-const Codec& codec_of(const Options& options, const std::string& otherwise);
+const Codec& codec_of(const PredictFlags& flags, const std::string& otherwise);
 
 }  // namespace cortado

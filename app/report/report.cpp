@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <iostream>
 
 #include "app/build_info.h"
 #include "app/session/backend.h"
@@ -55,6 +56,12 @@ void Report::write_json(const std::string& file) const {
   nlohmann::json json = {{"header", header_}, {"rows", rows_}};
   if (!summary_.is_null()) json["summary"] = summary_;
   write_text(file, json_text(json, 2) + "\n");
+}
+
+void show(const Report& report, const MpiJob& job, const std::string& below, const std::string& json) {
+  if (job.rank() != 0) return;
+  std::cout << report.table() << below;
+  if (!json.empty()) report.write_json(json);
 }
 
 std::string json_text(const nlohmann::json& json, int indent) {

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "comm/job.h"
 #include "core/machine/machine_spec.h"
 
 namespace cortado {
@@ -32,6 +33,9 @@ class Report {
   std::vector<Column> columns_;
   nlohmann::json header_, rows_, summary_;
 };
+
+/// On rank 0 prints the table, then `below`, and writes the JSON to `json` unless that is empty. Throws FileError.
+void show(const Report& report, const MpiJob& job, const std::string& below, const std::string& json);
 
 /// As text; bytes of names that are no UTF-8, as old nets have them, become U+FFFD. On one line if `indent` is -1.
 std::string json_text(const nlohmann::json& json, int indent = -1);

@@ -1,39 +1,67 @@
 #include "app/session/session.h"
 
 #include "app/session/backend.h"
-#include "core/formats/caffe.pb.h"
-#include "core/formats/prototxt.h"
-#include "core/net/known_net.h"
 #include "layers/all_layers.h"
 
 namespace cortado {
 
 namespace {
-BackendOptions backend_options(const MpiJob& job, const Options& options) {
+BackendOptions backend_options(const MpiJob& job, const SessionFlags& flags) {
   BackendOptions backend;
-  // Verbs that do not train on all core groups use one.
-  backend.core_groups = options.verb == "train" || options.verb == "bench" ? options.core_groups : 1;
+  backend.core_groups = flags.core_groups;
   backend.cpus = job.own_cpus();
-  backend.devices = parse_devices(options.devices);
+  backend.devices = parse_devices(flags.devices);
   backend.devices.local_rank = job.local_rank();
   backend.devices.local_ranks = job.local_size();
-  backend.timing_only = options.timing_only;
-  backend.profile = options.profile;
+  backend.timing_only = flags.timing_only;
+  backend.profile = flags.profile;
   return backend;
-}
-
-bool needs_shapes_only(const std::string& verb) {
-  return verb == "check" || verb == "time" || verb == "tune" || verb == "draw";
 }
 }  // namespace
 
-Session::Session(const MpiJob& its_job, const Options& options)
+void SessionFlags::add_core_groups(Flags& flags) {
+  flags
+      .add("--core-groups", core_groups,
+           "Core groups of each process, which share its batch; default: what the backend has")
+      .positive();
+}
+
+void SessionFlags::add_devices(Flags& flags) {
+  flags
+      .add("--devices", devices,
+           "GPUs of this node, separated by commas, or all; a number given twice gets two core groups. Ranks of a "
+           "node share them; default: each its own")
+      .differs_by_rank();
+}
+
+void SessionFlags::add_profile(Flags& flags) {
+  flags.add("--profile", profile, "Simulator: write a timeline (Perfetto, chrome://tracing), show cycles by kernel")
+      .differs_by_rank();
+}
+
+void SessionFlags::add_simulator(Flags& flags) {
+  flags.add_switch("--timing-only", timing_only, "Simulator: keep time without arithmetic");
+  add_profile(flags);
+}
+
+void SessionFlags::add_shape(Flags& flags) {
+  needs_shapes_only = true;
+  flags.add("--shape", shape, "A sample's shape, such as 3x227x227, where a data layer's source is away");
+}
+
+void SessionFlags::add_precision(Flags& flags) {
+  flags.add("--precision", precision, "How activations are stored: fp32 or bf16, as `precision` in a solver")
+      .shows_default()
+      .one_of({"fp32", "bf16"});
+}
+
+Session::Session(const MpiJob& its_job, const SessionFlags& flags)
     : job(its_job),
-      processor(make_processor(backend_options(its_job, options))),
+      processor(make_processor(backend_options(its_job, flags))),
       group(processor->group(0)),
       layers(all_layers()),
-      sources(!needs_shapes_only(options.verb), options.shape),
-      precision(options.precision == "bf16" ? Precision::bf16 : Precision::fp32) {}
+      sources(!flags.needs_shapes_only, flags.shape),
+      precision(flags.precision == "bf16" ? Precision::bf16 : Precision::fp32) {}
 
 NetOptions Session::net_options() const {
   NetOptions options;
@@ -45,26 +73,6 @@ NetOptions Session::net_options() const {
   options.writers = job.replicas().size();
   options.precision = precision;
   return options;
-}
-
-void read_solver_for(const Options& options, caffe::SolverParameter& solver) {
-  read_solver(options.solver, solver);
-  auto& state = *solver.mutable_train_state();
-  state.set_level(options.level);
-  for (const auto& stage : options.stages) state.add_stage(stage);
-  if (options.stages.empty()) return;
-  // Stages hold for test nets as well: they are other phases of one net. Caffe's flag reaches the training net alone.
-  while (solver.test_state_size() < solver.test_iter_size()) solver.add_test_state();
-  for (auto& test : *solver.mutable_test_state())
-    for (const auto& stage : options.stages) test.add_stage(stage);
-}
-
-void read_net_for(const Options& options, const std::string& file, Phase phase, caffe::NetParameter& net) {
-  read_known_net(file, net, all_layers());
-  auto& state = *net.mutable_state();
-  state.set_phase(phase == Phase::train ? caffe::TRAIN : caffe::TEST);
-  state.set_level(options.level);
-  for (const auto& stage : options.stages) state.add_stage(stage);
 }
 
 }  // namespace cortado

@@ -1,24 +1,39 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <vector>
 
-#include "app/command_line/command_line.h"
+#include "app/command_line/flags.h"
 #include "app/session/shape_sources.h"
 #include "comm/job.h"
 #include "core/net/net.h"
 #include "parallel_io/feed/sinks.h"
 #include "parallel_io/weights/hdf5_weights.h"
 
-namespace caffe {
-class SolverParameter;
-}
-
 namespace cortado {
+
+/// Flags that say on what nets run, and how they are built.
+struct SessionFlags {
+  int core_groups = 1;               ///< 0: as many as the backend finds useful
+  std::vector<std::string> devices;  ///< GPUs: numbers, or "all"; empty: the local rank's
+  bool timing_only = false;          ///< of the simulator (app/session/backend.h), like the next
+  std::string profile;
+  bool needs_shapes_only = false;  ///< Zeros stand for data whose source is away.
+  std::string shape;               ///< of their samples, as "3x227x227"; empty: unknown
+  std::string precision = "fp32";  ///< or bf16; of nets that are read without a solver
+
+  void add_core_groups(Flags& flags);
+  void add_devices(Flags& flags);
+  void add_profile(Flags& flags);
+  void add_simulator(Flags& flags);  ///< --timing-only, --profile
+  void add_shape(Flags& flags);      ///< A verb with this flag needs shapes only.
+  void add_precision(Flags& flags);
+};
 
 /// What every verb that builds a net needs: the job's ranks, this process's processor, the layer table, the readers,
 /// the writers.
 struct Session {
-  Session(const MpiJob& job, const Options& options);
+  Session(const MpiJob& job, const SessionFlags& flags);
 
   const MpiJob& job;
   std::unique_ptr<Processor> processor;
@@ -31,27 +46,5 @@ struct Session {
 
   NetOptions net_options() const;
 };
-
-/// Reads a net and sets its state from -phase, -level and -stage.
-void read_net_for(const Options& options, const std::string& file, Phase phase, caffe::NetParameter& net);
-
-/// Reads the solver and sets its state likewise.
-void read_solver_for(const Options& options, caffe::SolverParameter& solver);
-
-/// The verbs. Each returns the exit code and throws Error for what it cannot do.
-int train(Session& session, const Options& options);
-int test(Session& session, const Options& options);
-int time(Session& session, const Options& options);
-int check(Session& session, const Options& options);
-int classify(Session& session, const Options& options);
-int device_query(Session& session, const Options& options);
-int bench(Session& session, const Options& options);
-int tune(Session& session, const Options& options);
-int predict(Session& session, const Options& options);
-int extract(Session& session, const Options& options);
-int draw(Session& session, const Options& options);
-int compare(Session& session, const Options& options);
-int convert(const MpiJob& job, const Options& options);
-int upgrade(const MpiJob& job, const Options& options);
 
 }  // namespace cortado

@@ -8,18 +8,13 @@
 #include <sstream>
 
 #include "app/build_info.h"
-#include "app/measure/net_sets.h"
-#include "app/session/session.h"
-#include "app/start/start_files.h"
-#include "core/base/error.h"
 #include "core/formats/caffe.pb.h"
-#include "core/formats/prototxt.h"
 #include "core/net/rules.h"
 #include "core/solver/solver_parameter.h"
 
 namespace cortado {
 namespace {
-using Fields = std::vector<StartField>;
+using Fields = StartFields;
 
 /// Names of fields that say where files are; what lies there is compared.
 bool says_where(const std::string& name) {
@@ -65,6 +60,18 @@ void add_message(const google::protobuf::Message& message, const std::string& of
   }
 }
 
+void add_build(Fields& fields) {
+  using namespace build_info;
+  for (const auto& [name, value] : {std::pair<const char*, const char*>{"version", version},
+                                    {"commit", commit},
+                                    {"backend", backend},
+                                    {"architecture", architecture},
+                                    {"compiler", compiler},
+                                    {"build type", type}})
+    fields.push_back({"build", name, std::string("\"") + value + "\""});
+}
+}  // namespace
+
 void add_net(const caffe::NetParameter& unfiltered, const std::string& which, Fields& fields) {
   caffe::NetParameter net = filter_layers(unfiltered);
   fields.push_back({"net", which + "number of layers", std::to_string(net.layer_size())});
@@ -78,9 +85,7 @@ void add_net(const caffe::NetParameter& unfiltered, const std::string& which, Fi
   add_message(net, "net", which, fields);
 }
 
-void add_solver(const Options& options, Fields& fields) {
-  caffe::SolverParameter solver;
-  read_solver_for(options, solver);
+void add_solver(const caffe::SolverParameter& solver, Fields& fields) {
   caffe::SolverParameter own = solver;
   own.clear_net_param();
   own.clear_train_net_param();
@@ -89,79 +94,25 @@ void add_solver(const Options& options, Fields& fields) {
   add_net(training_net(solver).net, "", fields);
   const auto tests = test_nets(solver);
   for (std::size_t i = 0; i < tests.size(); ++i) add_net(tests[i].net, "test net " + std::to_string(i) + ": ", fields);
-  if (options.weights.empty() && options.snapshot.empty())
-    for (const std::string& files : solver.weights()) fields.push_back({"weights", "weights", content_of(files)});
+  for (const std::string& files : solver.weights()) fields.push_back({"weights", "weights", content_of(files)});
 }
 
-void add_build(Fields& fields) {
-  using namespace build_info;
-  for (const auto& [name, value] : {std::pair<const char*, const char*>{"version", version},
-                                    {"commit", commit},
-                                    {"backend", backend},
-                                    {"architecture", architecture},
-                                    {"compiler", compiler},
-                                    {"build type", type}})
-    fields.push_back({"build", name, std::string("\"") + value + "\""});
-}
-
-/// What single verbs read.
-void add_own_files(const Options& options, Fields& fields) {
-  const auto& c = options.classify;
-  const auto add = [&](const std::string& name, const std::string& file) {
-    if (!file.empty()) fields.push_back({name, name, content_of(file)});
-  };
-  add("--mean_file", c.mean_file);
-  add("--labels", c.labels);
-  for (const auto& image : c.images) add("image " + image, image);
-  add("--machine", options.predict.machine);
-  add("--with", options.compare.with);
-  add("FROM", options.upgrade.from);
-  if (options.verb == "convert" && !options.convert.from.empty()) add_source(options.convert, fields);
-  for (const auto& set : options.bench.sets) {
-    if (options.bench.kind == "io") {
-      add_set(set, "--set " + set, fields);
-      continue;
-    }
-    caffe::NetParameter net;
-    try {
-      read_set(set, 0, net);
-    } catch (const Error&) { continue; }  // some kinds of bench have sets of other kinds
-    add_net(net, "--set " + set + ": ", fields);
-  }
-}
-
-std::string contents_of(const std::string& files) {
-  std::istringstream all(files);
-  std::string text;
-  for (std::string file; std::getline(all, file, ',');) text += (text.empty() ? "" : ", ") + content_of(file);
-  return text;
-}
-}  // namespace
-
-std::vector<StartField> start_fields(const Options& options) {
+StartFields start_fields(const Command& command) {
   Fields fields;
   add_build(fields);
-  for (const auto& [flag, value] : options.given) fields.push_back({"command line", flag, "\"" + value + "\""});
-  fields.push_back({"--topology", "--topology", content_of(options.topology)});
-  fields.push_back({"--rules", "--rules", content_of(options.rules)});
-  fields.push_back({"--tuning", "--tuning", content_of(options.tuning)});
-  if (!options.solver.empty()) add_solver(options, fields);
-  if (!options.model.empty()) {
-    caffe::NetParameter net;
-    const bool tests =
-        options.verb == "test" || options.verb == "extract" || options.verb == "classify" || options.phase == "TEST";
-    read_net_for(options, options.model, tests ? Phase::test : Phase::train, net);
-    add_net(net, "", fields);
-  }
-  fields.push_back({"weights", "weights", contents_of(options.weights)});
-  fields.push_back({"state", "snapshot", content_of(options.snapshot)});
-  add_own_files(options, fields);
+  const auto add = [&](const std::string& name, const std::string& value) {
+    fields.push_back({"command line", name, "\"" + value + "\""});
+  };
+  add("the command", command.name);
+  for (const GivenFlag& flag : command.given)
+    if (flag.compared != Compared::never) add(flag.name, flag.compared == Compared::text ? flag.text : "a file");
+  for (const AddFields& add_to : command.add_fields) add_to(fields);
   return fields;
 }
 
-void agree_on_start(const MpiJob& job, const Options& options) {
+void agree_on_start(const MpiJob& job, const Command& command) {
   if (job.size() == 1) return;
-  require_same(job.replicas(), start_fields(options));
+  require_same(job.replicas(), start_fields(command));
 }
 
 }  // namespace cortado

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <sstream>
 
 #include "core/base/error.h"
 #include "core/base/random.h"
@@ -14,7 +15,7 @@
 namespace cortado {
 namespace {
 namespace fs = std::filesystem;
-using Fields = std::vector<StartField>;
+using Fields = StartFields;
 
 std::string digest_text(std::uint64_t digest) {
   char text[32];
@@ -101,7 +102,14 @@ std::string content_of(const std::string& file) {
   return "a file of " + std::to_string(bytes) + " bytes with digest " + digest_text(digest);
 }
 
-std::vector<StartField> data_fields(const std::string& which, const DataSet& set) {
+std::string contents_of(const std::string& files) {
+  std::istringstream all(files);
+  std::string text;
+  for (std::string file; std::getline(all, file, ',');) text += (text.empty() ? "" : ", ") + content_of(file);
+  return text;
+}
+
+StartFields data_fields(const std::string& which, const DataSet& set) {
   Fields fields = empty_fields(which);
   fields[0].value = std::to_string(set.samples());
   for (const auto& field : set.fields())
@@ -125,31 +133,24 @@ void add_data(const caffe::LayerParameter& layer, const std::string& which, Fiel
         which, [&] { return open_data(wanted, 0); }, fields);
 }
 
-void add_set(const std::string& path, const std::string& which, Fields& fields) {
+void add_set(const std::string& path, const OpenOptions& options, const std::string& which, Fields& fields) {
   add(
-      which, [&] { return open_set(path); }, fields);
+      which, [&] { return open_set(path, options); }, fields);
 }
 
-void add_source(const Options::Convert& convert, Fields& fields) {
-  if (convert.kind == "set" || convert.kind == "mean") {
-    OpenOptions options;
-    options.root = convert.root;
-    options.channels = convert.grey ? 1 : 0;
-    return add(
-        "FROM", [&] { return open_set(convert.from, options); }, fields);
-  }
+void add_folder(const std::string& folder, const std::string& which, Fields& fields) {
   std::vector<std::string> files;
   std::error_code error;
-  for (fs::recursive_directory_iterator at(convert.from, error), end; !error && at != end; at.increment(error))
+  for (fs::recursive_directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
     if (at->is_regular_file(error))
-      files.push_back(fs::path(at->path()).lexically_relative(convert.from).string() + " of " +
+      files.push_back(fs::path(at->path()).lexically_relative(folder).string() + " of " +
                       std::to_string(at->file_size(error)) + " bytes");
   std::sort(files.begin(), files.end());
   std::uint64_t digest = 0;
   for (const auto& file : files) digest = add_to(digest, file.data(), file.size());
   const bool none = error || files.empty();
   fields.push_back(
-      {"files", "FROM",
+      {"files", which,
        none ? "" : std::to_string(files.size()) + " files with digest of names and sizes " + digest_text(digest)});
 }
 

@@ -4,12 +4,15 @@
 #include <iostream>
 #include <vector>
 
-#include "app/bench/bench.h"
+#include "app/command_line/shared_flags.h"
+#include "app/command_line/verb.h"
 #include "app/measure/measure.h"
 #include "app/measure/net_sets.h"
 #include "app/report/progress_bar.h"
 #include "app/report/report.h"
+#include "app/session/net_flags.h"
 #include "app/session/session.h"
+#include "app/tune/collectives.h"
 #include "app/tune/layout_tuner.h"
 #include "app/tune/tuning.h"
 #include "core/base/error.h"
@@ -91,18 +94,63 @@ std::string error_of_model(const std::vector<Tuner::Row>& rows) {
   return text;
 }
 
-}  // namespace
+class Tune : public Verb {
+ public:
+  void add_to(Flags& flags) override;
+  int run(const MpiJob& job) override;
 
-int tune(Session& session, const Options& options) {
-  if (options.tune.collectives) {
-    tune_collectives(session, options);
-    return 0;
-  }
-  if (options.model.empty()) throw ConfigError("command line", "tune needs --model or --collectives");
+ private:
+  void tune_net(const Session& session) const;
+  void report(const Session& session, const std::vector<Tuner::Row>& rows, const std::string& layouts) const;
+
+  NetFlags net_;
+  SessionFlags session_;
+  bool collectives_ = false, explain_ = false;
+  std::vector<i64> sizes_;
+  TopologyFlags topology_;
+  i64 iterations_ = 5;
+  std::string out_, json_;
+};
+
+void Tune::add_to(Flags& flags) {
+  const Flag model = net_.add_model(flags);
+  flags
+      .add_switch("--collectives", collectives_,
+                  "Instead: the fastest allreduce, reduce and broadcast of every length for this job, to rules; run "
+                  "under mpirun")
+      .excludes(model);
+  flags.add("--sizes", sizes_, "Of --collectives: bytes; default 4 KB to 64 MB").not_negative();
+  topology_.add_to(flags);
+  flags.add("--iterations", iterations_, "Runs of every plan that is not far behind, of which the best counts")
+      .shows_default()
+      .positive();
+  flags.add_switch("--explain", explain_, "Also show plans that were not tried, and why");
+  flags.add("--out", out_,
+            "Tuning file to write or add to, or rules to write; default tuning.prototxt, or collectives.json");
+  add_json(flags, json_);
+  session_.add_precision(flags);
+  session_.add_shape(flags);
+  net_.add_state(flags);
+  session_.add_devices(flags);
+  session_.add_simulator(flags);
+}
+
+int Tune::run(const MpiJob& job) {
+  const Session session(job, session_);
+  if (collectives_)
+    tune_collectives(session, {sizes_, topology_, iterations_, out_.empty() ? "collectives.json" : out_, json_});
+  else if (net_.model().empty())
+    throw ConfigError("command line", "tune needs --model or --collectives");
+  else
+    tune_net(session);
+  return 0;
+}
+
+void Tune::tune_net(const Session& session) const {
   caffe::NetParameter parameter;
-  read_net_for(options, options.model, Phase::train, parameter);
-  if (options.timing_only) start_with_zeros(parameter);
-  const std::string out = options.tune.out.empty() ? "tuning.prototxt" : options.tune.out;
+  net_.read(parameter);
+  if (session_.timing_only) start_with_zeros(parameter);
+  const std::string out = out_.empty() ? "tuning.prototxt" : out_;
   TuningTable table = empty_tuning(session.group.spec());
   if (exists(out)) table.read(out);
 
@@ -113,14 +161,19 @@ int tune(Session& session, const Options& options) {
   for (Net* const one : {net.get(), blocks.get()}) {
     if (one == blocks.get() && !chooses_layouts) continue;
     Tuner tuner(*one);
-    run_trials(tuner, *one, session.group, options.tune.iterations);
+    run_trials(tuner, *one, session.group, iterations_);
     one->use_plans(tuner.best());
     tuner.add_to(table);
     for (const auto& row : tuner.rows()) rows.push_back(row);
   }
-  if (chooses_layouts)
-    layouts = text_of(tune_layouts(session, parameter, *net, *blocks, options.tune.iterations, table));
+  if (chooses_layouts) layouts = text_of(tune_layouts(session, parameter, *net, *blocks, iterations_, table));
+  report(session, rows, layouts);
+  if (session.job.rank() != 0) return;
+  table.write(out);
+  std::cout << "wrote " << out << "; use it with --tuning " << out << "\n";
+}
 
+void Tune::report(const Session& session, const std::vector<Tuner::Row>& rows, const std::string& layouts) const {
   Report report({{"layer", "layer"},
                  {"direction", "direction"},
                  {"plan", "plan"},
@@ -128,15 +181,13 @@ int tune(Session& session, const Options& options) {
                  {"estimate_ms", "estimate ms", 3},
                  {"chosen", "chosen"},
                  {"reason", ""}},
-                session.group.spec(), {{"model", options.model}, {"iterations", options.tune.iterations}});
+                session.group.spec(), {{"model", net_.model()}, {"iterations", iterations_}});
   for (const auto& row : rows)
-    if (options.explain || row.skipped.empty()) report.add(row_of(row));
-  if (session.job.rank() != 0) return 0;
-  std::cout << report.table() << error_of_model(rows) << layouts;
-  table.write(out);
-  std::cout << "wrote " << out << "; use it with --tuning " << out << "\n";
-  if (!options.json.empty()) report.write_json(options.json);
-  return 0;
+    if (explain_ || row.skipped.empty()) report.add(row_of(row));
+  show(report, session.job, error_of_model(rows) + layouts, json_);
 }
+}  // namespace
+
+std::unique_ptr<Verb> make_tune() { return std::make_unique<Tune>(); }
 
 }  // namespace cortado

@@ -1,11 +1,15 @@
 #include <iostream>
 #include <memory>
 
+#include "app/command_line/shared_flags.h"
+#include "app/command_line/verb.h"
 #include "app/measure/layer_times.h"
 #include "app/measure/memory_need.h"
 #include "app/report/plan_text.h"
 #include "app/report/report.h"
+#include "app/session/net_flags.h"
 #include "app/session/session.h"
+#include "app/start/start_fields.h"
 #include "core/base/error.h"
 #include "core/formats/caffe.pb.h"
 #include "core/formats/prototxt.h"
@@ -35,29 +39,59 @@ std::string net_file(const std::string& name, const caffe::SolverParameter& solv
   if (file.empty()) throw ConfigError(name, "names no net file", "check the net itself with --model");
   return file;
 }
-}  // namespace
+class Check : public Verb {
+ public:
+  void add_to(Flags& flags) override;
+  int run(const MpiJob& job) override;
 
-int check(Session& session, const Options& options) {
+ private:
+  NetFlags net_;
+  SessionFlags session_;
+  std::string solver_, json_;
+  bool explain_ = false;
+};
+
+void Check::add_to(Flags& flags) {
+  const Flag model = net_.add_model(flags);
+  flags.add("--solver", solver_, "Solver prototxt, whose net is checked")
+      .excludes(model)
+      .compared_by([this](StartFields& fields) {
+        if (solver_.empty()) return;
+        caffe::SolverParameter solver;
+        read_solver_for(net_.state(), solver_, solver);
+        add_solver(solver, fields);
+      });
+  net_.add_phase(flags);
+  flags.add_switch("--explain", explain_, "Also show the plans that each layer passed over, and why");
+  add_json(flags, json_);
+  session_.add_precision(flags);
+  session_.add_devices(flags);
+  session_.add_shape(flags);
+  net_.add_state(flags);
+}
+
+int Check::run(const MpiJob& job) {
+  Session session(job, session_);
   NetOptions net_options = session.net_options();
   caffe::SolverParameter solver;
-  std::string file = options.model;
+  std::string file = net_.model();
   caffe::NetParameter parameter;
-  const bool tests = options.phase == "TEST";
-  if (!options.solver.empty()) {
-    read_solver(options.solver, solver);
+  const bool tests = net_.phase() == Phase::test;
+  if (!solver_.empty()) {
+    read_solver(solver_, solver);
     if (solver.precision() == caffe::BF16) net_options.precision = Precision::bf16;
-    file = net_file(options.solver, solver);
+    file = net_file(solver_, solver);
   } else if (file.empty()) {
     throw ConfigError("command line", "check needs --model or --solver");
   }
-  read_net_for(options, file, tests ? Phase::test : Phase::train, parameter);
-  if (options.solver.empty()) {
+  read_net_for(net_.state(), file, net_.phase(), parameter);
+  if (solver_.empty()) {
     solver = solver_around(parameter, net_options.precision);
   } else {
-    solver.mutable_train_state()->set_level(options.level);
-    for (const auto& stage : options.stages) solver.mutable_train_state()->add_stage(stage);
+    solver.mutable_train_state()->set_level(net_.state().level);
+    for (const auto& stage : net_.state().stages) solver.mutable_train_state()->add_stage(stage);
   }
-  if (session.job.rank() != 0) return 0;
+  if (job.rank() != 0) return 0;
   const auto run =
       tests ? std::make_unique<DryRun>(session, parameter, net_options) : std::make_unique<DryRun>(session, solver);
   const Net& net = run->net();
@@ -74,9 +108,12 @@ int check(Session& session, const Options& options) {
                 {"plans", plans_of(*entry.layer)}});
   report.summarize(to_json(run->need()));
   std::cout << describe(run->need()) << "\n" << report.table();
-  if (options.explain) std::cout << "\n" << reasons_of(net);
-  if (!options.json.empty()) report.write_json(options.json);
+  if (explain_) std::cout << "\n" << reasons_of(net);
+  if (!json_.empty()) report.write_json(json_);
   return 0;
 }
+}  // namespace
+
+std::unique_ptr<Verb> make_check() { return std::make_unique<Check>(); }
 
 }  // namespace cortado

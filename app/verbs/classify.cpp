@@ -5,7 +5,11 @@
 #include <numeric>
 #include <sstream>
 
+#include "app/command_line/shared_flags.h"
+#include "app/command_line/verb.h"
+#include "app/session/net_flags.h"
 #include "app/session/session.h"
+#include "app/start/start_files.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/log.h"
@@ -16,6 +20,14 @@
 
 namespace cortado {
 namespace {
+
+/// How images become input.
+struct InputPreparation {
+  std::string mean_file;
+  std::vector<float> mean_values;
+  double scale = 0;  ///< 0: as the net's transform_param has it, like an empty mean
+  bool antialias = false;
+};
 
 std::vector<std::string> read_labels(const std::string& file, i64 classes) {
   std::vector<std::string> labels;
@@ -47,7 +59,7 @@ std::unique_ptr<caffe::TransformationParameter> transform_of(const std::string& 
 }
 
 /// Mean and scale that the command line leaves open are the net's.
-void complete(Options::Classify& c, const std::string& model) {
+void complete(InputPreparation& c, const std::string& model) {
   const bool has_mean = !c.mean_file.empty() || !c.mean_values.empty();
   if (has_mean && c.scale != 0) return;
   std::string from;
@@ -70,7 +82,7 @@ void complete(Options::Classify& c, const std::string& model) {
 }
 
 /// Mean per channel, from the file's image (its channels' means, as Caffe's example does) or from the values given.
-std::vector<float> mean_of(const Options::Classify& c, i64 channels) {
+std::vector<float> mean_of(const InputPreparation& c, i64 channels) {
   std::vector<float> mean = c.mean_values;
   if (!c.mean_file.empty()) {
     if (!mean.empty()) throw ConfigError("command line", "give --mean_file or --mean_value", "not both");
@@ -97,7 +109,7 @@ std::vector<float> mean_of(const Options::Classify& c, i64 channels) {
 
 /// Blue, green, red as Caffe's nets expect.
 std::vector<float> prepare(const std::string& file, const Blob& input, const std::vector<float>& mean,
-                           const Options::Classify& c) {
+                           const InputPreparation& c) {
   const auto channels = static_cast<std::size_t>(input.dim(1));
   const Image image = read_image(file, channels == 1 ? 1 : 3,
                                  {static_cast<int>(input.dim(2)), static_cast<int>(input.dim(3)), c.antialias});
@@ -121,36 +133,79 @@ void print_best(const std::string& file, const std::vector<float>& scores, const
   std::fflush(stdout);
 }
 
-}  // namespace
+class Classify : public Verb {
+ public:
+  void add_to(Flags& flags) override;
+  int run(const MpiJob& job) override;
 
-int classify(Session& session, const Options& options) {
-  caffe::NetParameter parameter, weights;
-  read_net_for(options, options.model, Phase::test, parameter);
-  read_weights(options.weights, &session.hdf5, weights);
-  Net net(parameter, session.net_options());
-  net.copy_trained(weights);
+ private:
+  NetFlags net_{Phase::test};
+  SessionFlags session_;
+  std::string weights_, labels_;
+  InputPreparation preparation_;
+  int top_ = 5;
+  std::vector<std::string> images_;
+};
+
+void Classify::add_to(Flags& flags) {
+  net_.add_model(flags, "Net prototxt with one input (deploy.prototxt)").required();
+  add_weights(flags, weights_, "The .caffemodel or .caffemodel.h5").required();
+  add_file(flags, "--mean_file", preparation_.mean_file,
+           "Mean to subtract, .binaryproto; default: as the net's transform_param has it, or that of the training net "
+           "in its folder");
+  flags.add("--mean_value", preparation_.mean_values, "Mean per channel to subtract, separated by commas");
+  flags.add("--scale", preparation_.scale, "Factor on values after the mean is gone; default: likewise")
+      .within(1e-30, 1e30);
+  add_file(flags, "--labels", labels_, "File with one class name per line");
+  flags.add("--top", top_, "Classes to show").shows_default().positive();
+  session_.add_devices(flags);
+  flags.add_switch("--antialias", preparation_.antialias,
+                   "Resize images as a net that was trained with antialias: true wants it");
+  flags.add("images", images_, "JPEG or PNG files").required().compared_by([this](StartFields& fields) {
+    for (const auto& image : images_) fields.push_back({"image " + image, "image " + image, content_of(image)});
+  });
+  add_strict(flags);
+}
+
+/// The only input, shaped for one image.
+Blob& input_of(Net& net, const std::string& model) {
   if (net.inputs().size() != 1 || net.outputs().size() != 1)
-    throw ConfigError(options.model,
+    throw ConfigError(model,
                       "classify needs a net with one input and one output, this has " +
                           std::to_string(net.inputs().size()) + " and " + std::to_string(net.outputs().size()),
                       "give the deploy.prototxt");
   Blob& input = *net.inputs()[0];
   if (input.axes() != 4 || (input.dim(1) != 1 && input.dim(1) != 3))
-    throw ConfigError(options.model, "the input must be N x 1 or 3 x H x W, it has shape " + to_string(input.shape()));
+    throw ConfigError(model, "the input must be N x 1 or 3 x H x W, it has shape " + to_string(input.shape()));
   input.reshape({1, input.dim(1), input.dim(2), input.dim(3)});
   net.reshape();
+  return input;
+}
+
+int Classify::run(const MpiJob& job) {
+  const Session session(job, session_);
+  caffe::NetParameter parameter, weights;
+  net_.read(parameter);
+  read_weights(weights_, &session.hdf5, weights);
+  Net net(parameter, session.net_options());
+  net.copy_trained(weights);
+  Blob& input = input_of(net, net_.model());
   net.run().parameter_version = 1;
-  Options::Classify given = options.classify;
-  complete(given, options.model);
-  const auto mean = mean_of(given, input.dim(1));
-  const auto labels = read_labels(options.classify.labels, net.outputs()[0].blob->count());
-  for (const auto& file : options.classify.images) {
-    input.write_data(prepare(file, input, mean, given).data());
+  InputPreparation how = preparation_;
+  complete(how, net_.model());
+  const auto mean = mean_of(how, input.dim(1));
+  const auto labels = read_labels(labels_, net.outputs()[0].blob->count());
+  for (const auto& file : images_) {
+    input.write_data(prepare(file, input, mean, how).data());
     net.forward();
     const auto scores = net.outputs()[0].blob->data_vector();
-    if (session.job.rank() == 0) print_best(file, scores, labels, options.classify.top);
+    if (job.rank() == 0) print_best(file, scores, labels, top_);
   }
   return 0;
 }
+
+}  // namespace
+
+std::unique_ptr<Verb> make_classify() { return std::make_unique<Classify>(); }
 
 }  // namespace cortado

@@ -2,9 +2,13 @@
 #include <cstdio>
 #include <iostream>
 
+#include "app/command_line/shared_flags.h"
+#include "app/command_line/verb.h"
 #include "app/report/report.h"
 #include "app/session/backend.h"
+#include "app/session/net_flags.h"
 #include "app/session/session.h"
+#include "app/start/start_files.h"
 #include "app/tune/tuning.h"
 #include "app/verbs/net_values.h"
 #include "core/base/error.h"
@@ -14,31 +18,71 @@
 namespace cortado {
 namespace {
 
+class Compare : public Verb {
+ public:
+  void add_to(Flags& flags) override;
+  int run(const MpiJob& job) override;
+
+ private:
+  std::vector<NetValue> run_on(const Session& session, CoreGroup& group, bool tuned) const;
+  std::vector<NetValue> other_values(const Session& session) const;
+  void write_rows(const Session& session, const std::vector<ValueDifference>& differences) const;
+
+  NetFlags net_;
+  SessionFlags session_;
+  std::string weights_, with_ = "reference", save_, json_, tuning_;
+  double tolerance_ = 1e-3;
+  std::uint64_t seed_ = 1;
+};
+
+void Compare::add_to(Flags& flags) {
+  net_.add_model(flags, "Net prototxt; its Input layers get random values").required();
+  add_weights(flags, weights_, "The .caffemodel or .caffemodel.h5; default: the fillers");
+  net_.add_phase(flags);
+  const Flag with = flags
+                        .add("--with", with_,
+                             "reference: the checking backend; plans: --tuning's plans with layers' own; or a file "
+                             "that --save wrote, by another build for example")
+                        .shows_default()
+                        .compared_by([this](StartFields& fields) {
+                          const std::string content = content_of(with_);
+                          fields.push_back({"--with", "--with", content.empty() ? "\"" + with_ + "\"" : content});
+                        });
+  flags.add("--save", save_, "Write the values to this HDF5 file instead of comparing them").excludes(with);
+  flags.add("--tolerance", tolerance_, "Largest difference, over the largest value of the blob")
+      .shows_default()
+      .not_negative();
+  flags.add("--seed", seed_, "Of fillers, inputs and dropout").shows_default();
+  add_json(flags, json_);
+  add_tuning(flags, tuning_);
+  session_.add_devices(flags);
+  net_.add_state(flags);
+}
+
 /// Runs the net once on a group, with or without the plans that tuning files name.
-std::vector<NetValue> run_on(const Session& session, CoreGroup& group, const Options& options, bool tuned) {
+std::vector<NetValue> Compare::run_on(const Session& session, CoreGroup& group, bool tuned) const {
   caffe::NetParameter parameter;
-  read_net_for(options, options.model, options.phase == "TEST" ? Phase::test : Phase::train, parameter);
+  net_.read(parameter);
   NetOptions with = session.net_options();
   with.group = &group;
-  with.seed = options.compare.seed;
-  const TuningTable tuning = tuned ? read_tuning(group.spec(), options.tuning) : empty_tuning(group.spec());
+  with.seed = seed_;
+  const TuningTable tuning = tuned ? read_tuning(group.spec(), tuning_) : empty_tuning(group.spec());
   with.layouts = tuning.layouts();
   Net net(parameter, with);
   net.use_plans(tuning.plans_for(net));
-  if (!options.weights.empty()) {
+  if (!weights_.empty()) {
     caffe::NetParameter weights;
-    read_weights(options.weights, &session.hdf5, weights);
+    read_weights(weights_, &session.hdf5, weights);
     net.copy_trained(weights);
   }
-  return values_of_pass(net, options.compare.seed);
+  return values_of_pass(net, seed_);
 }
 
-std::vector<NetValue> other_values(const Session& session, const Options& options) {
-  const std::string& with = options.compare.with;
-  if (with == "plans") return run_on(session, session.group, options, false);
-  if (with != "reference") return load_values(with, session.hdf5);
+std::vector<NetValue> Compare::other_values(const Session& session) const {
+  if (with_ == "plans") return run_on(session, session.group, false);
+  if (with_ != "reference") return load_values(with_, session.hdf5);
   const auto reference = make_reference_processor();
-  return run_on(session, reference->group(0), options, false);
+  return run_on(session, reference->group(0), false);
 }
 
 void print(const char* lead, const ValueDifference& difference) {
@@ -47,44 +91,44 @@ void print(const char* lead, const ValueDifference& difference) {
               static_cast<double>(difference.here), static_cast<double>(difference.there));
 }
 
-void write_rows(const Session& session, const Options& options, const std::vector<ValueDifference>& differences) {
-  Report report({}, session.group.spec(),
-                {{"model", options.model}, {"with", options.compare.with}, {"tolerance", options.compare.tolerance}});
+void Compare::write_rows(const Session& session, const std::vector<ValueDifference>& differences) const {
+  Report report({}, session.group.spec(), {{"model", net_.model()}, {"with", with_}, {"tolerance", tolerance_}});
   for (const auto& d : differences)
     report.add(
         {{"value", d.what}, {"difference", d.relative}, {"element", d.element}, {"here", d.here}, {"there", d.there}});
-  report.write_json(options.json);
+  report.write_json(json_);
 }
 
-}  // namespace
-
-int compare(Session& session, const Options& options) {
-  const auto here = run_on(session, session.group, options, true);
-  const auto& c = options.compare;
-  if (!c.save.empty()) {
-    if (session.job.rank() != 0) return 0;
-    save_values(here, c.save, session.hdf5);
-    CORTADO_LOG(info) << "Wrote " << here.size() << " values to " << c.save;
+int Compare::run(const MpiJob& job) {
+  const Session session(job, session_);
+  const auto here = run_on(session, session.group, true);
+  if (!save_.empty()) {
+    if (job.rank() != 0) return 0;
+    save_values(here, save_, session.hdf5);
+    CORTADO_LOG(info) << "Wrote " << here.size() << " values to " << save_;
     return 0;
   }
-  const auto there = other_values(session, options);
+  const auto there = other_values(session);
   const auto differences = differences_of(here, there);
-  if (differences.empty())
-    throw ConfigError(c.with, "has no value of " + options.model, "compare one net, in one phase");
-  const auto exceeds = [&](const ValueDifference& d) { return d.relative > c.tolerance; };
+  if (differences.empty()) throw ConfigError(with_, "has no value of " + net_.model(), "compare one net, in one phase");
+  const auto exceeds = [&](const ValueDifference& d) { return d.relative > tolerance_; };
   const auto first = std::find_if(differences.begin(), differences.end(), exceeds);
   const auto worst =
       std::max_element(differences.begin(), differences.end(),
                        [](const ValueDifference& a, const ValueDifference& b) { return a.relative < b.relative; });
-  if (session.job.rank() == 0) {
-    std::printf("compared %zu values with %s; only here: %zu, only there: %zu\n", differences.size(), c.with.c_str(),
+  if (job.rank() == 0) {
+    std::printf("compared %zu values with %s; only here: %zu, only there: %zu\n", differences.size(), with_.c_str(),
                 here.size() - differences.size(), there.size() - differences.size());
     if (first != differences.end()) print("first beyond the tolerance:", *first);
     print("largest difference:", *worst);
     std::fflush(stdout);
-    if (!options.json.empty()) write_rows(session, options, differences);
+    if (!json_.empty()) write_rows(session, differences);
   }
   return first == differences.end() ? 0 : 1;
 }
+
+}  // namespace
+
+std::unique_ptr<Verb> make_compare() { return std::make_unique<Compare>(); }
 
 }  // namespace cortado

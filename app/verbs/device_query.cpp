@@ -1,13 +1,27 @@
-#include <iostream>
-
+#include "app/command_line/shared_flags.h"
+#include "app/command_line/verb.h"
 #include "app/measure/measure.h"
 #include "app/report/report.h"
 #include "app/session/backend.h"
 #include "app/session/session.h"
 
 namespace cortado {
+namespace {
+class DeviceQuery : public Verb {
+ public:
+  void add_to(Flags& flags) override {
+    add_json(flags, json_);
+    session_.add_devices(flags);
+  }
+  int run(const MpiJob& job) override;
 
-int device_query(Session& session, const Options& options) {
+ private:
+  SessionFlags session_;
+  std::string json_;
+};
+
+int DeviceQuery::run(const MpiJob& job) {
+  const Session session(job, session_);
   const MachineSpec& spec = session.group.spec();
   const Limits limits = limits_of(session.group);
   Report report({{"property", "property"}, {"value", "value"}, {"unit", "unit"}}, spec, nlohmann::json::object());
@@ -20,7 +34,7 @@ int device_query(Session& session, const Options& options) {
   };
   add("machine", spec.name, "");
   add("description", spec.description, "");
-  add("ranks", session.job.size(), "");
+  add("ranks", job.size(), "");
   add("core groups per process", session.processor->core_groups(), "");
   add("CPEs per core group", spec.cpes, "");
   add("mesh", std::to_string(spec.mesh_rows) + " x " + std::to_string(spec.mesh_cols), "CPEs");
@@ -33,10 +47,11 @@ int device_query(Session& session, const Options& options) {
   for (const auto& [name, version] : backend_software()) add(name, version, "");
   const nlohmann::json build = build_description();
   for (const auto& [key, value] : build.items()) add("build " + key, value, "");
-  if (session.job.rank() != 0) return 0;
-  std::cout << report.table();
-  if (!options.json.empty()) report.write_json(options.json);
+  show(report, job, "", json_);
   return 0;
 }
+}  // namespace
+
+std::unique_ptr<Verb> make_device_query() { return std::make_unique<DeviceQuery>(); }
 
 }  // namespace cortado

@@ -6,7 +6,9 @@
 #include <iostream>
 #include <sstream>
 
+#include "app/command_line/verb.h"
 #include "app/measure/net_sets.h"
+#include "app/session/net_flags.h"
 #include "app/session/session.h"
 #include "app/verbs/net_graph.h"
 #include "core/base/error.h"
@@ -72,24 +74,47 @@ void write_picture(const std::string& out, const std::string& text) {
   write_text(out, picture);
 }
 
-}  // namespace
+class Draw : public Verb {
+ public:
+  void add_to(Flags& flags) override;
+  int run(const MpiJob& job) override;
 
-int draw(Session& session, const Options& options) {
+ private:
+  NetFlags net_;
+  SessionFlags session_;
+  std::string out_;
+  bool left_to_right_ = false;
+};
+
+void Draw::add_to(Flags& flags) {
+  net_.add_model(flags).required();
+  flags.add("--out", out_, "X.dot (or X.gv), or X.svg, X.png, X.pdf by dot; default: text to the screen");
+  net_.add_phase(flags);
+  flags.add_switch("--left-to-right", left_to_right_, "Instead of from top to bottom");
+  session_.add_shape(flags);
+  net_.add_state(flags);
+}
+
+int Draw::run(const MpiJob& job) {
+  const Session session(job, session_);
   caffe::NetParameter parameter;
-  read_net_for(options, options.model, options.phase == "TEST" ? Phase::test : Phase::train, parameter);
+  net_.read(parameter);
   const auto net = try_to_build(parameter, session.net_options());
-  const std::string text = net_graph(filter_layers(parameter), options.draw.left_to_right,
+  const std::string text = net_graph(filter_layers(parameter), left_to_right_,
                                      [&](const std::string& blob) { return shape_text(net.get(), blob); });
-  if (session.job.rank() != 0) return 0;
-  const std::string& out = options.draw.out;
-  const std::string extension = fs::path(out).extension().string();
-  if (out.empty())
+  if (job.rank() != 0) return 0;
+  const std::string extension = fs::path(out_).extension().string();
+  if (out_.empty())
     std::cout << text;
   else if (extension.empty() || extension == ".dot" || extension == ".gv")
-    write_text(out, text);
+    write_text(out_, text);
   else
-    write_picture(out, text);
+    write_picture(out_, text);
   return 0;
 }
+
+}  // namespace
+
+std::unique_ptr<Verb> make_draw() { return std::make_unique<Draw>(); }
 
 }  // namespace cortado

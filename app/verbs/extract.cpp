@@ -1,7 +1,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "app/command_line/shared_flags.h"
+#include "app/command_line/verb.h"
 #include "app/report/progress_bar.h"
+#include "app/session/net_flags.h"
 #include "app/session/session.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
@@ -99,44 +102,75 @@ class Features : public DataSet {
   mutable std::vector<std::vector<float>> rows_;
 };
 
-}  // namespace
+class Extract : public Verb {
+ public:
+  void add_to(Flags& flags) override;
+  int run(const MpiJob& job) override;
 
-int extract(Session& session, const Options& options) {
+ private:
+  void write(Net& net, const std::vector<std::string>& names, const std::string& to, const MpiJob& job) const;
+
+  NetFlags net_{Phase::test};
+  SessionFlags session_;
+  std::string weights_, out_, format_ = "hdf5";
+  std::vector<std::string> blobs_;
+  i64 iterations_ = 50;
+};
+
+void Extract::add_to(Flags& flags) {
+  net_.add_model(flags, "Net prototxt, with the layer that reads").required();
+  add_weights(flags, weights_, "The .caffemodel or .caffemodel.h5").required();
+  add_strict(flags);
+  flags.add("--blobs", blobs_, "Names of blobs, separated by commas").required();
+  flags.add("--out", out_, "HDF5 file to write, or LMDB folder: BLOB is put behind for several").required();
+  flags.add("--as", format_, "hdf5: a data set per blob; lmdb: a folder of float Datums per blob")
+      .shows_default()
+      .one_of({"hdf5", "lmdb"});
+  flags.add("--iterations", iterations_, "Batches").shows_default().positive();
+  session_.add_precision(flags);
+  session_.add_devices(flags);
+  net_.add_state(flags);
+}
+
+int Extract::run(const MpiJob& job) {
+  const Session session(job, session_);
   caffe::NetParameter parameter, weights;
-  read_net_for(options, options.model, Phase::test, parameter);
-  read_weights(options.weights, &session.hdf5, weights);
+  net_.read(parameter);
+  read_weights(weights_, &session.hdf5, weights);
   Net net(parameter, session.net_options());
   if (!net.inputs().empty())
-    throw ConfigError(options.model, "has Input layers, which read nothing", "give a net with a data layer");
+    throw ConfigError(net_.model(), "has Input layers, which read nothing", "give a net with a data layer");
   net.copy_trained(weights);
   net.run().parameter_version = 1;
-
-  const auto& e = options.extract;
-  const auto& ranks = session.job.replicas();
-  ProgressBar bar("extracting");
-  Progress progress;
-  if (ranks.rank() == 0) progress = [&](i64 done, i64 total) { bar.show(done, total); };
-  const auto write = [&](const std::vector<std::string>& names, const std::string& to) {
-    const bool lmdb = e.format == "lmdb";
-    const Features features(net, names, options.iterations, lmdb);
-    WriteOptions with;
-    with.format = lmdb ? Format::lmdb : Format::hdf5;
-    with.only_fields = true;
-    with.from = options.model + " with " + options.weights;
-    const auto writer = make_writer(features, to, with, ranks);
-    write_set(features, *writer, ranks, progress);
-    CORTADO_LOG(info) << "Wrote " << features.samples() << " samples to " << to;
-  };
-  if (e.format == "hdf5" || e.blobs.size() == 1) {
-    write(e.blobs, e.out);
+  if (format_ == "hdf5" || blobs_.size() == 1) {
+    write(net, blobs_, out_, job);
     return 0;
   }
-  for (const auto& blob : e.blobs) {
+  for (const auto& blob : blobs_) {
     std::string name = blob;
     std::replace(name.begin(), name.end(), '/', '_');
-    write({blob}, e.out + "_" + name);
+    write(net, {blob}, out_ + "_" + name, job);
   }
   return 0;
 }
+
+void Extract::write(Net& net, const std::vector<std::string>& names, const std::string& to, const MpiJob& job) const {
+  ProgressBar bar("extracting");
+  Progress progress;
+  if (job.rank() == 0) progress = [&](i64 done, i64 total) { bar.show(done, total); };
+  const bool lmdb = format_ == "lmdb";
+  const Features features(net, names, iterations_, lmdb);
+  WriteOptions with;
+  with.format = lmdb ? Format::lmdb : Format::hdf5;
+  with.only_fields = true;
+  with.from = net_.model() + " with " + weights_;
+  const auto writer = make_writer(features, to, with, job.replicas());
+  write_set(features, *writer, job.replicas(), progress);
+  CORTADO_LOG(info) << "Wrote " << features.samples() << " samples to " << to;
+}
+
+}  // namespace
+
+std::unique_ptr<Verb> make_extract() { return std::make_unique<Extract>(); }
 
 }  // namespace cortado

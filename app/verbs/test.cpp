@@ -1,6 +1,9 @@
 #include <vector>
 
+#include "app/command_line/shared_flags.h"
+#include "app/command_line/verb.h"
 #include "app/report/progress_bar.h"
+#include "app/session/net_flags.h"
 #include "app/session/session.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
@@ -10,23 +13,44 @@
 #include "core/solver/finite.h"
 
 namespace cortado {
+namespace {
+class Test : public Verb {
+ public:
+  void add_to(Flags& flags) override {
+    net_.add_model(flags).required();
+    add_weights(flags, weights_, "The .caffemodel or .caffemodel.h5").required();
+    add_strict(flags);
+    flags.add("--iterations", iterations_, "Batches to score").shows_default().positive();
+    session_.add_precision(flags);
+    session_.add_devices(flags);
+    net_.add_state(flags);
+  }
+  int run(const MpiJob& job) override;
 
-int test(Session& session, const Options& options) {
+ private:
+  NetFlags net_{Phase::test};
+  SessionFlags session_;
+  std::string weights_;
+  i64 iterations_ = 50;
+};
+
+int Test::run(const MpiJob& job) {
+  Session session(job, session_);
   caffe::NetParameter parameter, weights;
-  read_net_for(options, options.model, Phase::test, parameter);
-  read_weights(options.weights, &session.hdf5, weights);
+  net_.read(parameter);
+  read_weights(weights_, &session.hdf5, weights);
   Net net(parameter, session.net_options());
   net.copy_trained(weights);
   require_finite_weights(net);
-  CORTADO_LOG(info) << "Running for " << options.iterations << " iterations.";
+  CORTADO_LOG(info) << "Running for " << iterations_ << " iterations.";
 
   // Batches are divided over ranks; their sums are added, so any number of ranks reports the same.
-  const auto& replicas = session.job.replicas();
+  const auto& replicas = job.replicas();
   OutputSums sums(net);
   double loss = 0;
   ProgressBar bar("testing");
   net.run().parameter_version = 1;
-  for (i64 pass = replicas.rank(); pass < options.iterations; pass += replicas.size()) {
+  for (i64 pass = replicas.rank(); pass < iterations_; pass += replicas.size()) {
     net.run().pass = pass;
     net.forward();
     require_finite_outputs(net);
@@ -36,13 +60,13 @@ int test(Session& session, const Options& options) {
       for (const auto& output : net.outputs())
         for (const float value : output.blob->data_vector())
           CORTADO_LOG(info) << "Batch " << pass << ", " << output.name << " = " << value;
-    if (replicas.rank() == 0) bar.show(pass + 1, options.iterations);
+    if (replicas.rank() == 0) bar.show(pass + 1, iterations_);
   }
   replicas.sum(&loss, 1);
   sums.merge(replicas);
 
-  CORTADO_LOG(info) << "Loss: " << loss / static_cast<double>(options.iterations);
-  for (const auto& [name, value, weight] : sums.means(net, options.iterations))
+  CORTADO_LOG(info) << "Loss: " << loss / static_cast<double>(iterations_);
+  for (const auto& [name, value, weight] : sums.means(net, iterations_))
     CORTADO_LOG(info) << name << " = " << value
                       << (weight == 0
                               ? ""
@@ -51,5 +75,8 @@ int test(Session& session, const Options& options) {
     CORTADO_LOG(warning) << "Output '" << name << "' changes its size: it has no mean";
   return 0;
 }
+}  // namespace
+
+std::unique_ptr<Verb> make_test() { return std::make_unique<Test>(); }
 
 }  // namespace cortado

@@ -1,11 +1,14 @@
 #include <cstdio>
 #include <iostream>
 
+#include "app/command_line/shared_flags.h"
+#include "app/command_line/verb.h"
 #include "app/measure/layer_times.h"
 #include "app/measure/load_watch.h"
 #include "app/measure/measure.h"
 #include "app/report/plan_text.h"
 #include "app/report/report.h"
+#include "app/session/net_flags.h"
 #include "app/session/session.h"
 #include "app/start/environment.h"
 #include "app/tune/tuning.h"
@@ -74,65 +77,119 @@ void add_rows(Report& report, const Net& net, const LayerTimes& times, i64 itera
   }
 }
 
-}  // namespace
-
-int time(Session& session, const Options& options) {
-  const bool training = options.phase != "TEST";
-  caffe::NetParameter parameter;
-  read_net_for(options, options.model, training ? Phase::train : Phase::test, parameter);
-  const TuningTable tuning = read_tuning(session.group.spec(), options.tuning);
-  std::unique_ptr<Solver> solver;  // for whole iterations; a net that is only tested needs none
+/// The net that is timed: a solver's, for whole iterations, or one that is only tested and needs no solver.
+struct TimedNet {
+  std::unique_ptr<Solver> solver;
   std::unique_ptr<Net> tested;
-  if (training) {
+  Net& net() const { return solver ? solver->net() : *tested; }
+};
+
+class Time : public Verb {
+ public:
+  void add_to(Flags& flags) override;
+  int run(const MpiJob& job) override;
+
+ private:
+  bool trains() const { return net_.phase() == Phase::train; }
+  TimedNet build(const Session& session, const TuningTable& tuning) const;
+  void warm_up(Net& net, CoreGroup& group) const;
+  /// Milliseconds of an iteration; with the update, if the net is trained.
+  double time_whole(const TimedNet& timed, const LayerTimes& times, CoreGroup& group) const;
+  void report(const Session& session, const Net& net, const LayerTimes& times, const Limits& limits,
+              double whole) const;
+
+  NetFlags net_;
+  SessionFlags session_;
+  std::string weights_, tuning_, json_;
+  i64 iterations_ = 50;
+  bool explain_ = false;
+};
+
+void Time::add_to(Flags& flags) {
+  net_.add_model(flags).required();
+  add_weights(flags, weights_, "Start from this .caffemodel or .caffemodel.h5");
+  flags.add("--iterations", iterations_, "Iterations to average over").shows_default().positive();
+  add_tuning(flags, tuning_);
+  flags.add_switch("--explain", explain_, "Also show every layer's plans, those passed over, and why");
+  net_.add_phase(flags, "");
+  add_json(flags, json_);
+  session_.add_devices(flags);
+  session_.add_shape(flags);
+  net_.add_state(flags);
+  session_.add_precision(flags);
+  session_.add_simulator(flags);
+}
+
+TimedNet Time::build(const Session& session, const TuningTable& tuning) const {
+  caffe::NetParameter parameter;
+  net_.read(parameter);
+  TimedNet timed;
+  if (trains()) {
     SolverOptions with;
     with.group = &session.group;
     with.layers = &session.layers;
     with.sources = &session.sources;
     with.sinks = &session.sinks;
     with.tuning = &tuning;
-    solver = std::make_unique<Solver>(solver_around(parameter, session.precision), with);
+    timed.solver = std::make_unique<Solver>(solver_around(parameter, session.precision), with);
   } else {
     NetOptions with = session.net_options();
     with.layouts = tuning.layouts();
-    tested = std::make_unique<Net>(parameter, with);
-    tested->use_plans(tuning.plans_for(*tested));
-    CORTADO_LOG(info) << tuning.coverage(*tested);
+    timed.tested = std::make_unique<Net>(parameter, with);
+    timed.tested->use_plans(tuning.plans_for(*timed.tested));
+    CORTADO_LOG(info) << tuning.coverage(*timed.tested);
+    timed.tested->run().parameter_version = 1;
   }
-  Net& net = training ? solver->net() : *tested;
-  if (!training) net.run().parameter_version = 1;
-  if (!options.weights.empty()) {
+  if (!weights_.empty()) {
     caffe::NetParameter weights;
-    read_weights(options.weights, &session.hdf5, weights);
-    net.copy_trained(weights);
+    read_weights(weights_, &session.hdf5, weights);
+    timed.net().copy_trained(weights);
   }
+  return timed;
+}
 
+void Time::warm_up(Net& net, CoreGroup& group) const {
   CORTADO_LOG(info) << "Performing Forward";
   net.forward();
-  if (!options.timing_only) CORTADO_LOG(info) << "Initial loss: " << net.loss();
-  if (training) {
+  if (!session_.timing_only) CORTADO_LOG(info) << "Initial loss: " << net.loss();
+  if (trains()) {
     CORTADO_LOG(info) << "Performing Backward";
     net.clear_gradients();
     net.backward();
   }
-  session.group.wait();
+  group.wait();
+}
+
+double Time::time_whole(const TimedNet& timed, const LayerTimes& times, CoreGroup& group) const {
+  if (!trains()) return times.forward_sum / static_cast<double>(iterations_);
+  const double total = milliseconds(group, [&] { timed.solver->step(iterations_); });
+  const double whole = total / static_cast<double>(iterations_);
+  CORTADO_LOG(info) << "Average iteration with update: " << whole << " ms.";
+  return whole;
+}
+
+int Time::run(const MpiJob& job) {
+  Session session(job, session_);
+  const TuningTable tuning = read_tuning(session.group.spec(), tuning_);
+  const TimedNet timed = build(session, tuning);
+  Net& net = timed.net();
+  warm_up(net, session.group);
   const Limits limits = limits_of(session.group);
   CORTADO_LOG(info) << "Threads that wait for work: " << describe_waiting();
   LoadWatch load;
   CORTADO_LOG(info) << "*** Benchmark begins ***";
-  CORTADO_LOG(info) << "Testing for " << options.iterations << " iterations.";
-  const LayerTimes times = time_layers(net, session.group, options.iterations, training);
-  log_times(net, times, options.iterations);
-  double whole = 0;
-  if (training) {
-    const double total = milliseconds(session.group, [&] { solver->step(options.iterations); });
-    whole = total / static_cast<double>(options.iterations);
-    CORTADO_LOG(info) << "Average iteration with update: " << whole << " ms.";
-  } else {
-    whole = times.forward_sum / static_cast<double>(options.iterations);
-  }
+  CORTADO_LOG(info) << "Testing for " << iterations_ << " iterations.";
+  const LayerTimes times = time_layers(net, session.group, iterations_, trains());
+  log_times(net, times, iterations_);
+  const double whole = time_whole(timed, times, session.group);
   CORTADO_LOG(info) << "*** Benchmark ends ***";
   load.look(0);
+  report(session, net, times, limits, whole);
+  return 0;
+}
 
+void Time::report(const Session& session, const Net& net, const LayerTimes& times, const Limits& limits,
+                  double whole) const {
   Report report({{"layer", "layer"},
                  {"type", "type"},
                  {"direction", "direction"},
@@ -141,30 +198,33 @@ int time(Session& session, const Options& options) {
                  {"gbytes_per_s", "GB/s", 1},
                  {"limit_share", "% of limit", 1}},
                 session.group.spec(),
-                {{"model", options.model},
-                 {"iterations", options.iterations},
+                {{"model", net_.model()},
+                 {"iterations", iterations_},
                  {"limit_gflops", limits.flops / 1e9},
                  {"limit_gbytes_per_s", limits.bandwidth / 1e9}});
-  add_rows(report, net, times, options.iterations, training, session.group.spec(), limits);
+  add_rows(report, net, times, iterations_, trains(), session.group.spec(), limits);
   const i64 batch = batch_of(net);
   const double rate = whole > 0 ? 1e3 * static_cast<double>(batch) / whole : 0;
   report.add({{"layer", "whole iteration"},
               {"type", net.name()},
-              {"direction", training ? "train" : "forward"},
+              {"direction", trains() ? "train" : "forward"},
               {"ms", whole},
               {"batch", batch},
               {"images_per_s", rate}});
-  if (session.job.rank() != 0) return 0;
+  if (session.job.rank() != 0) return;
   std::cout << report.table();
-  if (options.explain) {
+  if (explain_) {
     for (const auto& entry : net.layers())
       if (!entry.layer->plans().empty()) std::cout << entry.layer->name() << " uses " << plans_of(*entry.layer) << "\n";
     std::cout << "\n" << reasons_of(net);
   }
   std::printf("limits: %.1f Gflop/s, %.1f GB/s\n", limits.flops / 1e9, limits.bandwidth / 1e9);
   std::printf("%s batch %lld: %.1f images/s\n", net.name().c_str(), static_cast<long long>(batch), rate);
-  if (!options.json.empty()) report.write_json(options.json);
-  return 0;
+  if (!json_.empty()) report.write_json(json_);
 }
+
+}  // namespace
+
+std::unique_ptr<Verb> make_time() { return std::make_unique<Time>(); }
 
 }  // namespace cortado

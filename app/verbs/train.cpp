@@ -1,14 +1,18 @@
 #include <cstdio>
 
+#include "app/command_line/shared_flags.h"
+#include "app/command_line/verb.h"
 #include "app/measure/load_watch.h"
 #include "app/measure/memory_need.h"
 #include "app/report/progress_bar.h"
 #include "app/report/timeline_file.h"
 #include "app/session/backend.h"
 #include "app/session/exchange.h"
+#include "app/session/net_flags.h"
 #include "app/session/session.h"
 #include "app/start/environment.h"
 #include "app/start/signal_actions.h"
+#include "app/start/start_fields.h"
 #include "app/tune/tuning.h"
 #include "comm/job_team.h"
 #include "comm/mpi_part_exchange.h"
@@ -40,29 +44,120 @@ void show(ProgressBar& bar, const SolverOptions::Progress& progress) {
   std::snprintf(note, sizeof note, "%.0f images/s  loss %.4f", progress.images_per_second, progress.loss);
   bar.show(progress.iteration, progress.max_iterations, note);
 }
-}  // namespace
+class Train : public Verb {
+ public:
+  void add_to(Flags& flags) override;
+  int run(const MpiJob& job) override;
+  bool handles_signals() const override { return true; }
 
-int train(Session& session, const Options& options) {
-  log_machines(session);
-  caffe::SolverParameter parameter;
-  read_solver_for(options, parameter);
+ private:
+  void add_effects(Flags& flags);
+  caffe::SolverParameter read() const;
+  /// The solver with what the flags change in it.
+  caffe::SolverParameter changed() const;
+  /// As in Caffe, either flag stands instead of the solver's own `weights`. With `auto` the first job starts from them.
+  bool replaces_weights() const { return !weights_.empty() || (!snapshot_.empty() && !goes_on_from_newest()); }
+  bool goes_on_from_newest() const { return snapshot_ == "auto"; }
+  void train(const SolverOptions& with, const caffe::SolverParameter& parameter) const;
 
-  if (options.snapshot_keep >= 0) parameter.set_snapshot_keep(options.snapshot_keep);
-  if (!options.snapshot_best.empty()) parameter.set_snapshot_best(options.snapshot_best);
-  if (!options.weights.empty() && !options.snapshot.empty() && options.snapshot != "auto")
+  std::string solver_, snapshot_, weights_;
+  int snapshot_keep_ = -1;     // below 0: as the solver says
+  std::string snapshot_best_;  // empty: as the solver says
+  std::string sigint_ = "stop", sighup_ = "snapshot", sigterm_ = "stop", sigusr1_ = "snapshot";
+  NetState state_;
+  SessionFlags session_;
+  std::string feed_ = "direct";
+  ExchangeFlags exchange_;
+  std::string timeline_, tuning_;
+  bool choose_plans_ = false;
+};
+
+void Train::add_to(Flags& flags) {
+  flags.add("--solver", solver_, "Solver prototxt").required().compared_by([this](StartFields& fields) {
+    caffe::SolverParameter solver = read();
+    if (!weights_.empty() || !snapshot_.empty()) solver.clear_weights();
+    add_solver(solver, fields);
+  });
+  add_strict(flags);
+  flags
+      .add("--snapshot", snapshot_,
+           "Go on from this .solverstate or .solverstate.h5; auto: from the newest whole one of the solver's "
+           "snapshot_prefix, or begin where there is none")
+      .compared_by([this](StartFields& fields) {
+        fields.push_back({"state", "snapshot", content_of(snapshot_)});
+      });
+  flags.add("--snapshot-keep", snapshot_keep_, "Delete all but so many of this run's newest snapshots; 0: none")
+      .not_negative();
+  flags.add("--snapshot-best", snapshot_best_,
+            "Keep PREFIX_best, the snapshot at the best value of this output of a test net");
+  add_weights(flags, weights_, "Start from these .caffemodels or .caffemodel.h5s, separated by commas");
+  add_effects(flags);
+  state_.add_to(flags);
+  session_.core_groups = 0;
+  session_.add_core_groups(flags);
+  flags.add("--feed", feed_, "How batches reach core groups: direct, each from the host; master, through core group 0")
+      .shows_default()
+      .one_of({"direct", "master"});
+  session_.add_devices(flags);
+  add_tuning(flags, tuning_);
+  flags.add("--exchange", exchange_.exchange,
+            "How ranks agree on gradients: packed, host_sums (while backward goes on), buckets (and the next forward), "
+            "coded, coded_hops, master (rank 0 updates); default is the solver's, packed");
+  flags
+      .add("--timeline", timeline_,
+           "Write what every iteration spends its time with, for Perfetto or chrome://tracing, and print shares")
+      .compared_by([](StartFields&) {});  // all ranks write one or none does
+  flags.add("--codec", exchange_.codec,
+            "What coded exchanges send, or master's weights: " + codec_names() +
+                "; default is the solver's, dynamic_tree8 or fp32");
+  flags.add(
+      "--allreduce", exchange_.allreduce,
+      "The algorithm of packed and buckets: " + algorithm_names("allreduce") + "; auto: what the cost model chooses");
+  exchange_.topology.add_to(flags);
+  flags.add_switch("--choose-plans", choose_plans_,
+                   "Try two plans of every layer in iterations 1 and 2, keep the faster");
+  session_.add_profile(flags);
+}
+
+void Train::add_effects(Flags& flags) {
+  const auto add = [&](const char* name, std::string& effect, const char* what) {
+    flags.add(name, effect, what).shows_default().one_of({"stop", "snapshot", "none"}).differs_by_rank();
+  };
+  add("--sigint_effect", sigint_, "On SIGINT: stop, snapshot or none");
+  add("--sighup_effect", sighup_, "On SIGHUP");
+  add("--sigterm_effect", sigterm_, "On SIGTERM");
+  add("--sigusr1_effect", sigusr1_, "On SIGUSR1, which batch systems send before the limit");
+}
+
+caffe::SolverParameter Train::read() const {
+  caffe::SolverParameter solver;
+  read_solver_for(state_, solver_, solver);
+  return solver;
+}
+
+caffe::SolverParameter Train::changed() const {
+  caffe::SolverParameter solver = read();
+  if (snapshot_keep_ >= 0) solver.set_snapshot_keep(snapshot_keep_);
+  if (!snapshot_best_.empty()) solver.set_snapshot_best(snapshot_best_);
+  if (!weights_.empty() && !snapshot_.empty() && !goes_on_from_newest())
     throw ConfigError("--weights", "excludes --snapshot FILE", "give one of them, or --snapshot auto");
+  return solver;
+}
 
-  SignalActions signals(
-      {parse_effect("sigint_effect", options.sigint_effect), parse_effect("sighup_effect", options.sighup_effect),
-       parse_effect("sigterm_effect", options.sigterm_effect), parse_effect("sigusr1_effect", options.sigusr1_effect)});
-  JobTeam team(session.job.replicas().communicator(), session.group, {options.topology, options.nodes_per_supernode});
+int Train::run(const MpiJob& job) {
+  Session session(job, session_);
+  log_machines(session);
+  caffe::SolverParameter parameter = changed();
+  SignalActions signals({parse_effect("sigint_effect", sigint_), parse_effect("sighup_effect", sighup_),
+                         parse_effect("sigterm_effect", sigterm_), parse_effect("sigusr1_effect", sigusr1_)});
+  JobTeam team(job.replicas().communicator(), session.group, exchange_.topology.places);
   std::unique_ptr<Timeline> timeline;
-  if (!options.timeline.empty()) {
-    session.job.replicas().from_root("");  // all begin at once
+  if (!timeline_.empty()) {
+    job.replicas().from_root("");  // all begin at once
     timeline = std::make_unique<Timeline>();
   }
-  const auto exchange = make_exchange(session, options, parameter, team, timeline.get());
-  MpiPartExchange parts(session.job.replicas().communicator(), session.group, timeline.get());
+  const auto exchange = make_exchange(session, exchange_, parameter, team, timeline.get());
+  MpiPartExchange parts(job.replicas().communicator(), session.group, timeline.get());
   const Sources sources(timeline.get());
   ProgressBar bar("training");
   LoadWatch load;
@@ -72,46 +167,45 @@ int train(Session& session, const Options& options) {
   with.sources = &sources;
   with.sinks = &session.sinks;
   with.hdf5 = &session.hdf5;
-  with.feed = options.feed == "master" ? Feed::master : Feed::direct;
+  with.feed = feed_ == "master" ? Feed::master : Feed::direct;
   if (with.feed == Feed::master && session.processor->core_groups() == 1)
     throw ConfigError("feed 'master'", "cannot run with one core group in a process: there is nobody to hand parts to",
                       "give --core-groups, or leave it out");
-  with.replicas = &session.job.replicas();
+  with.replicas = &job.replicas();
   with.parts = &parts;
   with.exchange = exchange.get();
-  with.host_sums = uses_host_sums(session, options, parameter);
+  with.host_sums = uses_host_sums(session, exchange_, parameter);
   with.timeline = timeline.get();
-  const TuningTable tuning = read_tuning(session.group.spec(), options.tuning);
+  const TuningTable tuning = read_tuning(session.group.spec(), tuning_);
   with.tuning = &tuning;
-  with.choose_plans = options.choose_plans;
+  with.choose_plans = choose_plans_;
   with.action = [&] { return signals.take(); };
   with.progress = [&](const SolverOptions::Progress& progress) {
     show(bar, progress);
     load.look();
   };
-
-  // As in Caffe, either flag stands instead of the solver's own `weights`. With `auto` the first job starts from them.
-  const bool newest = options.snapshot == "auto";
-  if (!options.weights.empty() || (!options.snapshot.empty() && !newest)) parameter.clear_weights();
+  if (replaces_weights()) parameter.clear_weights();
   with.core_groups = session.processor->core_groups();
-  const auto work = [&] {
-    train_on_core_groups(*session.processor, with, [&](const SolverOptions& own) {
-      Solver solver(parameter, own);
-      if (!options.weights.empty()) solver.load_weights(options.weights);
-      if (newest)
-        solver.restore_newest();
-      else if (!options.snapshot.empty())
-        solver.restore(options.snapshot);
-      CORTADO_LOG(info) << "Starting Optimization";
-      solver.solve();
-    });
-  };
   try {
-    work();
+    train_on_core_groups(*session.processor, with, [&](const SolverOptions& own) { train(own, parameter); });
   } catch (const MemoryError& error) { throw MemoryError("", error.what(), memory_advice(session, parameter)); }
   CORTADO_LOG(info) << "Optimization Done.";
-  if (timeline) write_timeline(*timeline, session.job, options.timeline);
+  if (timeline) write_timeline(*timeline, job, timeline_);
   return 0;
 }
+
+void Train::train(const SolverOptions& with, const caffe::SolverParameter& parameter) const {
+  Solver solver(parameter, with);
+  if (!weights_.empty()) solver.load_weights(weights_);
+  if (goes_on_from_newest())
+    solver.restore_newest();
+  else if (!snapshot_.empty())
+    solver.restore(snapshot_);
+  CORTADO_LOG(info) << "Starting Optimization";
+  solver.solve();
+}
+}  // namespace
+
+std::unique_ptr<Verb> make_train() { return std::make_unique<Train>(); }
 
 }  // namespace cortado

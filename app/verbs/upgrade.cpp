@@ -1,12 +1,15 @@
 #include <algorithm>
 #include <iostream>
 
-#include "app/session/session.h"
+#include "app/command_line/verb.h"
+#include "app/start/start_files.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/formats/caffe.pb.h"
 #include "core/formats/files.h"
 #include "core/formats/prototxt.h"
+#include "core/formats/weight_files.h"
+#include "parallel_io/weights/hdf5_weights.h"
 
 namespace cortado {
 namespace {
@@ -15,11 +18,11 @@ bool ends_with(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
-std::string form_of(const Options::Upgrade& options) {
-  if (!options.as.empty()) return options.as;
-  if (ends_with(options.to, ".h5")) return "hdf5";
+/// The form that a file's name asks for.
+std::string form_of(const std::string& file) {
+  if (ends_with(file, ".h5")) return "hdf5";
   for (const char* text : {".prototxt", ".txt", ".pbtxt", ".solver"})
-    if (ends_with(options.to, text)) return "text";
+    if (ends_with(file, text)) return "text";
   return "binary";
 }
 
@@ -48,33 +51,56 @@ void write(const google::protobuf::Message& message, const std::string& form, co
   write_text(file, to_text(message));
 }
 
-}  // namespace
+class Upgrade : public Verb {
+ public:
+  void add_to(Flags& flags) override;
+  int run(const MpiJob& job) override;
 
-int upgrade(const MpiJob& job, const Options& options) {
-  const auto& u = options.upgrade;
-  const std::string form = form_of(u);
+ private:
+  std::string from_, to_, as_;
+  bool is_solver_ = false;
+};
+
+void Upgrade::add_to(Flags& flags) {
+  flags.add("from", from_, "Text or binary; weights in HDF5 too").required().compared_by([this](StartFields& fields) {
+    fields.push_back({"FROM", "FROM", content_of(from_)});
+  });
+  flags.add("to", to_, "File to write").required();
+  flags
+      .add("--as", as_,
+           "text, binary or hdf5 (weights alone); default: text for X.prototxt, hdf5 for X.h5, otherwise binary")
+      .one_of({"text", "binary", "hdf5"});
+  flags.add_switch("--solver", is_solver_, "It is a solver; default: found out");
+}
+
+int Upgrade::run(const MpiJob& job) {
+  const std::string form = as_.empty() ? form_of(to_) : as_;
   const Hdf5Weights hdf5;
-  if (is_taken(u.to)) throw FileError(u.to, "is there already", "remove it, or give another name");
-  if (u.solver || is_solver(u.from)) {
+  if (is_taken(to_)) throw FileError(to_, "is there already", "remove it, or give another name");
+  if (is_solver_ || is_solver(from_)) {
     caffe::SolverParameter solver;
-    if (looks_like_text(u.from))
-      read_text(u.from, solver);
+    if (looks_like_text(from_))
+      read_text(from_, solver);
     else
-      read_binary(u.from, solver);
-    upgrade_solver(solver, u.from);
-    if (form == "hdf5") throw ConfigError(u.to, "a solver is not written in HDF5", "give --as text or binary");
-    if (job.rank() == 0) write(solver, form, u.to);
+      read_binary(from_, solver);
+    upgrade_solver(solver, from_);
+    if (form == "hdf5") throw ConfigError(to_, "a solver is not written in HDF5", "give --as text or binary");
+    if (job.rank() == 0) write(solver, form, to_);
   } else {
     caffe::NetParameter net;
-    read_weights(u.from, &hdf5, net);
+    read_weights(from_, &hdf5, net);
     if (job.rank() != 0) return 0;
     if (form == "hdf5")
-      hdf5.write_weights(u.to, net);
+      hdf5.write_weights(to_, net);
     else
-      write(net, form, u.to);
+      write(net, form, to_);
   }
-  CORTADO_LOG(info) << "Wrote " << u.to << " as " << form;
+  CORTADO_LOG(info) << "Wrote " << to_ << " as " << form;
   return 0;
 }
+
+}  // namespace
+
+std::unique_ptr<Verb> make_upgrade() { return std::make_unique<Upgrade>(); }
 
 }  // namespace cortado

@@ -9,11 +9,18 @@
 namespace cortado::test {
 namespace {
 
-Options parsed(std::vector<std::string> words) {
+Command parsed(std::vector<std::string> words) {
   words.insert(words.begin(), "cortado");
   std::vector<char*> arguments;
   for (auto& word : words) arguments.push_back(word.data());
   return parse_command_line(static_cast<int>(arguments.size()), arguments.data());
+}
+
+/// What a flag was given; "none" without it.
+std::string value(const Command& command, const std::string& flag) {
+  for (const GivenFlag& given : command.given)
+    if (given.name == flag) return given.text;
+  return "none";
 }
 
 std::string complaint(const std::vector<std::string>& words) {
@@ -31,28 +38,29 @@ void expect_says(const std::vector<std::string>& words, const std::vector<std::s
 TEST(CaffeWords, FlagsOfTheLogAreLeftOut) {
   const auto o = parsed({"train", "--logtostderr=1", "-alsologtostderr", "-log_dir", "logs", "--minloglevel=2", "-v",
                          "3", "-solver", "s.prototxt", "-stderrthreshold", "0", "--weights=a,b", "-nolog_prefix"});
-  EXPECT_EQ(o.verb, "train");
-  EXPECT_EQ(o.solver, "s.prototxt");
-  EXPECT_EQ(o.weights, "a,b");
-  EXPECT_EQ(parsed({"--logtostderr=1", "test", "-model", "m", "-weights", "w"}).verb, "test") << "before the verb too";
+  EXPECT_EQ(o.name, "train");
+  EXPECT_EQ(value(o, "--solver"), "s.prototxt");
+  EXPECT_EQ(value(o, "--weights"), "a,b");
+  EXPECT_EQ(o.given.size(), 2U);
+  EXPECT_EQ(parsed({"--logtostderr=1", "test", "-model", "m", "-weights", "w"}).name, "test") << "before the verb too";
 }
 
 TEST(CaffeWords, FlagsOfOtherVerbsMeanNothing) {
   const auto o = parsed({"test", "-model", "m", "-weights", "w", "-iterations", "7", "-sigint_effect", "stop",
                          "-sighup_effect=none", "-solver", "s", "-phase", "TEST", "-level", "1", "-stage", "a,b"});
-  EXPECT_EQ(o.iterations, 7);
-  EXPECT_EQ(o.level, 1);
-  EXPECT_EQ(o.stages, (std::vector<std::string>{"a", "b"}));
-  EXPECT_TRUE(o.solver.empty());
-  EXPECT_EQ(parsed({"train", "-solver", "s", "-iterations", "100"}).solver, "s");
-  EXPECT_EQ(parsed({"device_query", "-gpu", "0"}).verb, "device_query");
+  EXPECT_EQ(value(o, "--iterations"), "7");
+  EXPECT_EQ(value(o, "--level"), "1");
+  EXPECT_EQ(value(o, "--stage"), "a,b");
+  EXPECT_EQ(value(o, "--solver"), "none");
+  EXPECT_EQ(value(parsed({"train", "-solver", "s", "-iterations", "100"}), "--solver"), "s");
+  EXPECT_EQ(parsed({"device_query", "-gpu", "0"}).name, "device_query");
 }
 
 TEST(CaffeWords, GpusAreTaken) {
   for (const char* gpu : {"0", "0,1", "all"}) {
-    EXPECT_EQ(parsed({"train", "-gpu", gpu, "-solver", "s"}).solver, "s");
-    EXPECT_EQ(parsed({"train", std::string("--gpu=") + gpu, "-solver", "s"}).solver, "s");
-    EXPECT_EQ(parsed({"time", "-model", "m", "-gpu", gpu}).model, "m");
+    EXPECT_EQ(value(parsed({"train", "-gpu", gpu, "-solver", "s"}), "--devices"), gpu);
+    EXPECT_EQ(value(parsed({"train", std::string("--gpu=") + gpu, "-solver", "s"}), "--devices"), gpu);
+    EXPECT_EQ(value(parsed({"time", "-model", "m", "-gpu", gpu}), "--model"), "m");
   }
 }
 
@@ -78,7 +86,7 @@ TEST(CaffeWords, NumbersAreNumbers) {
   expect_says({"train", "-solver", "s", "--patience", "nan"}, {"--patience is nan"});
   expect_says({"train", "-solver", "s", "--patience=-inf"}, {"--patience is -inf"});
   expect_says({"classify", "-model", "m", "-weights", "w", "-mean_value", "104,NaN,3", "x.png"}, {"NaN"});
-  EXPECT_EQ(parsed({"train", "-solver", "nan"}).solver, "nan") << "a file's name";
+  EXPECT_EQ(value(parsed({"train", "-solver", "nan"}), "--solver"), "nan") << "a file's name";
 }
 
 }  // namespace

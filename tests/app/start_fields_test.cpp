@@ -124,6 +124,18 @@ TEST_F(StartFields, DataSetsDifferInNumberAndContent) {
   EXPECT_EQ(data_fields("none", Numbers(0, -1)).size(), 3U);
 }
 
+/// Names that several verbs give different meanings are compared in each.
+TEST_F(StartFields, FlagsAreComparedByVerb) {
+  const auto fields = [](const char* devices) {
+    std::vector<std::string> words = {"cortado", "predict", "--published", "--devices", devices, "--json", devices};
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    return start_fields(parse_command_line(static_cast<int>(words.size()), arguments.data()));
+  };
+  EXPECT_EQ(difference(fields("2,4"), fields("2,8")), "rank 1: --devices is \"2,8\", rank 0 has \"2,4\"");
+}
+
 /// Every verb that reads a file or a data set names the one that differs, and compares nothing with what is away.
 TEST_F(StartFields, FilesOfAllVerbsAreCompared) {
   const auto file = [&](const std::string& name, const std::string& text) { return folder_.write(name, text); };

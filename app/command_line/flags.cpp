@@ -1,0 +1,106 @@
+#include "app/command_line/flags.h"
+
+#include <CLI/CLI.hpp>
+#include <type_traits>
+
+namespace cortado {
+
+Flag Flag::required() const {
+  state_->option->required();
+  return *this;
+}
+Flag Flag::shows_default() const {
+  state_->option->capture_default_str();
+  return *this;
+}
+Flag Flag::one_of(const std::vector<std::string>& words) const {
+  state_->option->check(CLI::IsMember(words));
+  return *this;
+}
+Flag Flag::not_negative() const {
+  state_->option->check(CLI::NonNegativeNumber);
+  return *this;
+}
+Flag Flag::positive() const {
+  state_->option->check(CLI::PositiveNumber);
+  return *this;
+}
+Flag Flag::within(double least, double most) const {
+  state_->option->check(CLI::Range(least, most));
+  return *this;
+}
+Flag Flag::counts_bytes() const {
+  state_->option->transform(CLI::AsSizeValue(false));
+  return *this;
+}
+Flag Flag::excludes(const Flag& other) const {
+  state_->option->excludes(other.state_->option);
+  return *this;
+}
+Flag Flag::needs(const Flag& other) const {
+  state_->option->needs(other.state_->option);
+  return *this;
+}
+Flag Flag::differs_by_rank() const {
+  state_->compared = Compared::never;
+  return *this;
+}
+Flag Flag::compared_by(AddFields add_fields) const {
+  state_->compared = Compared::content;
+  state_->add_fields = std::move(add_fields);
+  return *this;
+}
+
+template <class T>
+Flag Flags::add(const std::string& name, T& variable, const std::string& what) {
+  CLI::Option* const option = command_.add_option(name, variable, what);
+  constexpr bool is_list = !std::is_arithmetic<T>::value && !std::is_same<T, std::string>::value;
+  if (is_list && name[0] == '-') option->delimiter(',');
+  return keep(option);
+}
+template Flag Flags::add(const std::string&, std::string&, const std::string&);
+template Flag Flags::add(const std::string&, int&, const std::string&);
+template Flag Flags::add(const std::string&, i64&, const std::string&);
+template Flag Flags::add(const std::string&, std::uint64_t&, const std::string&);
+template Flag Flags::add(const std::string&, double&, const std::string&);
+template Flag Flags::add(const std::string&, std::vector<std::string>&, const std::string&);
+template Flag Flags::add(const std::string&, std::vector<int>&, const std::string&);
+template Flag Flags::add(const std::string&, std::vector<i64>&, const std::string&);
+template Flag Flags::add(const std::string&, std::vector<float>&, const std::string&);
+
+Flag Flags::add_switch(const std::string& name, bool& is_on, const std::string& what) {
+  return keep(command_.add_flag(name, is_on, what));
+}
+
+Flag Flags::add_action(const std::string& name, void (*action)(), const std::string& what) {
+  return keep(command_.add_flag_callback(name, action, what));
+}
+
+Flag Flags::keep(CLI::Option* option) {
+  all_.push_back({option});
+  return Flag(&all_.back());
+}
+
+std::vector<GivenFlag> Flags::given() const {
+  std::vector<GivenFlag> flags;
+  for (const auto& one : all_)
+    if (one.option->count() > 0)
+      flags.push_back({one.option->get_name(), CLI::detail::join(one.option->results(), ","), one.compared});
+  return flags;
+}
+
+std::vector<AddFields> Flags::add_fields() const {
+  std::vector<AddFields> all;
+  for (const auto& one : all_)
+    if (one.add_fields) all.push_back(one.add_fields);
+  return all;
+}
+
+std::vector<std::string> Flags::names(Compared compared) const {
+  std::vector<std::string> names;
+  for (const auto& one : all_)
+    if (one.compared == compared) names.push_back(one.option->get_name());
+  return names;
+}
+
+}  // namespace cortado

@@ -1,0 +1,25 @@
+#pragma once
+#include <memory>
+
+#include "app/command_line/flags.h"
+#include "comm/job.h"
+
+namespace cortado {
+
+/// What `cortado NAME` does. A verb keeps the values of its flags as members, in one file with what it does with them.
+class Verb {
+ public:
+  Verb() = default;
+  Verb(const Verb&) = delete;
+  Verb& operator=(const Verb&) = delete;
+  virtual ~Verb() = default;
+
+  /// Adds the verb's flags, in the order of --help. They write to members.
+  virtual void add_to(Flags& flags) = 0;
+  /// Does the work, on every rank, and returns the exit code. Throws Error for what it cannot do.
+  virtual int run(const MpiJob& job) = 0;
+  /// Whether the verb makes SignalActions: signals then wait for it instead of ending the process.
+  virtual bool handles_signals() const { return false; }
+};
+
+}  // namespace cortado
