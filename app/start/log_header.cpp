@@ -45,7 +45,7 @@ std::string command_line(char** arguments) {
 
 void log_header(const MpiJob& job, char** arguments) {
   using namespace build_info;
-  const std::string of_kokkos = *kokkos != '\0' ? std::string(", Kokkos ") + kokkos : "";
+  const std::string of_kokkos = *build_info::kokkos != '\0' ? std::string(", Kokkos ") + build_info::kokkos : "";
   CORTADO_LOG(info) << "Cortado " << version << " (" << commit << "), " << compiler << " " << type << ", backend "
                     << backend << "; " << mpi_version() << ", " << hdf5_version() << of_kokkos;
   CORTADO_LOG(info) << "Command: " << command_line(arguments) << (job.size() > 1 ? ", " : "")
