@@ -76,6 +76,16 @@ MpiJob::MpiJob(int* argc, char*** argv)
   own_processor(cpus > 0);
   own_cpus_ = std::max(1, cpus);
   release(node);
+  // Who blocks keeps its processor busy: where ranks share processors, waits of our own are faster.
+  int threads = MPI_THREAD_SINGLE;
+  MPI_Query_thread(&threads);
+  int watched = cpus > 0 && threads == MPI_THREAD_MULTIPLE && patience() > 0 ? 1 : 0;
+  all_reduce(MPI_COMM_WORLD, "processors of the job", &watched, 1, MPI_INT, MPI_MIN);
+  if (size() > 1 && watched != 0)
+    watchdog_ = std::make_unique<Watchdog>([this](const std::string& error) {
+      fail(error, Failure::of_wait, 0);
+      end_job(1);
+    });
 }
 
 MpiJob::~MpiJob() { release(errors_); }

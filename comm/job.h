@@ -1,10 +1,12 @@
 #pragma once
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "comm/mpi_replicas.h"
 #include "comm/wait/roll_call.h"
+#include "comm/wait/watchdog.h"
 
 namespace cortado {
 
@@ -47,6 +49,7 @@ class MpiJob {
     bool ours = false;
   } library_;
   RollCall roll_call_;
+  std::unique_ptr<Watchdog> watchdog_;
   MpiReplicas replicas_;
   MPI_Comm errors_ = MPI_COMM_NULL;  // failures are counted apart from the work's messages
   int local_rank_ = 0, local_size_ = 1, own_cpus_ = 1;

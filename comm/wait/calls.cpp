@@ -7,6 +7,7 @@
 #include "comm/wait/deadline.h"
 #include "comm/wait/short_collectives.h"
 #include "comm/wait/wait.h"
+#include "comm/wait/watchdog.h"
 #include "core/base/log.h"
 
 namespace cortado {
@@ -33,6 +34,21 @@ void guarded_or_end(MPI_Comm communicator, const char* what, Call call) noexcept
   }
 }
 
+/// Blocking under the watchdog where there is one, which libraries have more and faster ways for; begun and waited for
+/// where there is none.
+template <class Blocking, class Begin>
+void run(MPI_Comm communicator, const char* what, Blocking blocking, Begin begin) {
+  if (patience() <= 0) return blocking();
+  if (Watchdog* const watchdog = Watchdog::of_this_thread()) {
+    const Watchdog::Watch watch(*watchdog, communicator, what);
+    return blocking();
+  }
+  MPI_Request request = MPI_REQUEST_NULL;
+  begin(&request);
+  Wait wait(communicator, what);
+  complete(request, wait);
+}
+
 /// As launchers say it, before MPI can be asked.
 std::string launched_rank() {
   for (const char* name : {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK"})
@@ -42,15 +58,12 @@ std::string launched_rank() {
 }  // namespace
 
 void all_reduce(MPI_Comm communicator, const char* what, void* values, int count, MPI_Datatype type, MPI_Op operation) {
-  if (patience() <= 0) {
-    MPI_Allreduce(MPI_IN_PLACE, values, count, type, operation, communicator);
-    return;
-  }
-  if (short_all_reduce(communicator, what, values, count, type, operation)) return;
-  MPI_Request request = MPI_REQUEST_NULL;
-  MPI_Iallreduce(MPI_IN_PLACE, values, count, type, operation, communicator, &request);
-  Wait wait(communicator, what);
-  complete(request, wait);
+  if (patience() > 0 && short_all_reduce(communicator, what, values, count, type, operation)) return;
+  run(
+      communicator, what, [&] { MPI_Allreduce(MPI_IN_PLACE, values, count, type, operation, communicator); },
+      [&](MPI_Request* request) {
+        MPI_Iallreduce(MPI_IN_PLACE, values, count, type, operation, communicator, request);
+      });
 }
 
 void reduce(MPI_Comm communicator, const char* what, void* values, int count, MPI_Datatype type, MPI_Op operation) {
@@ -58,26 +71,16 @@ void reduce(MPI_Comm communicator, const char* what, void* values, int count, MP
   MPI_Comm_rank(communicator, &rank);
   const void* const from = rank == 0 ? MPI_IN_PLACE : values;
   void* const to = rank == 0 ? values : nullptr;
-  if (patience() <= 0) {
-    MPI_Reduce(from, to, count, type, operation, 0, communicator);
-    return;
-  }
-  MPI_Request request = MPI_REQUEST_NULL;
-  MPI_Ireduce(from, to, count, type, operation, 0, communicator, &request);
-  Wait wait(communicator, what);
-  complete(request, wait);
+  run(
+      communicator, what, [&] { MPI_Reduce(from, to, count, type, operation, 0, communicator); },
+      [&](MPI_Request* request) { MPI_Ireduce(from, to, count, type, operation, 0, communicator, request); });
 }
 
 void broadcast(MPI_Comm communicator, const char* what, void* values, int count, MPI_Datatype type) {
-  if (patience() <= 0) {
-    MPI_Bcast(values, count, type, 0, communicator);
-    return;
-  }
-  if (short_broadcast(communicator, what, values, count, type)) return;
-  MPI_Request request = MPI_REQUEST_NULL;
-  MPI_Ibcast(values, count, type, 0, communicator, &request);
-  Wait wait(communicator, what);
-  complete(request, wait);
+  if (patience() > 0 && short_broadcast(communicator, what, values, count, type)) return;
+  run(
+      communicator, what, [&] { MPI_Bcast(values, count, type, 0, communicator); },
+      [&](MPI_Request* request) { MPI_Ibcast(values, count, type, 0, communicator, request); });
 }
 
 void all_gather(MPI_Comm communicator, const char* what, const void* own, int bytes, void* all) {

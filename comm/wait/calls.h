@@ -7,8 +7,10 @@
 namespace cortado {
 
 // MPI's calls that wait for other ranks, each under the patience. No other file calls them: tests/arrows checks it.
-// Collectives run non-blocking inside and name `what` they are, "collective 'sum'". All throw WaitError. What MPI has
-// in a blocking form alone begins after the ranks have met, and ends the process itself where it does not return.
+// Collectives name `what` they are, "collective 'sum'". They run non-blocking inside and throw WaitError, but for
+// three: all_reduce, reduce and broadcast block on the main thread where a watchdog looks on, which ends the job
+// itself. Where MPI has a blocking form alone, the call begins after the ranks have met, and ends the process if it
+// does not return.
 
 void all_reduce(MPI_Comm communicator, const char* what, void* values, int count, MPI_Datatype type, MPI_Op operation);
 /// To rank 0; what others have afterwards is not defined.

@@ -5,7 +5,7 @@
 namespace cortado {
 
 /// Seconds without progress after which a wait for other ranks ends the job (--patience); 0: waits are for ever, inside
-/// MPI, as simulated clusters need it. One for the process; 600 unless set.
+/// MPI, as simulated clusters need it. One for the process; 600 unless set before the job begins.
 double patience();
 void set_patience(double seconds);
 

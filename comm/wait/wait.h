@@ -2,18 +2,12 @@
 #include <mpi.h>
 
 #include <chrono>
-#include <string>
 #include <vector>
 
 #include "comm/wait/deadline.h"
-#include "core/base/error.h"
+#include "comm/wait/inquiry.h"
 
 namespace cortado {
-
-/// Other ranks did not come in time: this rank ends the job, at once.
-struct WaitError : Error {
-  using Error::Error;
-};
 
 /// Says whether this process has a processor that no other rank of its node uses. Then the main thread's waits keep it
 /// for their first 200 us, in which short messages come: other programs that run beside would take each turn that is
@@ -21,14 +15,13 @@ struct WaitError : Error {
 void own_processor(bool has_one);
 
 /// One wait for other ranks, as a loop that tries again and again: `while (!done()) wait.turn();`. It spins, then gives
-/// its turn to others, then sleeps between turns. After a tenth of the patience it warns, after all of it, it throws
-/// WaitError, saying what waits for which ranks. Ranks that say that they work alone (pulse) count as progress.
+/// its turn to others, then sleeps between turns. An Inquiry warns meanwhile, and throws WaitError in the end.
 class Wait {
  public:
   /// `what` waits, "collective 'ring'"; it must outlive this. `step`: where in it; 0: not known. The first `spins`
   /// turns keep the processor.
   Wait(MPI_Comm communicator, const char* what, int step = 0, int spins = 100)
-      : communicator_(communicator), what_(what), step_(step), spins_(spins) {}
+      : inquiry_(communicator, what, step), spins_(spins) {}
 
   void turn() {
     turn([] { return std::vector<int>(); });
@@ -36,24 +29,20 @@ class Wait {
   /// `missing()`: the ranks of the communicator that are waited for; empty: not known.
   template <class Missing>
   void turn(Missing missing) {
-    if (++turns_ > spins_ && looks()) look(missing());
+    if (++turns_ > spins_ && looks()) inquiry_.look(missing());
   }
   /// Something has come.
   void moved() { has_moved_ = true; }
 
  private:
-  using Clock = std::chrono::steady_clock;
+  using Clock = Inquiry::Clock;
   bool looks();
-  void look(std::vector<int> missing);
-  void warn(const std::string& text) const;
-  std::string story(const std::vector<int>& missing, double seconds) const;
 
-  MPI_Comm const communicator_;
-  const char* const what_;
-  const int step_, spins_;
+  Inquiry inquiry_;
+  const int spins_;
   int turns_ = 0;
-  bool has_moved_ = false, has_warned_ = false, keeps_processor_ = false;
-  Clock::time_point begin_, moved_, asked_, next_look_;
+  bool has_moved_ = false, keeps_processor_ = false;
+  Clock::time_point begin_, next_look_;
 };
 
 /// Waits for the request.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "comm/exchange/packed_allreduce.h"
+#include "comm/wait/watchdog.h"
 #include "tests/support/layer_rig.h"
 #include "tests/support/mpi_main.h"
 #include "tests/support/toy_solver.h"
@@ -27,6 +28,22 @@ TEST(MpiReplicas, TakesTheMaximum) {
   std::vector<i64> values = {replicas.rank(), -replicas.rank(), (i64{1} << 40) * replicas.rank()};
   replicas.maximum(values.data(), 3);
   EXPECT_EQ(values, (std::vector<i64>{replicas.size() - 1, 0, (i64{1} << 40) * (replicas.size() - 1)}));
+}
+
+TEST(Watchdog, LooksAfterTheMainThreadsOfAllRanksOrOfNone) {
+  const MpiReplicas& replicas = job().replicas();
+  const i64 is_watched = Watchdog::of_this_thread() != nullptr ? 1 : 0;
+  std::vector<i64> most = {is_watched, -is_watched};
+  replicas.maximum(most.data(), 2);
+  EXPECT_EQ(most[0], -most[1]);
+  EXPECT_TRUE(replicas.size() > 1 || is_watched == 0);
+  std::thread other([&] {
+    EXPECT_EQ(Watchdog::of_this_thread(), nullptr);
+    std::vector<double> values(2000, 0.5);  // too long for messages of our own
+    replicas.sum(values.data(), 2000);
+    EXPECT_EQ(values[1999], 0.5 * replicas.size());
+  });
+  other.join();
 }
 
 TEST(MpiReplicas, SpreadsTheRootsTextAndValues) {
