@@ -31,8 +31,8 @@ class Choice {
   const std::string& name() const { return name_; }
   const Plan& plan() const { return plan_; }
 
-  /// Chooses the wanted candidate or, if that is empty, the first that pays and can. Equal shapes and wishes keep the
-  /// plan that is there. Throws PlanError with all reasons that names the layer.
+  /// Chooses the wanted candidate or, if that is empty, the first that pays and can, or else the first that can. Equal
+  /// shapes and wishes keep the plan that is there. Throws PlanError with all reasons that names the layer.
   void choose(const std::string& layer, const std::string& shape, std::vector<Candidate> candidates,
               const std::string& wanted);
 
@@ -57,15 +57,16 @@ void Choice<Plan>::choose(const std::string& layer, const std::string& shape, st
   options_.clear();
   name_.clear();
   std::string reasons;
-  for (const Candidate& candidate : candidates_) {
-    if (wanted_.empty() ? !candidate.pays : candidate.name != wanted_) continue;
-    plan_ = candidate.plan();
-    if (plan_.refused.empty()) {
-      name_ = candidate.name;
-      return;
+  for (const bool pays : {true, false})
+    for (const Candidate& candidate : candidates_) {
+      if (candidate.pays != pays || (!wanted_.empty() && candidate.name != wanted_)) continue;
+      plan_ = candidate.plan();
+      if (plan_.refused.empty()) {
+        name_ = candidate.name;
+        return;
+      }
+      reasons += (reasons.empty() ? "" : "; ") + candidate.name + ": " + plan_.refused;
     }
-    reasons += (reasons.empty() ? "" : "; ") + candidate.name + ": " + plan_.refused;
-  }
   throw PlanError("layer '" + layer + "'", "no candidate for " + direction_ + " of " + shape_ +
                                                (wanted_.empty() ? "" : " named " + wanted_) + ": " +
                                                (reasons.empty() ? "there is none of that name" : reasons));

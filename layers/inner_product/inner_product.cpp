@@ -60,28 +60,18 @@ void InnerProductLayer::reshape(const Blobs& bottom, const Blobs& top) {
   shape.push_back(outputs_);
   top[0]->reshape(shape, precision_);
   if (divided_) divided_->reshape(rows_);
-  multiplier_ = tile_program_wanted_ ? Multiplier::tile_program : preferred_multiplier(group());
-}
-
-void InnerProductLayer::choose_plans(const PlanBook& wanted) {
-  const auto found = wanted.find("product");
-  tile_program_wanted_ = found != wanted.end() && found->second == "tile_program";
-}
-
-PlanBook InnerProductLayer::plans() const {
-  return {{"product", multiplier_ == Multiplier::library ? "library" : "tile_program"}};
-}
-
-std::vector<PlanOption> InnerProductLayer::plan_options() const {
-  const std::string shape = "m" + std::to_string(rows_here()) + "n" + std::to_string(outputs_here()) + "k" +
+  const std::string sizes = "m" + std::to_string(rows_here()) + "n" + std::to_string(outputs_here()) + "k" +
                             std::to_string(terms_here()) + (precision_ == Precision::bf16 ? "bf16" : "");
-  return {{"product", shape, "library", why_not(Multiplier::library, group()), 0},
-          {"product", shape, "tile_program", "", 0}};
+  const auto by = [this](Multiplier multiplier) {
+    return [this, multiplier] { return ProductPlan{why_not(multiplier, group()), 0, multiplier}; };
+  };
+  choices_.choose(0, name(), sizes,
+                  {{"library", by(Multiplier::library)}, {"tile_program", by(Multiplier::tile_program)}});
 }
 
 void InnerProductLayer::multiply_timed(MatrixLibrary::Gemm gemm) {
   gemm.operands = precision_;
-  run_plan("product", [&] { multiply(group(), multiplier_, gemm); });
+  run_plan("product", [&] { multiply(group(), choices_.plan(0).multiplier, gemm); });
 }
 
 void InnerProductLayer::multiply_forward(const float* x, float* y, i64 rows) {

@@ -1,8 +1,8 @@
 #pragma once
 #include <memory>
 
+#include "core/net/choice.h"
 #include "core/net/division.h"
-#include "core/net/layer.h"
 #include "layers/gemm/gemm.h"
 #include "layers/inner_product/divided_rows.h"
 
@@ -27,9 +27,10 @@ class InnerProductLayer : public Layer {
   void forward(const Blobs& bottom, const Blobs& top) override;
   void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) override;
   const Division* division(std::size_t i) const override { return i == 0 ? division_.get() : nullptr; }
-  PlanBook plans() const override;
-  std::vector<PlanOption> plan_options() const override;
-  void choose_plans(const PlanBook& wanted) override;
+  PlanBook plans() const override { return choices_.plans(); }
+  std::vector<PlanOption> plan_options() const override { return choices_.options(); }
+  void choose_plans(const PlanBook& wanted) override { choices_.want(wanted); }
+  std::vector<std::string> refusals() const override { return choices_.refusals(); }
   Cost cost(const Blobs& bottom, const Blobs& top) const override;
 
  private:
@@ -52,10 +53,15 @@ class InnerProductLayer : public Layer {
   i64 rows_ = 0, terms_ = 0, outputs_ = 0;
   bool bias_ = true, transpose_ = false;
   Precision precision_ = Precision::fp32;  // of bottom and top
-  bool tile_program_wanted_ = false;
+  /// How to multiply.
+  struct ProductPlan {
+    std::string refused;
+    double estimate = 0;
+    Multiplier multiplier = Multiplier::library;
+  };
+  Choices<ProductPlan> choices_{"product"};
   std::unique_ptr<Division> division_;  // of the weights; null: each rank has all
   std::unique_ptr<DividedRows> divided_;
-  Multiplier multiplier_ = Multiplier::library;
 };
 
 }  // namespace cortado

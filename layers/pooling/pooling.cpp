@@ -4,19 +4,24 @@
 
 #include "core/base/error.h"
 #include "core/formats/caffe.pb.h"
+#include "layers/pooling/programs.h"
 
 namespace cortado {
 namespace {
-constexpr const char *planes_plan = "planes", *rows_plan = "rows";
+constexpr std::size_t forward_direction = 0, backward_direction = 1;
 
 i64 floor_div(i64 a, i64 b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
 }  // namespace
 
-bool PoolingLayer::takes_max() const { return parameter().pooling_param().pool() == caffe::PoolingParameter::MAX; }
-bool PoolingLayer::averages() const { return parameter().pooling_param().pool() == caffe::PoolingParameter::AVE; }
-bool PoolingLayer::by_lot() const { return !takes_max() && !averages(); }
+PoolMethod PoolingLayer::method() const {
+  switch (parameter().pooling_param().pool()) {
+    case caffe::PoolingParameter::MAX: return PoolMethod::largest;
+    case caffe::PoolingParameter::AVE: return PoolMethod::average;
+    default: return PoolMethod::by_lot;
+  }
+}
 
-Layer::Arity PoolingLayer::tops() const { return {1, takes_max() ? 2 : 1}; }
+Layer::Arity PoolingLayer::tops() const { return {1, method() == PoolMethod::largest ? 2 : 1}; }
 
 bool PoolingLayer::keeps_bf16(const caffe::LayerParameter& parameter) {
   return parameter.top_size() == 1 && parameter.pooling_param().pool() != caffe::PoolingParameter::STOCHASTIC;
@@ -55,7 +60,7 @@ void PoolingLayer::check_window() const {
   if (shape_.kh < 1 || shape_.kw < 1) bad_config("its kernel size must be positive");
   if (shape_.ph < 0 || shape_.pw < 0 || shape_.ph >= shape_.kh || shape_.pw >= shape_.kw)
     bad_config("its pad must be smaller than its kernel");
-  if (by_lot() && (shape_.ph > 0 || shape_.pw > 0)) bad_config("stochastic pooling takes no pad");
+  if (method() == PoolMethod::by_lot && (shape_.ph > 0 || shape_.pw > 0)) bad_config("stochastic pooling takes no pad");
 }
 
 int PoolingLayer::output_size(int extent, int kernel, int stride, int pad) const {
@@ -87,79 +92,46 @@ void PoolingLayer::reshape(const Blobs& bottom, const Blobs& top) {
   top[0]->reshape(shape, precision_, x.layout());
   if (top.size() > 1) top[1]->reshape(shape);  // the mask
   const std::size_t bytes = static_cast<std::size_t>(top[0]->count()) * sizeof(int);
-  if (!averages() && mask_.bytes() < bytes) mask_ = ClusterMemory(group(), bytes);
-  if (by_lot() && sums_.bytes() < bytes) sums_ = ClusterMemory(group(), bytes);
-  for (const char* direction : {"forward", "backward"}) chosen_[direction] = choose(direction);
+  if (method() != PoolMethod::average && mask_.bytes() < bytes) mask_ = ClusterMemory(group(), bytes);
+  if (method() == PoolMethod::by_lot && sums_.bytes() < bytes) sums_ = ClusterMemory(group(), bytes);
+  choose();
 }
 
-bool PoolingLayer::averages_planes() const {
-  const bool whole =
-      shape_.oh == 1 && shape_.ow == 1 && shape_.kh - shape_.ph >= shape_.h && shape_.kw - shape_.pw >= shape_.w;
-  return whole && averages() && shape_.layout == Layout::nchw;
+/// By planes where memory is near the lanes, by rows where lines come by transfers, if they can run.
+void PoolingLayer::choose() {
+  const PoolShape& s = shape_;
+  const MachineSpec& spec = group().spec();
+  const char* const names[] = {"max", "average", "stochastic"};
+  const std::string text = names[static_cast<int>(method())] + std::to_string(s.planes) + "x" + std::to_string(s.h) +
+                           "x" + std::to_string(s.w) + "k" + std::to_string(s.kh) + "x" + std::to_string(s.kw) + "s" +
+                           std::to_string(s.sh) + "x" + std::to_string(s.sw) + "p" + std::to_string(s.ph) + "x" +
+                           std::to_string(s.pw) + (precision_ == Precision::bf16 ? "bf16" : "") +
+                           (s.layout == Layout::nchw ? "" : "c16");
+  const bool near = !spec.lines_in_scratch && spec.host_memory;
+  for (const std::size_t direction : {forward_direction, backward_direction}) {
+    const auto by = [&, this](auto planner) {
+      return [this, planner, direction, shape = s, &spec] {
+        return planner(spec, shape, method(), precision_, direction == forward_direction);
+      };
+    };
+    choices_.choose(direction, name(), text,
+                    {{"planes", by(plan_pooling_by_planes), near}, {"rows", by(plan_pooling_by_rows), !near}});
+  }
 }
-
-namespace {
-/// Launches a planned program that reads one array and writes another.
-template <class Program, class T>
-void launch(CoreGroup& group, Planned<Program> planned, const T* Program::*from, const T* in, T* Program::*to, T* out) {
-  planned.program.*from = in;
-  planned.program.*to = out;
-  group.launch(planned.program, planned.plan);
-}
-}  // namespace
 
 void PoolingLayer::forward(const Blobs& bottom, const Blobs& top) {
-  run_plan("forward", [&] {
-    if (chosen_.at("forward") == rows_plan && !averages_planes())
-      return forward_by_rows(bottom[0]->data(), top[0]->mutable_data());
-    with_element(precision_, [&](auto element) {
-      using T = decltype(element);
-      forward_by_planes(bottom[0]->data<T>(), top[0]->mutable_data<T>());
-    });
+  PoolArguments arguments{};
+  with_element(precision_, [&](auto element) {
+    using T = decltype(element);
+    arguments.from = bottom[0]->data<T>(), arguments.to = top[0]->mutable_data<T>();
   });
+  arguments.mask = mask_.as<int>();
+  arguments.sums = sums_.as<float>();
+  arguments.key = random_key(0);
+  arguments.first = run().first_sample(shape_.planes) * shape_.oh * shape_.ow;
+  arguments.trains = run().phase == Phase::train;
+  run_plan("forward", [&] { choices_.plan(forward_direction).run(group(), arguments); });
   if (top.size() > 1) write_mask(*top[1]);
-}
-
-template <class T>
-void PoolingLayer::forward_by_planes(const T* x, T* y) {
-  const MachineSpec& spec = group().spec();
-  if (averages_planes()) {
-    using Program = PlaneAverageForward<T>;
-    return launch(group(), plan_plane_average_forward<T>(spec, shape_), &Program::x, x, &Program::y, y);
-  }
-  if (!takes_max()) {
-    using Program = PoolPlanesForward<false, T>;
-    return launch(group(), plan_planes_forward<false, T>(spec, shape_), &Program::x, x, &Program::y, y);
-  }
-  auto planned = plan_planes_forward<true, T>(spec, shape_);
-  using Program = PoolPlanesForward<true, T>;
-  planned.program.mask = mask_.as<int>();
-  launch(group(), planned, &Program::x, x, &Program::y, y);
-}
-
-void PoolingLayer::forward_by_lot(const float* x, float* y) {
-  const auto go = [&](auto planned) {
-    using Program = decltype(planned.program);
-    planned.program.sums = sums_.as<float>();
-    planned.program.mask = mask_.as<int>();
-    planned.program.key = random_key(0);
-    planned.program.first = run().first_sample(shape_.planes) * shape_.oh * shape_.ow;
-    launch(group(), planned, &Program::x, x, &Program::y, y);
-  };
-  if (run().phase == Phase::train)
-    go(plan_stochastic_forward<true>(group().spec(), shape_));
-  else
-    go(plan_stochastic_forward<false>(group().spec(), shape_));
-}
-
-void PoolingLayer::forward_by_rows(const float* x, float* y) {
-  if (by_lot()) return forward_by_lot(x, y);
-  const MachineSpec& spec = group().spec();
-  if (!takes_max())
-    return launch(group(), plan_average_forward(spec, shape_), &AveragePoolForward::x, x, &AveragePoolForward::y, y);
-  auto planned = plan_max_forward(spec, shape_);
-  planned.program.mask = mask_.as<int>();
-  launch(group(), planned, &MaxPoolForward::x, x, &MaxPoolForward::y, y);
 }
 
 void PoolingLayer::write_mask(Blob& top) {
@@ -177,114 +149,22 @@ void PoolingLayer::write_mask(Blob& top) {
 
 void PoolingLayer::backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
   if (!propagate_down[0]) return;
-  if (by_lot() && run().phase == Phase::test) bad_config("stochastic pooling has a gradient in training only");
-  run_plan("backward", [&] {
-    if (chosen_.at("backward") == rows_plan && !averages_planes())
-      return backward_by_rows(top[0]->diff(), bottom[0]->mutable_diff());
-    with_element(precision_, [&](auto element) {
-      using T = decltype(element);
-      backward_by_planes(top[0]->diff<T>(), bottom[0]->mutable_diff<T>());
-    });
+  if (method() == PoolMethod::by_lot && run().phase == Phase::test)
+    bad_config("stochastic pooling has a gradient in training only");
+  PoolArguments arguments{};
+  with_element(precision_, [&](auto element) {
+    using T = decltype(element);
+    arguments.from = top[0]->diff<T>(), arguments.to = bottom[0]->mutable_diff<T>();
   });
+  arguments.mask = mask_.as<int>();
+  run_plan("backward", [&] { choices_.plan(backward_direction).run(group(), arguments); });
 }
-
-template <class T>
-void PoolingLayer::backward_by_planes(const T* dy, T* dx) {
-  const MachineSpec& spec = group().spec();
-  if (averages_planes()) {
-    using Program = PlaneAverageBackward<T>;
-    return launch(group(), plan_plane_average_backward<T>(spec, shape_), &Program::dy, dy, &Program::dx, dx);
-  }
-  if (!takes_max()) {
-    using Program = PoolPlanesBackward<false, T>;
-    return launch(group(), plan_planes_backward<false, T>(spec, shape_), &Program::dy, dy, &Program::dx, dx);
-  }
-  auto planned = plan_planes_backward<true, T>(spec, shape_);
-  using Program = PoolPlanesBackward<true, T>;
-  planned.program.mask = mask_.as<int>();
-  launch(group(), planned, &Program::dy, dy, &Program::dx, dx);
-}
-
-void PoolingLayer::backward_by_rows(const float* dy, float* dx) {
-  const MachineSpec& spec = group().spec();
-  if (averages())
-    return launch(group(), plan_average_backward(spec, shape_), &AveragePoolBackward::dy, dy, &AveragePoolBackward::dx,
-                  dx);
-  auto planned = plan_max_backward(spec, shape_);
-  planned.program.mask = mask_.as<int>();
-  launch(group(), planned, &MaxPoolBackward::dy, dy, &MaxPoolBackward::dx, dx);
-}
-
-/// Why a plan cannot run in a direction; empty: it can.
-std::string PoolingLayer::refuse(const std::string& plan, const std::string& direction) const {
-  if (plan == planes_plan && averages_planes()) return "one window holds each plane";
-  if (plan == planes_plan && by_lot()) return "draws go by rows";
-  if (plan == rows_plan && precision_ == Precision::bf16 && !averages_planes()) return "is for single precision";
-  if (plan == rows_plan && shape_.layout != Layout::nchw) return "takes planes, not blocks of channels";
-  const MachineSpec& spec = group().spec();
-  const auto attempt = [&](auto of_max, auto of_average) {
-    if (averages())
-      of_average(spec, shape_);
-    else
-      of_max(spec, shape_);
-  };
-  const bool forward = direction == "forward";
-  try {
-    if (forward && by_lot())
-      plan_stochastic_forward<true>(spec, shape_);
-    else if (plan == rows_plan && forward)
-      attempt(plan_max_forward, plan_average_forward);
-    else if (plan == rows_plan)
-      attempt(plan_max_backward, plan_average_backward);
-    else if (forward)
-      attempt(plan_planes_forward<true, float>, plan_planes_forward<false, float>);
-    else
-      attempt(plan_planes_backward<true, float>, plan_planes_backward<false, float>);
-  } catch (const PlanError& error) { return error.what(); }
-  return "";
-}
-
-/// The plan asked for; else planes where memory is near the lanes, rows where lines come by transfers, if they can run.
-std::string PoolingLayer::choose(const std::string& direction) const {
-  const MachineSpec& spec = group().spec();
-  const auto wanted = wanted_.find(direction);
-  if (wanted == wanted_.end()) {
-    const bool planes = !spec.lines_in_scratch && spec.host_memory;
-    const char *const best = planes ? planes_plan : rows_plan, *const other = planes ? rows_plan : planes_plan;
-    return refuse(best, direction).empty() ? best : other;
-  }
-  const std::string& name = wanted->second;
-  const std::string reason =
-      name != planes_plan && name != rows_plan ? "there is no such plan" : refuse(name, direction);
-  if (!reason.empty()) throw PlanError("layer '" + this->name() + "'", direction + " by " + name + ": " + reason);
-  return name;
-}
-
-void PoolingLayer::choose_plans(const PlanBook& wanted) { wanted_ = wanted; }
-
-std::vector<PlanOption> PoolingLayer::plan_options() const {
-  const PoolShape& s = shape_;
-  const std::string text = std::string(takes_max() ? "max"
-                                       : by_lot()  ? "stochastic"
-                                                   : "average") +
-                           std::to_string(s.planes) + "x" + std::to_string(s.h) + "x" + std::to_string(s.w) + "k" +
-                           std::to_string(s.kh) + "x" + std::to_string(s.kw) + "s" + std::to_string(s.sh) + "x" +
-                           std::to_string(s.sw) + "p" + std::to_string(s.ph) + "x" + std::to_string(s.pw) +
-                           (precision_ == Precision::bf16 ? "bf16" : "") + (shape_.layout == Layout::nchw ? "" : "c16");
-  std::vector<PlanOption> options;
-  for (const char* direction : {"forward", "backward"})
-    for (const char* plan : {planes_plan, rows_plan})
-      options.push_back({direction, text, plan, refuse(plan, direction), 0});
-  return options;
-}
-
-PlanBook PoolingLayer::plans() const { return chosen_; }
 
 Layer::Cost PoolingLayer::cost(const Blobs& bottom, const Blobs& top) const {
   const double in = static_cast<double>(bottom[0]->count()), out = static_cast<double>(top[0]->count());
   Cost cost;
-  if (averages()) cost.forward_flops = cost.backward_flops = out * shape_.kh * shape_.kw;
-  cost.forward_bytes = cost.backward_bytes = 4 * (in + out * (takes_max() ? 2 : 1));
+  if (method() == PoolMethod::average) cost.forward_flops = cost.backward_flops = out * shape_.kh * shape_.kw;
+  cost.forward_bytes = cost.backward_bytes = 4 * (in + out * (method() == PoolMethod::largest ? 2 : 1));
   return cost;
 }
 

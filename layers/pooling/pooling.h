@@ -1,6 +1,6 @@
 #pragma once
-#include "core/net/layer.h"
-#include "layers/pooling/plan.h"
+#include "core/net/choice.h"
+#include "layers/pooling/candidates.h"
 
 namespace cortado {
 
@@ -21,35 +21,23 @@ class PoolingLayer : public Layer {
   void reshape(const Blobs& bottom, const Blobs& top) override;
   void forward(const Blobs& bottom, const Blobs& top) override;
   void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) override;
-  /// "planes": lanes are planes, which come turned; "rows": swCaffe's, lanes are columns (section IV-D).
-  PlanBook plans() const override;
-  std::vector<PlanOption> plan_options() const override;
-  void choose_plans(const PlanBook& wanted) override;
+  PlanBook plans() const override { return choices_.plans(); }
+  std::vector<PlanOption> plan_options() const override { return choices_.options(); }
+  void choose_plans(const PlanBook& wanted) override { choices_.want(wanted); }
+  std::vector<std::string> refusals() const override { return choices_.refusals(); }
   Cost cost(const Blobs& bottom, const Blobs& top) const override;
 
  private:
   void check_window() const;
   int output_size(int extent, int kernel, int stride, int pad) const;
-  bool takes_max() const;
-  bool averages() const;
-  bool by_lot() const;
-  /// Whether it averages, and one window holds each plane.
-  bool averages_planes() const;
-  template <class T>
-  void forward_by_planes(const T* x, T* y);
-  void forward_by_rows(const float* x, float* y);
-  void forward_by_lot(const float* x, float* y);
-  template <class T>
-  void backward_by_planes(const T* dy, T* dx);
-  void backward_by_rows(const float* dy, float* dx);
-  std::string refuse(const std::string& plan, const std::string& direction) const;
-  std::string choose(const std::string& direction) const;
+  PoolMethod method() const;
+  void choose();
   void write_mask(Blob& top);
 
   bool global_ = false, round_up_ = true;
   PoolShape shape_;
   Precision precision_ = Precision::fp32;
-  PlanBook wanted_, chosen_;
+  Choices<PoolPlan> choices_{"forward", "backward"};
   ClusterMemory mask_;  ///< int per output: index of the maximum, or what was drawn, in its plane
   ClusterMemory sums_;  ///< of windows, when drawing
 };

@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "layers/pooling/oracle.h"
+#include "layers/pooling/plan.h"
 #include "tests/support/layer_rig.h"
 
 namespace cortado::test {
