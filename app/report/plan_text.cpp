@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/printable.h"
+#include "layers/convolution/candidates.h"
 
 namespace cortado {
 
@@ -12,6 +13,18 @@ std::string plans_of(const Layer& layer) {
     text += (text.empty() ? "" : ", ") + direction + ": " + candidate;
   return text;
 }
+
+namespace {
+/// What the candidates of convolutions that a text names do, a line each.
+std::string named_candidates(const std::string& text) {
+  std::string lines;
+  for (const auto& candidate : convolution_candidates())
+    if (text.find(" " + candidate.name + " ") != std::string::npos)
+      lines += candidate.name + std::string(24 - std::min<std::size_t>(23, candidate.name.size()), ' ') +
+               candidate.what + "\n";
+  return lines;
+}
+}  // namespace
 
 std::string reasons_of(const Net& net) {
   std::size_t width = 0;
@@ -33,7 +46,8 @@ std::string reasons_of(const Net& net) {
       name.clear();
     }
   }
-  return text;
+  const std::string candidates = named_candidates(text);
+  return text + (candidates.empty() ? "" : "\n" + candidates);
 }
 
 }  // namespace cortado

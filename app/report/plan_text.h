@@ -8,7 +8,8 @@ namespace cortado {
 /// "forward: winograd, weight_gradient: direct": what a layer has chosen; empty for layers without a choice.
 std::string plans_of(const Layer& layer);
 
-/// A line for every plan that a layer of the net passed over, with the reason.
+/// A line for every plan that a layer of the net passed over, with the reason; then what the convolutions' among them
+/// do.
 std::string reasons_of(const Net& net);
 
 }  // namespace cortado
