@@ -9,7 +9,7 @@
 
 #include "app/build_info.h"
 #include "core/formats/caffe.pb.h"
-#include "core/net/rules.h"
+#include "core/net/passes/net_text.h"
 #include "core/solver/solver_parameter.h"
 
 namespace cortado {

@@ -14,7 +14,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/log.h"
-#include "core/net/rules.h"
+#include "core/net/passes/net_text.h"
 
 namespace cortado {
 namespace {

@@ -7,6 +7,7 @@
 
 #include "core/data/array_sink.h"
 #include "core/data/batch_source.h"
+#include "core/net/epilogue.h"
 #include "core/net/replicas.h"
 #include "core/net/workspace.h"
 #include "core/tensor/blob.h"
@@ -120,27 +121,11 @@ class Layer {
   /// Whether `forward` gives tops a number of samples that depends on values: ranks then have other numbers of them.
   virtual bool shapes_tops_in_forward() const { return false; }
 
-  /// Asked by the net, once all layers are shaped, for the layer that next works in place on this one's only top: true
-  /// if from now on this layer does both layers' work. The other one's forward and backward are then not called.
-  /// `asked_back`: that backward passes, if there are any, will ask this layer for its bottoms' gradients.
-  virtual bool absorb(Layer& /*next*/, bool /*asked_back*/) { return false; }
-  /// Asked by the net for a layer that works in place, and whose top, which nobody looks at (NetOptions::only_trains),
-  /// goes to a sum, `next`, with a blob that was made before: true if from now on this layer does both layers' work. It
-  /// then gets that blob as a second bottom, whose gradient is asked for too, the sum's top in place of its own, and
-  /// finds its first bottom as it was made.
-  virtual bool absorb_sum(Layer& /*next*/) { return false; }
-  /// Asked by the net where the only top, which is no loss, goes to several layers: true if from now on `backward`
-  /// gets, in place of that top, `count` blobs that share its values and whose gradients add up to its own.
-  virtual bool takes_gradients(std::size_t /*count*/) { return false; }
-  /// Asked by the net of a layer that takes two gradients, of which `reader` makes one when `other`'s is there: true if
-  /// the reader agrees to join the two (joins_gradient) so that they are the gradient of this layer's last bottom,
-  /// which the net then keeps where `other`'s is, and `backward` finds there.
-  virtual bool lets_join(Layer& /*reader*/, Blob& /*other*/) { return false; }
-  /// Asked by such a layer: true if from now on `backward`, in place of its only bottom's gradient, makes in `other`'s
-  /// the sum of both, times `slope` where the bottom is not positive.
-  virtual bool joins_gradient(Blob& /*other*/, float /*slope*/) { return false; }
-  /// Whether the tops share the bottom's values, and its gradient is the sum of theirs.
-  virtual bool is_split() const { return false; }
+  /// What the layer computes, as far as another one can do it. Known once the layer is shaped.
+  virtual Traits traits() { return {}; }
+  /// Offers more work, once all layers are shaped. True means that from now on forward and backward do it too; false
+  /// means that nothing has changed.
+  virtual bool accept(const Epilogue& /*work*/) { return false; }
 
   /// Loss layers weigh their first top with 1 unless told otherwise.
   virtual bool is_loss() const { return false; }

@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "core/base/error.h"
 #include "core/base/memory_error.h"
 
 namespace cortado {
@@ -26,6 +27,21 @@ void naming_memory(const std::string& where, const Work& work, const Missing& mi
 template <class Work>
 void naming_memory(const std::string& where, const Work& work) {
   naming_memory(where, work, [] { return std::string(); });
+}
+
+/// Runs `step`; errors of shapes and plans that do not say so are made to name the layer.
+template <class Step>
+void naming(const std::string& where, const Step& step) {
+  const auto names_it = [&](const std::exception& e) { return std::string(e.what()).find(where) != std::string::npos; };
+  try {
+    naming_memory(where, step);
+  } catch (const ShapeError& error) {
+    if (names_it(error)) throw;
+    throw ShapeError(where, error.what());
+  } catch (const PlanError& error) {
+    if (names_it(error)) throw;
+    throw PlanError(where, error.what());
+  }
 }
 
 }  // namespace cortado

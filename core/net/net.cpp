@@ -7,15 +7,10 @@
 #include <set>
 
 #include "core/base/error.h"
-#include "core/base/log.h"
-#include "core/formats/blob_proto.h"
-#include "core/formats/caffe.pb.h"
 #include "core/machine/parts.h"
 #include "core/net/division.h"
-#include "core/net/fork_weights.h"
-#include "core/net/gradient_memory.h"
 #include "core/net/name_memory.h"
-#include "core/net/part_exchange.h"
+#include "core/net/passes/gradient_places.h"
 
 namespace cortado {
 namespace {
@@ -36,13 +31,6 @@ std::string missing_blob(const Layer::Blobs& blobs, const std::vector<std::strin
 }
 
 std::string place_of(const Net::Entry& entry) { return "layer '" + entry.layer->name() + "'"; }
-
-/// Where a stored net has that parameter's layer, if it has the blob; -1: it does not.
-int layer_of(const caffe::NetParameter& stored, const Net::Learnable& learnable) {
-  for (int i = 0; i < stored.layer_size(); ++i)
-    if (stored.layer(i).name() == learnable.layer && learnable.index < stored.layer(i).blobs_size()) return i;
-  return -1;
-}
 }  // namespace
 
 void Net::forward(std::size_t from, std::size_t to) {
@@ -58,7 +46,7 @@ void Net::forward(std::size_t from, std::size_t to) {
 
 void Net::backward(std::size_t from, std::size_t to, const std::function<void(std::size_t)>& finished) {
   gradient_arena();
-  if (only_trains_ && !gradients_placed_) place_shared_gradients();
+  if (!gradients_placed_) place_gradients();
   for (std::size_t i = to; i-- > from;) {
     const Entry& entry = layers_[i];
     if (entry.is_absorbed) continue;
@@ -108,13 +96,18 @@ std::vector<std::vector<std::size_t>> Net::learnables_read() const {
   return read;
 }
 
-void Net::place_shared_gradients() {
-  const auto places = place_gradients(layers_);
-  const i64 floats = floats_of(places);
-  if (shared_gradients_ == nullptr || shared_gradients_->count < floats)
-    naming_memory("gradients of blobs between layers", [&] { shared_gradients_ = Storage::make(*group_, floats); });
-  for (const auto& place : places)
-    place.blob->place_diff(Storage::range(shared_gradients_, place.offset, place.blob->storage()));
+void Net::place_gradients() {
+  if (shares_gradients_) {
+    const auto places = gradient_places(layers_);
+    const i64 floats = floats_of(places);
+    if (shared_gradients_ == nullptr || shared_gradients_->count < floats)
+      naming_memory("gradients of blobs between layers", [&] { shared_gradients_ = Storage::make(*group_, floats); });
+    for (const auto& place : places)
+      place.blob->place_diff(Storage::range(shared_gradients_, place.offset, place.blob->storage()));
+  }
+  // The last layer first: what it joins may be where an earlier one's gradients join.
+  for (auto entry = layers_.rbegin(); entry != layers_.rend(); ++entry)
+    if (entry->joined_in != nullptr) entry->bottom.back()->share_diff(*entry->joined_in);
   gradients_placed_ = true;
 }
 
@@ -195,8 +188,10 @@ Net::Memory Net::memory() const {
     if (entry.need_backward && !entry.is_added_up)
       with_gradient.insert(entry.gradient_tops.begin(), entry.gradient_tops.end());
   const bool learns = !with_gradient.empty();
-  if (only_trains_) {
-    const auto places = place_gradients(layers_);
+  for (const auto& entry : layers_)
+    if (entry.joined_in != nullptr) with_gradient.erase(entry.bottom.back());
+  if (shares_gradients_) {
+    const auto places = gradient_places(layers_);
     memory.activation_gradients = floats_of(places) * static_cast<i64>(sizeof(float));
     for (const auto& place : places) with_gradient.erase(place.blob);
   }
@@ -240,135 +235,9 @@ void Net::average_statistics() {
     }
 }
 
-bool Net::is_anothers(const Blob& parameter) const {
-  return std::any_of(shares_.begin(), shares_.end(), [&](const Share& share) { return share.user == &parameter; });
-}
-
-void Net::copy_trained(const caffe::NetParameter& trained) {
-  std::set<std::string> taken;
-  caffe::NetParameter more;
-  for (const auto& source : trained.layer()) {
-    if (layer(source.name()) == nullptr) {
-      CORTADO_LOG(info) << "Ignoring source layer " << source.name();
-      continue;
-    }
-    const auto settled = settle_fork_blobs(*this, source, more);
-    copy_layer(settled ? *settled : source);
-    taken.insert(source.name());
-  }
-  for (const auto& source : more.layer()) {
-    copy_layer(source);
-    taken.insert(source.name());
-  }
-  report_taken(trained, taken);
-}
-
-/// Says how many layers got weights. Throws ConfigError if none did that has some.
-void Net::report_taken(const caffe::NetParameter& trained, const std::set<std::string>& taken) const {
-  std::size_t wanted = 0, given = 0;
-  std::string missing;
-  for (const auto& entry : layers_) {
-    if (entry.layer->blobs().empty()) continue;
-    ++wanted;
-    if (taken.count(entry.layer->name()) > 0)
-      ++given;
-    else
-      missing += (missing.empty() ? "" : ", ") + entry.layer->name();
-  }
-  if (wanted > 0 && given == 0)
-    throw ConfigError("net '" + name_ + "'",
-                      "shares no layer with the weights, which have " + std::to_string(trained.layer_size()) +
-                          " layers; it has " + missing,
-                      "layers are matched by their names: are these the weights of this net?");
-  CORTADO_LOG(info) << "Took the weights of " << given << " of " << wanted << " layers that have some"
-                    << (missing.empty() ? "" : "; without: " + missing);
-}
-
-void Net::copy_layer(const caffe::LayerParameter& source) {
-  Layer* const target = layer(source.name());
-  const std::string where = "layer '" + source.name() + "'";
-  const auto& blobs = target->blobs();
-  // A file may hold what several layers share once, with its owner (Hdf5Files).
-  std::size_t held = blobs.size();
-  while (held > static_cast<std::size_t>(source.blobs_size()) && is_anothers(*blobs[held - 1])) --held;
-  if (static_cast<std::size_t>(source.blobs_size()) != held)
-    throw ShapeError(where,
-                     "the weights have " + std::to_string(source.blobs_size()) + " blobs, the net has " +
-                         std::to_string(blobs.size()),
-                     "rename the layer to learn it from scratch");
-  for (std::size_t i = 0; i < held; ++i) {
-    const auto& stored = source.blobs(static_cast<int>(i));
-    if (stored.data_size() + stored.double_data_size() == 0 && is_anothers(*blobs[i])) continue;
-    const Division* const division = target->division(i);
-    const Shape& shape = division != nullptr ? division->whole() : blobs[i]->shape();
-    if (!fits(stored, shape))
-      throw ShapeError(where,
-                       "blob " + std::to_string(i) + " of the weights has shape " + to_string(shape_of(stored)) +
-                           ", the net's has " + to_string(shape),
-                       "rename the layer to learn it from scratch");
-    const auto values = values_of(stored, where + " of the weights, blob " + std::to_string(i));
-    blobs[i]->write_data((division != nullptr ? division->take(values, parts_->rank()) : values).data());
-  }
-}
-
-void Net::spread_parts(const caffe::NetParameter& weights) {
-  for (const Learnable& p : learnable_) {
-    if (p.division == nullptr) continue;
-    const int layer = parts_->rank() == 0 ? layer_of(weights, p) : -1;
-    if (run_.replicas->from_root(layer >= 0 ? "given" : "").empty()) continue;
-    std::vector<float> whole;
-    if (layer >= 0) whole = values_of(weights.layer(layer).blobs(p.index), "layer '" + p.layer + "' of the weights");
-    p.blob->write_data(p.division->spread(*parts_, whole).data());
-  }
-}
-
-void Net::collect_parts(caffe::NetParameter& weights, bool write_diff) const {
-  for (const Learnable& p : learnable_) {
-    if (p.division == nullptr) continue;
-    const auto values = p.division->collect(*parts_, p.blob->data_vector());
-    const auto gradients = write_diff ? p.division->collect(*parts_, p.blob->diff_vector()) : std::vector<float>();
-    if (parts_->rank() != 0) continue;
-    auto& blob = *weights.mutable_layer(layer_of(weights, p))->mutable_blobs(p.index);
-    cortado::to_proto(p.division->whole(), values, gradients, blob);
-  }
-}
-
 std::size_t Net::end_of_divided() const {
   const auto last = std::find_if(layers_.rbegin(), layers_.rend(), is_divided);
   return static_cast<std::size_t>(layers_.rend() - last);
-}
-
-void Net::to_proto(caffe::NetParameter& out, bool write_diff) const {
-  out.Clear();
-  out.set_name(name_);
-  for (const auto& entry : layers_) {
-    auto& layer = *out.add_layer();
-    layer = entry.layer->parameter();
-    if (entry.layer->is_loss() && layer.loss_weight_size() == 0)  // Caffe's losses write the weights that they assume
-      for (const double weight : entry.loss_weights) layer.add_loss_weight(static_cast<float>(weight));
-    for (const auto& blob : entry.layer->blobs()) cortado::to_proto(*blob, *layer.add_blobs(), write_diff);
-  }
-}
-
-void Net::share_trained(const Net& other) {
-  for (const auto& entry : other.layers_) {
-    Layer* target = layer(entry.layer->name());
-    if (target == nullptr) continue;
-    const auto &from = entry.layer->blobs(), &to = target->blobs();
-    const std::string where = "layer '" + target->name() + "'";
-    if (from.size() != to.size())
-      throw ShapeError(where, "has " + std::to_string(to.size()) + " parameter blobs, the training net's " +
-                                  std::to_string(from.size()));
-    for (std::size_t i = 0; i < to.size(); ++i) {
-      if (from[i]->shape() != to[i]->shape())
-        throw ShapeError(where, "parameter blob " + std::to_string(i) + " has shape " + to_string(to[i]->shape()) +
-                                    ", the training net's " + to_string(from[i]->shape()));
-      to[i]->share_data(*from[i]);
-    }
-  }
-  // A layer that only this net has may share with one that both have.
-  for (const auto& share : shares_) share.user->share_data(*share.owner);
-  parameter_arena_.reset();
 }
 
 PlanBook Net::plans() const {

@@ -31,12 +31,14 @@ struct NetOptions {
   std::map<std::string, Layout> layouts;
   /// Nobody looks at what lies between layers. Gradients of such blobs share memory where they are not needed at the
   /// same time: after a backward pass only those of parameters, and of losses, can be read. And a blob that one layer
-  /// makes for another may never be made (Layer::absorb_sum), or hold only what is read of it (share_subsampling).
+  /// makes for another may never be made, or hold only what is read of it: see the passes that only train.
   bool only_trains = false;
-  /// bf16: mixed precision (insert_casts). Throws ConfigError where the group's memory cannot hold it.
+  /// bf16: mixed precision (pass casts). Throws ConfigError where the group's memory cannot hold it.
   Precision precision = Precision::fp32;
   /// All gradients come out this many times as large (loss scaling); losses do not.
   float loss_scale = 1;
+  /// Passes (core/net/passes) that do not run. Throws ConfigError for one that is none, or that nets need.
+  std::set<std::string> without;
 };
 
 /// A directed acyclic graph of layers (Caffe's Net). Keeps Caffe's rules: include/exclude by phase, level and stage,
@@ -90,15 +92,24 @@ class Net {
     std::vector<bool> propagate_down;
     std::vector<double> loss_weights;  ///< per top, 0: not a loss
     bool need_backward = false;
-    bool is_absorbed = false;           ///< an earlier layer does this one's work (Layer::absorb, absorb_sum)
+    bool is_absorbed = false;           ///< an earlier layer does this one's work
     std::vector<std::size_t> absorbed;  ///< layers whose work this one does too
+    std::vector<Epilogue> epilogues;    ///< what it has accepted, in that order
     /// What backward gets as tops: its own, or those of a split that follows; of a split's, those with a gradient.
     Layer::Blobs gradient_tops;
-    Blob* joined_in = nullptr;      ///< of those, in whose gradient a later layer joins them (Layer::lets_join)
+    Blob* joined_in = nullptr;      ///< of those, in whose gradient a later layer joins them
     std::vector<Shape> shaped_for;  ///< the bottoms' shapes when the layer was reshaped last
-    bool is_added_up = false;       ///< a split whose tops' gradients an earlier layer takes (takes_gradients)
+    bool is_added_up = false;       ///< a split whose tops' gradients an earlier layer takes
   };
   const std::vector<Entry>& layers() const { return layers_; }
+  /// What a pass did while the net was built, a line each, for people.
+  struct PassReport {
+    std::string pass;
+    bool is_off = false;  ///< NetOptions::without
+    std::vector<std::string> did;
+  };
+  /// Of all passes, in the order in which they run.
+  const std::vector<PassReport>& passes() const { return passes_; }
   Layer* layer(const std::string& name) const;  ///< null if there is none
   Blob* blob(const std::string& name) const;    ///< null if there is none
   const std::vector<std::string>& blob_names() const { return blob_names_; }
@@ -184,7 +195,7 @@ class Net {
   static void shape(Entry& entry);
   void follow_shapes(Entry& entry);
   void write_gradients(const Entry& entry) const;
-  void place_shared_gradients();
+  void place_gradients();
   void copy_layer(const caffe::LayerParameter& source);
   void report_taken(const caffe::NetParameter& trained, const std::set<std::string>& taken) const;
   bool is_anothers(const Blob& parameter) const;  // whether a layer shares it with its owner
@@ -194,6 +205,7 @@ class Net {
   std::unique_ptr<Workspace> workspace_;
   std::unique_ptr<Replicas> alone_;
   std::vector<Entry> layers_;
+  std::vector<PassReport> passes_;
   std::vector<std::string> blob_names_;
   std::map<std::string, std::unique_ptr<Blob>> blobs_;
   std::vector<Output> outputs_;
@@ -207,7 +219,7 @@ class Net {
   PartExchange* parts_;
   std::map<std::string, Layout> layouts_;  // of NetOptions; layers look into it
   std::shared_ptr<Storage> parameter_arena_, gradient_arena_, shared_gradients_;
-  bool only_trains_ = false, gradients_placed_ = false;
+  bool shares_gradients_ = false, gradients_placed_ = false;
   float loss_scale_ = 1;
 };
 

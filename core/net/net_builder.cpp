@@ -5,11 +5,10 @@
 #include "core/base/error.h"
 #include "core/formats/prototxt.h"
 #include "core/machine/parts.h"
+#include "core/net/backward_needs.h"
 #include "core/net/known_net.h"
 #include "core/net/name_memory.h"
-#include "core/net/precision.h"
-#include "core/net/rules.h"
-#include "core/net/subsampling.h"
+#include "core/net/passes/passes.h"
 
 namespace cortado {
 namespace {
@@ -27,33 +26,9 @@ void check_arity(const std::string& where, const char* what, const Layer::Arity&
     throw ConfigError(where, "has " + std::to_string(n) + " " + what + "s, takes " + at_least_or_exactly(arity));
 }
 
-/// Runs `step`; errors of shapes and plans that do not say so are made to name the layer.
-template <class Step>
-void naming(const std::string& where, const Step& step) {
-  const auto names_it = [&](const std::exception& e) { return std::string(e.what()).find(where) != std::string::npos; };
-  try {
-    naming_memory(where, step);
-  } catch (const ShapeError& error) {
-    if (names_it(error)) throw;
-    throw ShapeError(where, error.what());
-  } catch (const PlanError& error) {
-    if (names_it(error)) throw;
-    throw PlanError(where, error.what());
-  }
-}
-
 /// Caffe's losses need not name their top. It is an output of the net like others.
 std::string automatic_top(const std::string& layer) { return layer + " (automatic)"; }
 
-/// The choices for one layer: "conv1/forward" becomes "forward".
-PlanBook plans_of(const PlanBook& all, const std::string& layer) {
-  PlanBook own;
-  for (const auto& [key, candidate] : all) {
-    const std::size_t slash = key.rfind('/');
-    if (slash != std::string::npos && key.compare(0, slash, layer) == 0) own[key.substr(slash + 1)] = candidate;
-  }
-  return own;
-}
 }  // namespace
 
 Net::Net(const caffe::NetParameter& parameter, const NetOptions& options)
@@ -62,7 +37,6 @@ Net::Net(const caffe::NetParameter& parameter, const NetOptions& options)
       group_(options.group),
       parts_(options.parts),
       layouts_(options.layouts),
-      only_trains_(options.only_trains),
       loss_scale_(options.loss_scale) {
   run_.phase = parameter.state().phase() == caffe::TRAIN ? Phase::train : Phase::test;
   run_.seed = options.seed;
@@ -78,23 +52,13 @@ Net::Net(const caffe::NetParameter& parameter, const NetOptions& options)
   run_.writers = options.writers;
   caffe::NetParameter current = parameter;
   upgrade_net(current, "net '" + name_ + "'");
-  current = filter_layers(current);
-  const std::string unknown = options.layers->unknown_in(current);
-  if (!unknown.empty()) throw ConfigError("", unknown);
-  if (current.layer_size() == 0)
-    throw ConfigError("net '" + name_ + "'",
-                      parameter.layer_size() + parameter.layers_size() == 0
-                          ? "has no layers"
-                          : "has no layers in its phase, level and stages",
-                      "check the file, and rules of layers");
-  if (options.precision == Precision::bf16) {
-    if (!options.group->spec().bf16)
-      throw ConfigError("precision: BF16", "backend " + options.group->spec().name + " stores single precision only",
-                        "leave it out, or use the OpenMP backend");
-    current = insert_casts(current, *options.layers);
-  }
+  const LayerContext context{*options.group, run_,          options.sources, *workspace_,
+                             options.sinks,  options.parts, &layouts_};
+  NetGraph graph(current, options, context);
+  Builder builder(*this, graph);
+  run_passes(graph, Stage::text);
   try {
-    Builder(*this, options).build(insert_splits(current));
+    builder.build();
   } catch (const FileError& error) {
     const std::string stages = other_stages(parameter);
     if (stages.empty()) throw;
@@ -104,38 +68,22 @@ Net::Net(const caffe::NetParameter& parameter, const NetOptions& options)
 
 Net::~Net() = default;
 
-void Net::Builder::build(caffe::NetParameter parameter) {
-  for (int i = 0; i < parameter.layer_size(); ++i) {
-    subsample(parameter, i);
-    add_layer(*parameter.mutable_layer(i));
+void Net::Builder::build() {
+  for (; graph_.next < graph_.text.layer_size(); ++graph_.next) {
+    run_passes(graph_, Stage::growth);
+    add_layer();
   }
-  prune_backward();
-  check_backward();
-  if (parameter.force_backward()) force_backward();
-  find_gradient_tops();
-  fuse_layers();
-  collect_outputs();
+  settle_backward(graph_);
+  run_passes(graph_, Stage::net);
+  keep();
   place_parameters();
   net_.weigh_losses();
 }
 
-/// Where layer i is a Split for strided convolutions, and nobody looks at it, the pixels that they read come before it.
-void Net::Builder::subsample(caffe::NetParameter& parameter, int i) {
-  if (!net_.only_trains_ || parameter.layer(i).type() != "Split" ||
-      made_.at(parameter.layer(i).bottom(0)).blob->axes() != 4)
-    return;
-  if (auto layer = share_subsampling(parameter, i)) add_layer(*layer);
-}
-
-void Net::Builder::add_layer(caffe::LayerParameter& parameter) {
-  if (!parameter.has_phase()) parameter.set_phase(net_.run_.phase == Phase::train ? caffe::TRAIN : caffe::TEST);
-  auto layer =
-      options_.layers->make(parameter, LayerContext{*options_.group, net_.run_, options_.sources, *net_.workspace_,
-                                                    options_.sinks, options_.parts, &net_.layouts_});
-  naming(place_of(parameter), [&] { layer->choose_plans(plans_of(options_.plans, layer->name())); });
-  reorder_bottoms(*layer, parameter);
-  net_.layers_.emplace_back();
-  Entry& entry = net_.layers_.back();
+void Net::Builder::add_layer() {
+  auto layer = graph_.take_coming();
+  caffe::LayerParameter& parameter = *graph_.text.mutable_layer(graph_.next);
+  Entry& entry = graph_.layers.emplace_back();
   entry.type = parameter.type();
   entry.layer = std::move(layer);
   parameter.clear_blobs();  // the layer holds them now
@@ -143,53 +91,12 @@ void Net::Builder::add_layer(caffe::LayerParameter& parameter) {
   check_counts(entry, parameter);
   connect_bottoms(entry, parameter);
   connect_tops(entry, parameter);
+  entry.gradient_tops = entry.top;
   set_up(entry);
   read_loss_weights(entry, parameter);
   add_parameters(entry, parameter);
   if (entry.need_backward)
-    for (const auto& top : entry.top_names) made_.at(top).need_backward = true;
-}
-
-/// A Reorder for each bottom in blocks of channels that the layer does not take so. A layer in place on one works in
-/// place on the copy, which takes over the blob's name: splits have left no other reader.
-void Net::Builder::reorder_bottoms(const Layer& layer, caffe::LayerParameter& parameter) {
-  Layer::Blobs bottom;
-  for (const auto& name : parameter.bottom()) bottom.push_back(made_.at(name).blob);
-  const auto in_blocks = [](const Blob* blob) { return blob->layout() == Layout::nchw16c; };
-  if (std::all_of(bottom.begin(), bottom.end(), in_blocks) && (bottom.empty() || layer.keeps_blocks(bottom))) return;
-  for (std::size_t i = 0; i < bottom.size(); ++i) {
-    if (!in_blocks(bottom[i]) || layer.uses_shape_only(i)) continue;
-    const std::string name = parameter.bottom(static_cast<int>(i));
-    caffe::LayerParameter reorder;
-    reorder.set_type("Reorder");
-    reorder.set_name(name + "_" + parameter.name() + "_" + to_string(Layout::nchw));
-    if (static_cast<int>(i) < parameter.top_size() && parameter.top(static_cast<int>(i)) == name) {
-      reorder.add_bottom(name + "_" + parameter.name() + "_" + to_string(Layout::nchw16c));
-      reorder.add_top(name);
-      rename_blob(name, reorder.bottom(0));
-    } else {
-      reorder.add_bottom(name);
-      reorder.add_top(reorder.name());
-      parameter.set_bottom(static_cast<int>(i), reorder.name());
-    }
-    add_layer(reorder);
-  }
-}
-
-/// For a blob that no layer has consumed but in place.
-void Net::Builder::rename_blob(const std::string& from, const std::string& to) {
-  const auto rename = [&](auto& by_name) {
-    auto node = by_name.extract(from);
-    node.key() = to;
-    by_name.insert(std::move(node));
-  };
-  rename(made_);
-  rename(net_.blobs_);
-  unused_.erase(from);
-  unused_.insert(to);
-  std::replace(net_.blob_names_.begin(), net_.blob_names_.end(), from, to);
-  for (Entry& entry : net_.layers_)
-    for (auto* names : {&entry.bottom_names, &entry.top_names}) std::replace(names->begin(), names->end(), from, to);
+    for (const auto& top : entry.top_names) graph_.blobs.at(top).need_backward = true;
 }
 
 void Net::Builder::check_counts(const Entry& entry, const caffe::LayerParameter& parameter) const {
@@ -211,9 +118,9 @@ void Net::Builder::check_counts(const Entry& entry, const caffe::LayerParameter&
 void Net::Builder::connect_bottoms(Entry& entry, const caffe::LayerParameter& parameter) {
   for (int i = 0; i < parameter.bottom_size(); ++i) {
     const std::string& name = parameter.bottom(i);
-    const Made& blob = made_.at(name);  // insert_splits has seen that it exists
-    unused_.erase(name);
-    entry.bottom.push_back(blob.blob);
+    const NetGraph::NamedBlob& blob = graph_.blobs.at(name);  // the pass `splits` has seen that it exists
+    graph_.unused.erase(name);
+    entry.bottom.push_back(blob.blob.get());
     entry.bottom_names.push_back(name);
     const bool has_values = !entry.layer->uses_shape_only(static_cast<std::size_t>(i));
     entry.need_backward = entry.need_backward || (has_values && blob.need_backward);
@@ -227,24 +134,23 @@ void Net::Builder::connect_tops(Entry& entry, const caffe::LayerParameter& param
   for (int i = 0; i < parameter.top_size(); ++i) {
     const std::string& name = parameter.top(i);
     const bool in_place = i < parameter.bottom_size() && parameter.bottom(i) == name;
-    const auto known = made_.find(name);
+    const auto known = graph_.blobs.find(name);
     if (in_place && !entry.layer->can_run_in_place())
       throw ConfigError(where, "cannot run in place, but top '" + name + "' is its bottom",
                         "give the top another name");
-    if (!in_place && known != made_.end())
+    if (!in_place && known != graph_.blobs.end())
       throw ConfigError(where, "top '" + name + "' is already made by layer '" + known->second.producer + "'",
                         "give it another name");
     if (!in_place) {
-      auto& owned = net_.blobs_[name] = std::make_unique<Blob>(*options_.group);
-      net_.blob_names_.push_back(name);
-      made_[name].blob = owned.get();
+      graph_.blobs[name].blob = std::make_unique<Blob>(*graph_.options.group);
+      graph_.blob_names.push_back(name);
     }
-    Made& blob = made_.at(name);
+    NetGraph::NamedBlob& blob = graph_.blobs.at(name);
     blob.producer = parameter.name();
-    unused_.insert(name);
-    entry.top.push_back(blob.blob);
+    graph_.unused.insert(name);
+    entry.top.push_back(blob.blob.get());
     entry.top_names.push_back(name);
-    if (entry.layer->is_filled_by_caller()) net_.inputs_.push_back(blob.blob);
+    if (entry.layer->is_filled_by_caller()) net_.inputs_.push_back(blob.blob.get());
   }
 }
 
@@ -260,7 +166,8 @@ void Net::Builder::read_loss_weights(Entry& entry, const caffe::LayerParameter& 
   for (int i = 0; i < parameter.loss_weight_size(); ++i)
     entry.loss_weights[static_cast<std::size_t>(i)] = double{parameter.loss_weight(i)};
   if (parameter.loss_weight_size() == 0 && entry.layer->is_loss() && !entry.top.empty()) entry.loss_weights[0] = 1;
-  for (std::size_t i = 0; i < entry.top.size(); ++i) made_.at(entry.top_names[i]).loss_weight = entry.loss_weights[i];
+  for (std::size_t i = 0; i < entry.top.size(); ++i)
+    graph_.blobs.at(entry.top_names[i]).loss_weight = entry.loss_weights[i];
 }
 
 void Net::Builder::add_parameters(Entry& entry, const caffe::LayerParameter& parameter) {
@@ -294,7 +201,7 @@ void Net::Builder::check_division(const Entry& entry, const caffe::LayerParamete
     if (!spec.name().empty())
       throw ConfigError(where, "cannot be divided: its parameter '" + spec.name() + "' may be shared with other layers",
                         "leave out the param's name, or `divided`");
-  for (const Entry& before : net_.layers_)
+  for (const Entry& before : graph_.layers)
     if (before.layer->shapes_tops_in_forward())
       throw ConfigError(
           where, "cannot be divided: behind layer '" + before.layer->name() + "' ranks have batches of different sizes",
@@ -313,7 +220,7 @@ void Net::Builder::own_parameter(const Entry& entry, std::size_t i, const caffe:
   parameter.division = entry.layer->division(i);
   if (!spec.name().empty()) named_[spec.name()] = {net_.learnable_.size(), spec.has_lr_mult(), spec.has_decay_mult()};
   net_.learnable_.push_back(parameter);
-  layer_of_learnable_.push_back(net_.layers_.size() - 1);
+  layer_of_learnable_.push_back(graph_.layers.size() - 1);
 }
 
 void Net::Builder::share_parameter(const Entry& entry, std::size_t i, const caffe::ParamSpec& spec) {
@@ -343,8 +250,17 @@ void Net::Builder::share_parameter(const Entry& entry, std::size_t i, const caff
   net_.shares_.push_back({&user, owner.blob});
 }
 
-void Net::Builder::collect_outputs() {
-  for (const auto& name : unused_) net_.outputs_.push_back({name, made_.at(name).blob, made_.at(name).loss_weight});
+/// The net gets what the graph has become.
+void Net::Builder::keep() {
+  for (const auto& name : graph_.unused) {
+    const NetGraph::NamedBlob& blob = graph_.blobs.at(name);
+    net_.outputs_.push_back({name, blob.blob.get(), blob.loss_weight});
+  }
+  for (auto& [name, blob] : graph_.blobs) net_.blobs_[name] = std::move(blob.blob);
+  net_.blob_names_ = std::move(graph_.blob_names);
+  net_.layers_ = std::move(graph_.layers);
+  net_.shares_gradients_ = graph_.shares_gradients;
+  net_.passes_ = std::move(graph_.reports);
 }
 
 /// Gives every parameter its place in the arena, the last layer first, and moves its values there. A shared parameter
@@ -360,8 +276,9 @@ void Net::Builder::place_parameters() {
     net_.learnable_[i].arena_offset = size;
     size += round_up(net_.learnable_[i].blob->count(), arena_alignment);
   }
-  naming_memory("all parameters of the net", [&] { net_.parameter_arena_ = Storage::make(*options_.group, size); });
-  const bool holds_values = !options_.group->spec().timing_only;
+  naming_memory("all parameters of the net",
+                [&] { net_.parameter_arena_ = Storage::make(*graph_.options.group, size); });
+  const bool holds_values = !graph_.options.group->spec().timing_only;
   for (auto& parameter : net_.learnable_) {
     if (parameter.division != nullptr) continue;
     std::vector<float> values;

@@ -4,8 +4,7 @@
 
 #include "core/formats/caffe.pb.h"
 #include "layers/batch_norm/programs.h"
-#include "layers/eltwise/eltwise.h"
-#include "layers/relu/relu.h"
+#include "layers/eltwise/sum_gradient.h"
 
 namespace cortado {
 
@@ -37,41 +36,45 @@ void BatchNormLayer::reshape(const Blobs& bottom, const Blobs& top) {
     bad_shape("has statistics of " + std::to_string(blobs()[0]->count()) + " channels, the bottom has shape " +
               to_string(bottom[0]->shape()));
   top[0]->reshape_like(*bottom[0]);
-  sum_parts_ = 0;
+  sums_of_maker_ = {!global(), nullptr, 0};
   kept_->reshape_like(*bottom[0]);
 }
 
-/// A Scale with one value per channel, then a ReLU.
-bool BatchNormLayer::absorb(Layer& next, bool asked_back) {
-  if (rectifies_ || !asked_back) return false;
-  if (const auto* relu = dynamic_cast<const ReluLayer*>(&next)) {
-    if (relu->slope() < 0) return false;
-    slope_ = relu->slope();
+Traits BatchNormLayer::traits() {
+  Traits traits;
+  traits.sums = &sums_of_maker_;
+  return traits;
+}
+
+/// An affine map, then a sum, then a rectifier. A sum only with the batch's own statistics: backward then works through
+/// the gradient twice, and can be given the sum's.
+bool BatchNormLayer::accept(const Epilogue& work) {
+  if (const auto* const affine = std::get_if<epilogue::Affine>(&work)) {
+    if (!affine->all_propagate || affine_ || adds_ || rectifies_ || affine->by.scale->count() != shape_.channels)
+      return false;
+    affine_ = affine->by;
+    return true;
+  }
+  if (const auto* const rectifier = std::get_if<epilogue::Rectifier>(&work)) {
+    if (!rectifier->all_propagate || rectifies_) return false;
+    slope_ = rectifier->slope;
     return rectifies_ = true;
   }
-  auto* const scale = dynamic_cast<ScaleLayer*>(&next);
-  if (scale == nullptr || scale_ != nullptr || !scale->is_per_channel(shape_.channels)) return false;
-  scale_ = scale;
-  return true;
+  if (const auto* const sum = std::get_if<epilogue::Sum>(&work)) {
+    if (adds_ || rectifies_ || global()) return false;
+    slope_ = sum->slope;
+    rectifies_ = slope_ != 1;
+    return adds_ = true;
+  }
+  if (const auto* const gradients = std::get_if<epilogue::GradientSum>(&work)) return adds_ && gradients->count == 2;
+  if (!std::holds_alternative<epilogue::JoinedGradient>(work)) return false;
+  return is_joined_ = adds_;
 }
 
-/// Of the batch's own statistics only: backward then works through the gradient twice, and can be given the sum's.
-bool BatchNormLayer::absorb_sum(Layer& next) {
-  const auto* const sum = dynamic_cast<const EltwiseLayer*>(&next);
-  if (sum == nullptr || !sum->is_plain_sum_of_two() || adds_ || rectifies_ || global()) return false;
-  return adds_ = true;
-}
-
-bool BatchNormLayer::takes_gradients(std::size_t count) { return adds_ && count == 2; }
-
-bool BatchNormLayer::lets_join(Layer& reader, Blob& other) {
-  return is_joined_ = adds_ && reader.joins_gradient(other, slope_);
-}
-
-const float* BatchNormLayer::scale() const { return scale_ ? scale_->blobs()[0]->data() : identity_->data(); }
+const float* BatchNormLayer::scale() const { return affine_ ? affine_->scale->data() : identity_->data(); }
 
 const float* BatchNormLayer::bias() const {
-  return scale_ && scale_->blobs().size() > 1 ? scale_->blobs()[1]->data() : identity_->data() + shape_.channels;
+  return affine_ && affine_->bias != nullptr ? affine_->bias->data() : identity_->data() + shape_.channels;
 }
 
 /// Every rank's mean and variance become those of all ranks' batches together; returns how many values they are of.
@@ -101,7 +104,7 @@ void BatchNormLayer::run_forward(const T* x, const T* added, T* y, bool measures
     NormaliseBlocksForward<T> p{};
     p.s = shape_.blocks(group().spec());
     p.parts = parts_->mutable_data();
-    p.sums = sums_of_maker_, p.sum_parts = sum_parts_;
+    p.sums = sums_of_maker_.first, p.sum_parts = sums_of_maker_.parts;
     return launch_forward(p, p.s.piece * block_channels, block_channels, x, added, y, measures, applies, values);
   }
   NormaliseForward<T> p{};
@@ -173,8 +176,8 @@ void BatchNormLayer::launch_backward(Program p, i64 line, i64 channels, const T*
   p.bias = bias();
   p.plain = sums_->mutable_data();
   p.product = p.plain + shape_.channels;
-  p.scale_diff = scale_ ? scale_->gradient(0) : nullptr;
-  p.bias_diff = scale_ ? scale_->gradient(1) : nullptr;
+  p.scale_diff = affine_ ? affine_->scale_gradient() : nullptr;
+  p.bias_diff = affine_ ? affine_->bias_gradient() : nullptr;
   p.eps = parameter().batch_norm_param().eps();
   p.slope = adds_ ? 1 : slope_;  // the sum's gradient has passed the rectifier
   p.share = static_cast<float>(share);
@@ -216,9 +219,9 @@ void BatchNormLayer::running_statistics() {
   group().launch(p, book.plan(ceil_div(p.channels, p.block)));
 }
 
-/// With given statistics and nothing absorbed, the gradient does not depend on the bottom.
+/// With given statistics and nothing accepted, the gradient does not depend on the bottom.
 bool BatchNormLayer::keeps(const Blobs& bottom, const Blobs& top) const {
-  return bottom[0] == top[0] && (!global() || scale_ != nullptr || rectifies_);
+  return bottom[0] == top[0] && (!global() || affine_ || rectifies_);
 }
 
 /// In place, the bottom's values stay where they are for backward, and the top moves to other memory: not to that of
@@ -249,7 +252,7 @@ void BatchNormLayer::forward(const Blobs& bottom, const Blobs& top) {
       run_forward(x, added, y, true, true, values());
     }
   });
-  sum_parts_ = 0;
+  sums_of_maker_.parts = 0;
 }
 
 /// With given statistics they are constants, and the gradient has no share in the sums over the batch. That of a sum is
@@ -263,7 +266,7 @@ void BatchNormLayer::backward(const Blobs& top, const std::vector<bool>& propaga
     const T *const x = from.data<T>(), *const dy = (adds_ ? bottom[1] : top[0])->diff<T>();
     T* const dx = bottom[0]->mutable_diff<T>();
     if (global()) {
-      run_backward(x, dy, dx, scale_ != nullptr, true, 0);
+      run_backward(x, dy, dx, affine_.has_value(), true, 0);
     } else if (synchronised()) {
       run_backward(x, dy, dx, true, false, 0);
       run_backward(x, dy, dx, false, true, 1 / share_sums());

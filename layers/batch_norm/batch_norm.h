@@ -1,15 +1,14 @@
 #pragma once
 #include "core/net/layer.h"
 #include "layers/channels/channels.h"
-#include "layers/scale/scale.h"
 
 namespace cortado {
 
 /// Caffe's BatchNorm: y = (x - mean) / sqrt(variance + eps) per channel (axis 1). In training mean and variance are the
 /// batch's, and the three blobs keep running sums: of means, of variances (times m / (m - 1)), and of the weights that
 /// both are to be divided by. In testing, or with use_global_stats, they are the running ones. Statistics are this
-/// rank's unless batch_norm_param.synchronised asks for those of all ranks. May run in place. Takes over a Scale per
-/// channel, a sum with another blob, and a ReLU that follow: one pass instead of four.
+/// rank's unless batch_norm_param.synchronised asks for those of all ranks. May run in place. Accepts an affine map, a
+/// sum with another blob, and a rectifier: one pass instead of four.
 class BatchNormLayer : public Layer {
  public:
   using Layer::Layer;
@@ -21,15 +20,8 @@ class BatchNormLayer : public Layer {
   void reshape(const Blobs& bottom, const Blobs& top) override;
   void forward(const Blobs& bottom, const Blobs& top) override;
   void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) override;
-  bool absorb(Layer& next, bool asked_back) override;
-  bool absorb_sum(Layer& next) override;
-  bool takes_gradients(std::size_t count) override;
-  bool lets_join(Layer& reader, Blob& other) override;
-  /// Whether forward takes the batch's own statistics.
-  bool measures() const { return !global(); }
-  /// For the next forward, whose bottom must lie in blocks: `parts` pairs of sums, over the bottom's values and over
-  /// their squares, [part][2][channels], from whoever made the bottom; they need not be taken again then.
-  void take_sums(const float* sums, i64 parts) { sums_of_maker_ = sums, sum_parts_ = parts; }
+  Traits traits() override;
+  bool accept(const Epilogue& work) override;
   Cost cost(const Blobs& bottom, const Blobs& top) const override;
 
  private:
@@ -58,12 +50,11 @@ class BatchNormLayer : public Layer {
   Channels shape_;
   std::unique_ptr<Blob> kept_, mean_, variance_, sums_;
   std::unique_ptr<Blob> parts_, identity_;  // sums of pieces; scales of one and biases of zero
-  ScaleLayer* scale_ = nullptr;             // absorbed, if any
-  const float* sums_of_maker_ = nullptr;    // take_sums
-  i64 sum_parts_ = 0;
-  bool adds_ = false;       // a second bottom, as an absorbed Eltwise does
-  bool is_joined_ = false;  // that bottom's gradient, when backward begins (lets_join)
-  bool rectifies_ = false;  // as an absorbed ReLU does
+  std::optional<AffineMap> affine_;         // accepted, if any
+  ChannelSums sums_of_maker_;               // of the bottom
+  bool adds_ = false;                       // a second bottom
+  bool is_joined_ = false;                  // that bottom's gradient, when backward begins
+  bool rectifies_ = false;
   float slope_ = 1;
 };
 

@@ -4,7 +4,7 @@
 namespace cortado {
 
 /// Where two precisions meet: the top holds the bottom's values in the precision that the layer's parameter names, and
-/// the bottom gets the top's gradient in its own. The net inserts these (insert_casts).
+/// the bottom gets the top's gradient in its own. The pass `casts` inserts these.
 class CastLayer : public Layer {
  public:
   using Layer::Layer;

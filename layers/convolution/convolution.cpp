@@ -4,9 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/formats/caffe.pb.h"
-#include "layers/batch_norm/batch_norm.h"
-#include "layers/eltwise/eltwise.h"
-#include "layers/relu/relu.h"
+#include "layers/eltwise/sum_gradient.h"
 
 namespace cortado {
 bool WindowedLayer::keeps_bf16(const caffe::LayerParameter& parameter) {
@@ -186,28 +184,32 @@ void ConvolutionLayer::choose_layout(const Blob& bottom, const Shape& top) {
   take(Layout::nchw16c, "blocks pay where every CPE gets one");
 }
 
-/// A ReLU behind a bias that is learned. A BatchNorm stays, but gets its statistics' sums from here.
-bool ConvolutionLayer::absorb(Layer& next, bool /*asked_back*/) {
-  if (!bias_ && !volume_) normaliser_ = dynamic_cast<BatchNormLayer*>(&next);
-  const auto* const relu = dynamic_cast<const ReluLayer*>(&next);
-  if (relu == nullptr || relu->slope() < 0 || rectifies_ || volume_ || !bias_ || !param_propagate_down(1)) return false;
-  slope_ = relu->slope();
-  return rectifies_ = true;
-}
-
-bool ConvolutionLayer::joins_gradient(Blob& other, float slope) {
-  if (parameter().bottom_size() != 1 || volume_) return false;
-  other_ = &other, slope_of_bottom_ = slope;
+/// A rectifier behind a bias that is learned; sums over what has none.
+bool ConvolutionLayer::accept(const Epilogue& work) {
+  if (volume_) return false;
+  if (const auto* const rectifier = std::get_if<epilogue::Rectifier>(&work)) {
+    if (rectifies_ || !bias_ || !param_propagate_down(1)) return false;
+    slope_ = rectifier->slope;
+    return rectifies_ = true;
+  }
+  if (const auto* const sums = std::get_if<epilogue::TopSums>(&work)) {
+    if (bias_) return false;
+    top_sums_ = sums->sums;
+    return true;
+  }
+  const auto* const join = std::get_if<epilogue::JoinGradient>(&work);
+  if (join == nullptr || parameter().bottom_size() != 1) return false;
+  other_ = join->other, slope_of_bottom_ = join->slope;
   return true;
 }
 
-/// Where the candidate can leave sums for the normaliser, who is told; null if it can leave none.
+/// Where the candidate can leave sums for the top's reader, who is told; null if it can leave none.
 float* ConvolutionLayer::room_for_sums() {
   const i64 parts = plan_of(ConvolutionDirection::forward).partial_sums;
   const auto bytes = static_cast<std::size_t>(parts * 2 * shape_.oc) * sizeof(float);
   if (sums_.bytes() < bytes) sums_ = ClusterMemory(group(), bytes);
   float* const sums = parts == 0 ? nullptr : sums_.as<float>();
-  normaliser_->take_sums(sums, parts);
+  top_sums_->first = sums, top_sums_->parts = parts;
   return sums;
 }
 
@@ -219,7 +221,7 @@ void ConvolutionLayer::forward(const Blobs& bottom, const Blobs& top) {
       const Blob& x = volume_ ? *stacked_ : *bottom[i];
       T* const y = (volume_ ? *images_ : *top[i]).template mutable_data<T>();
       ConvolutionArguments arguments{x.data<T>(), blobs()[0]->data(), nullptr, y};
-      if (normaliser_ != nullptr && normaliser_->measures()) arguments.sums = room_for_sums();
+      if (top_sums_ != nullptr && top_sums_->are_wanted) arguments.sums = room_for_sums();
       run(ConvolutionDirection::forward, arguments);
       if (bias_) outputs().affine<T>(group(), y, nullptr, nullptr, blobs()[1]->data(), y, slope_);
       if (volume_) volume_->order(images_->data(), top[i]->mutable_data());

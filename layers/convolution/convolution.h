@@ -6,8 +6,6 @@
 
 namespace cortado {
 
-class BatchNormLayer;
-
 /// What Convolution and Deconvolution share: a window that slides over the axes behind `axis`, the channels', any
 /// number of them; axes before it count samples. And the choice of candidates. All work on two axes; of fewer the
 /// others have extent 1, and of more the leading ones become images and channels (Volume).
@@ -69,9 +67,9 @@ class WindowedLayer : public Layer {
 
 /// Caffe's Convolution: every bottom (N x C x H x W, or another number of spatial axes) gives a top (N x num_output x
 /// OH x OW) through the same weights (num_output x C / group x KH x KW) and bias. OH = (H + 2 pad - (dilation (KH - 1)
-/// + 1)) / stride + 1, rounded down. With a bias it takes over a ReLU that follows in place; without one it leaves a
-/// BatchNorm that follows in place sums over its top, where its candidate can. Tops lie in blocks of
-/// channels (nchw16c) where the plan book says so for "layout", or by default where that pays.
+/// + 1)) / stride + 1, rounded down. With a bias it accepts a rectifier; without one it leaves sums over its top, where
+/// its candidate can. Tops lie in blocks of channels (nchw16c) where the plan book says so for "layout", or by default
+/// where that pays.
 class ConvolutionLayer : public WindowedLayer {
  public:
   using WindowedLayer::WindowedLayer;
@@ -82,8 +80,7 @@ class ConvolutionLayer : public WindowedLayer {
   void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) override;
   PlanBook plans() const override;
   std::vector<std::string> refusals() const override;
-  bool absorb(Layer& next, bool asked_back) override;
-  bool joins_gradient(Blob& other, float slope) override;
+  bool accept(const Epilogue& work) override;
 
  private:
   struct ChosenLayout {
@@ -100,12 +97,12 @@ class ConvolutionLayer : public WindowedLayer {
   Channels outputs() const { return {shape_.mb, shape_.oc, shape_.pixels(), shape_.dst}; }
 
   ChosenLayout layout_;
-  bool rectifies_ = false;  // as an absorbed ReLU does
+  bool rectifies_ = false;
   float slope_ = 1;
-  BatchNormLayer* normaliser_ = nullptr;  // what works in place on the top and wants sums over it, if any
-  ClusterMemory sums_;                    // for it
-  Blob* other_ = nullptr;                 // whose gradient the bottom's joins, if any (joins_gradient)
-  float slope_of_bottom_ = 1;             // of the rectifier that made it, then
+  ChannelSums* top_sums_ = nullptr;  // where to leave sums over the top, if anywhere
+  ClusterMemory sums_;               // which lie here
+  Blob* other_ = nullptr;            // whose gradient the bottom's joins, if any
+  float slope_of_bottom_ = 1;        // of the rectifier that made it, then
 };
 
 /// Caffe's Deconvolution: a convolution turned round. The bottom (N x C x H x W) is what a convolution with these

@@ -2,7 +2,7 @@
 
 #include "core/formats/caffe.pb.h"
 #include "layers/eltwise/programs.h"
-#include "layers/relu/relu.h"
+#include "layers/eltwise/sum_gradient.h"
 
 namespace cortado {
 namespace {
@@ -16,35 +16,6 @@ void launch(CoreGroup& group, PairStep<T> p, i64 n) {
   p.y_buf = book.line("y", p.block * 4, 1);
   p.index_buf = book.line("index", p.block * 4, 1);
   group.launch(p, book.plan((n + p.block - 1) / p.block));
-}
-
-template <class T, int gradients>
-void launch(CoreGroup& group, SumGradient<T, gradients> p, i64 n) {
-  p.n = n;
-  p.block = line_elements(group.spec(), n, 2 * gradients + 4);
-  PlanBuilder book(group.spec());
-  for (Buf& buf : p.dy_buf) buf = book.line("gradients", p.block * 4, Depth::two);
-  p.y_buf = book.line("sums", p.block * 4, Depth::two);
-  for (Buf& buf : p.dx_buf) buf = book.line("results", p.block * 4, 1);
-  group.launch(p, book.plan((n + p.block - 1) / p.block));
-}
-
-/// Of a sum's tops; what it goes to is to be filled in.
-template <class T, int gradients>
-SumGradient<T, gradients> sum_gradient(const Layer::Blobs& top, bool rectifies, float slope) {
-  SumGradient<T, gradients> p{};
-  for (int k = 0; k < gradients; ++k) p.dy[k] = top[static_cast<std::size_t>(k)]->diff<T>();
-  p.y = rectifies ? top[0]->data<T>() : p.dy[0];
-  p.slope = slope;
-  return p;
-}
-
-template <class T, int gradients>
-void add_gradients(CoreGroup& group, const Layer::Blobs& top, bool rectifies, float slope, Blob& bottom) {
-  SumGradient<T, gradients> p = sum_gradient<T, gradients>(top, rectifies, slope);
-  p.outputs = 1;
-  p.dx[0] = bottom.mutable_diff<T>(), p.w[0] = 1;
-  launch(group, p, bottom.count());
 }
 
 template <class T>
@@ -89,25 +60,25 @@ void EltwiseLayer::reshape(const Blobs& bottom, const Blobs& top) {
   index_->reshape_like(*bottom[0]);
 }
 
-bool EltwiseLayer::is_plain_sum_of_two() const {
-  return parameter().eltwise_param().operation() == caffe::EltwiseParameter::SUM && parameter().bottom_size() == 2 &&
-         coefficient(0) == 1 && coefficient(1) == 1 && !rectifies_;
+Traits EltwiseLayer::traits() {
+  Traits traits;
+  traits.is_sum_of_two = parameter().eltwise_param().operation() == caffe::EltwiseParameter::SUM &&
+                         parameter().bottom_size() == 2 && coefficient(0) == 1 && coefficient(1) == 1;
+  return traits;
 }
 
-/// A ReLU after a sum of at least two; its result has the sum's sign.
-bool EltwiseLayer::absorb(Layer& next, bool asked_back) {
-  const auto* const relu = dynamic_cast<const ReluLayer*>(&next);
-  if (relu == nullptr || relu->slope() < 0 || rectifies_ || !asked_back || parameter().bottom_size() < 2 ||
-      parameter().eltwise_param().operation() != caffe::EltwiseParameter::SUM)
-    return false;
-  slope_ = relu->slope();
+/// Of sums only. A rectified sum has the sign of the sum.
+bool EltwiseLayer::accept(const Epilogue& work) {
+  if (parameter().eltwise_param().operation() != caffe::EltwiseParameter::SUM) return false;
+  if (const auto* const gradients = std::get_if<epilogue::GradientSum>(&work)) {
+    if (gradients->count != 2) return false;
+    gradients_ = gradients->count;
+    return true;
+  }
+  const auto* const rectifier = std::get_if<epilogue::Rectifier>(&work);
+  if (rectifier == nullptr || !rectifier->all_propagate || rectifies_ || parameter().bottom_size() < 2) return false;
+  slope_ = rectifier->slope;
   return rectifies_ = true;
-}
-
-bool EltwiseLayer::takes_gradients(std::size_t count) {
-  if (count != 2 || parameter().eltwise_param().operation() != caffe::EltwiseParameter::SUM) return false;
-  gradients_ = count;
-  return true;
 }
 
 void EltwiseLayer::forward(const Blobs& bottom, const Blobs& top) {
@@ -184,14 +155,6 @@ void EltwiseLayer::run_sum_backward(const Blobs& top, const std::vector<bool>& p
     launch(group(), p, top[0]->count());
   }
 }
-
-template <class T>
-void gradient_of_sum(CoreGroup& group, const Layer::Blobs& top, bool rectifies, float slope, Blob& bottom) {
-  return top.size() == 1 ? add_gradients<T, 1>(group, top, rectifies, slope, bottom)
-                         : add_gradients<T, 2>(group, top, rectifies, slope, bottom);
-}
-template void gradient_of_sum<float>(CoreGroup&, const Layer::Blobs&, bool, float, Blob&);
-template void gradient_of_sum<bf16>(CoreGroup&, const Layer::Blobs&, bool, float, Blob&);
 
 Layer::Cost EltwiseLayer::cost(const Blobs& bottom, const Blobs& top) const {
   const auto n = static_cast<double>(top[0]->count()), k = static_cast<double>(bottom.size());

@@ -8,6 +8,12 @@ namespace cortado {
 
 float ReluLayer::slope() const { return parameter().relu_param().negative_slope(); }
 
+Traits ReluLayer::traits() {
+  Traits traits;
+  traits.rectifier = slope();
+  return traits;
+}
+
 void ReluLayer::reshape(const Blobs& bottom, const Blobs& top) { top[0]->reshape_like(*bottom[0]); }
 
 void ReluLayer::forward(const Blobs& bottom, const Blobs& top) {

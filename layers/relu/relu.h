@@ -14,6 +14,9 @@ class ReluLayer : public Layer {
   void forward(const Blobs& bottom, const Blobs& top) override;
   void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) override;
   Cost cost(const Blobs& bottom, const Blobs& top) const override;
+  Traits traits() override;
+
+ private:
   /// What values below zero are multiplied with.
   float slope() const;
 };

@@ -71,12 +71,12 @@ bool ScaleLayer::learns_per_channel() const {
   return parameter().scale_param().axis() == 1 && parameter().scale_param().num_axes() == 1;
 }
 
-bool ScaleLayer::is_per_channel(i64 channels) const {
-  return learns_per_channel() && parameter().bottom_size() == 1 && blobs()[0]->count() == channels;
-}
-
-float* ScaleLayer::gradient(std::size_t i) {
-  return i < blobs().size() && param_propagate_down(i) ? blobs()[i]->mutable_diff() : nullptr;
+Traits ScaleLayer::traits() {
+  Traits traits;
+  if (!learns_per_channel() || parameter().bottom_size() != 1) return traits;
+  Blob* const bias = blobs().size() > 1 ? blobs()[1].get() : nullptr;
+  traits.affine = AffineMap{blobs()[0].get(), bias, param_propagate_down(0), param_propagate_down(1)};
+  return traits;
 }
 
 Layer::Cost ScaleLayer::cost(const Blobs& bottom, const Blobs&) const {

@@ -15,10 +15,8 @@ class ScaleLayer : public FactorLayer {
   void forward(const Blobs& bottom, const Blobs& top) override;
   void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) override;
   Cost cost(const Blobs& bottom, const Blobs& top) const override;
-  /// Whether this is a learned scale with one value for each of `channels` entries of axis 1.
-  bool is_per_channel(i64 channels) const;
-  /// Where gradients of blob `i` are to be added: null where nobody wants them or the blob does not exist.
-  float* gradient(std::size_t i);
+  /// An affine map where the scale is learned, and per channel.
+  Traits traits() override;
 
  protected:
   bool learns_per_channel() const override;

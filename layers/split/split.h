@@ -10,7 +10,11 @@ class SplitLayer : public Layer {
   using Layer::Layer;
   static bool keeps_bf16(const caffe::LayerParameter& /*parameter*/) { return true; }
   Arity tops() const override { return {1, -1}; }
-  bool is_split() const override { return true; }
+  Traits traits() override {
+    Traits traits;
+    traits.is_split = true;
+    return traits;
+  }
   bool keeps_blocks(const Blobs& /*bottom*/) const override { return true; }
   void reshape(const Blobs& bottom, const Blobs& top) override;
   void forward(const Blobs& bottom, const Blobs& top) override;

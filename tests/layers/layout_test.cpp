@@ -390,7 +390,7 @@ std::vector<float> input_gradient(const std::string& backend, const Window& w, P
   std::vector<float> values(static_cast<std::size_t>(other.count()));
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = float(bf16(noise(5, static_cast<i64>(i))));
   other.write_diff(values.data());
-  if (joins) { EXPECT_TRUE(rig.layer().joins_gradient(other, 0.25F)); }
+  if (joins) { EXPECT_TRUE(rig.layer().accept(epilogue::JoinGradient{&other, 0.25F})); }
   rig.forward();
   rig.fill_top_diff(0, [](i64 e) { return float(bf16(noise(9, e))); });
   rig.backward();

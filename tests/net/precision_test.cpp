@@ -1,6 +1,4 @@
 // Where mixed precision puts casts, and that nets train in it.
-#include "core/net/precision.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include "core/base/error.h"
 #include "core/formats/prototxt.h"
 #include "core/net/net.h"
+#include "core/net/passes/net_text.h"
 #include "layers/all_layers.h"
 #include "tests/support/layer_rig.h"
 

@@ -1,9 +1,8 @@
-#include "core/net/rules.h"
-
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
 #include "core/formats/prototxt.h"
+#include "core/net/passes/net_text.h"
 
 namespace cortado::test {
 namespace {

@@ -1,11 +1,9 @@
 // Strided convolutions of single pixels that read one blob: they share the pixels, and nothing changes but time.
-#include "core/net/subsampling.h"
-
 #include <gtest/gtest.h>
 
 #include "core/formats/prototxt.h"
 #include "core/net/net.h"
-#include "core/net/rules.h"
+#include "core/net/passes/net_text.h"
 #include "layers/all_layers.h"
 #include "tests/support/layer_rig.h"
 

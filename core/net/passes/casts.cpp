@@ -1,8 +1,17 @@
-#include "core/net/precision.h"
-
 #include <algorithm>
 #include <map>
 
+#include "core/base/error.h"
+#include "core/net/passes/net_text.h"
+#include "core/net/passes/passes.h"
+
+// Mixed precision. Convolutions, inner products, and what follows them as far as it can (LayerTable::keeps_bf16) pass
+// bf16 on; other layers, and those whose `precision` is FP32, take and make float. A Cast, named BLOB_LAYER_bf16 or
+// BLOB_LAYER_fp32 as its top, stands where the two meet. A layer in place works in place on what was cast, under the
+// blob's own name; what stood there before is called as the cast would be. Parameters, their gradients and sums are
+// float in any case.
+//
+//   data --float--> conv --> loss   ==>   data --float--> Cast --bf16--> conv --bf16--> Cast --float--> loss
 namespace cortado {
 namespace {
 
@@ -80,6 +89,18 @@ class Caster {
 
 caffe::NetParameter insert_casts(const caffe::NetParameter& net, const LayerTable& layers) {
   return Caster(net, layers).result();
+}
+
+void passes::casts(NetGraph& graph) {
+  if (graph.options.precision != Precision::bf16) return;
+  const MachineSpec& spec = graph.options.group->spec();
+  if (!spec.bf16)
+    throw ConfigError("precision: BF16", "backend " + spec.name + " stores single precision only",
+                      "leave it out, or use the OpenMP backend");
+  const caffe::NetParameter given = std::move(graph.text);
+  graph.text = insert_casts(given, *graph.options.layers);
+  for (const auto& layer : graph.text.layer())
+    if (layer.type() == "Cast") graph.did(layer.name() + " casts " + layer.bottom(0) + " to " + layer.top(0));
 }
 
 }  // namespace cortado

@@ -1,27 +1,20 @@
-#include "core/net/rules.h"
-
-#include <algorithm>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/net/passes/net_text.h"
+#include "core/net/passes/passes.h"
 
+// A Split behind every top that feeds several bottoms, or a bottom and the loss, so that each blob has one reader and
+// one gradient. Names are Caffe's: layer BLOB_LAYER_INDEX_split, blobs BLOB_LAYER_INDEX_split_K.
+//
+//            +--> relu                        +--> x_conv_0_split_0 --> relu
+//   conv --x-|           ==>   conv --x--Split|
+//            +--> pool                        +--> x_conv_0_split_1 --> pool
 namespace cortado {
 namespace {
-bool has_stage(const caffe::NetState& state, const std::string& stage) {
-  return std::find(state.stage().begin(), state.stage().end(), stage) != state.stage().end();
-}
-
-bool belongs(const caffe::LayerParameter& layer, const caffe::NetState& state) {
-  if (layer.include_size() > 0 && layer.exclude_size() > 0)
-    throw ConfigError("layer '" + layer.name() + "'", "has both include and exclude rules", "keep one kind");
-  const auto met = [&](const caffe::NetStateRule& rule) { return meets(state, rule); };
-  if (layer.include_size() > 0) return std::any_of(layer.include().begin(), layer.include().end(), met);
-  return std::none_of(layer.exclude().begin(), layer.exclude().end(), met);
-}
-
 /// One top of the net and what becomes of it. A top written in place is a new one.
 struct Top {
   int layer = 0, index = 0;
@@ -120,23 +113,14 @@ class Splitter {
 };
 }  // namespace
 
-bool meets(const caffe::NetState& state, const caffe::NetStateRule& rule) {
-  if (rule.has_phase() && rule.phase() != state.phase()) return false;
-  if (rule.has_min_level() && state.level() < rule.min_level()) return false;
-  if (rule.has_max_level() && state.level() > rule.max_level()) return false;
-  const auto present = [&](const std::string& stage) { return has_stage(state, stage); };
-  return std::all_of(rule.stage().begin(), rule.stage().end(), present) &&
-         std::none_of(rule.not_stage().begin(), rule.not_stage().end(), present);
-}
-
-caffe::NetParameter filter_layers(const caffe::NetParameter& net) {
-  caffe::NetParameter filtered = net;
-  filtered.clear_layer();
-  for (const auto& layer : net.layer())
-    if (belongs(layer, net.state())) *filtered.add_layer() = layer;
-  return filtered;
-}
-
 caffe::NetParameter insert_splits(const caffe::NetParameter& net) { return Splitter(net).result(); }
+
+void passes::splits(NetGraph& graph) {
+  const int before = graph.text.layer_size();
+  graph.text = insert_splits(graph.text);
+  for (const auto& layer : graph.text.layer())
+    if (graph.text.layer_size() > before && layer.type() == "Split")
+      graph.did(layer.name() + " passes " + layer.bottom(0) + " on to " + std::to_string(layer.top_size()));
+}
 
 }  // namespace cortado

@@ -1,10 +1,17 @@
-#include "core/net/gradient_memory.h"
-
 #include <algorithm>
 #include <map>
 
+#include "core/base/memory_error.h"
 #include "core/machine/parts.h"
+#include "core/net/passes/gradient_places.h"
+#include "core/net/passes/passes.h"
 
+// Gradients that are not needed at the same time lie in the same memory. Each is needed from the backward of the blob's
+// last reader, which writes it, down to that of the layer that made the blob, which reads it.
+//
+//   layer      a --x--> b --y--> c --z--> loss
+//   backward     <-dx--   <-dy--   <-dz--             dx and dz are never needed together: one place for both
+//
 namespace cortado {
 namespace {
 
@@ -58,7 +65,7 @@ i64 aligned(i64 floats) { return round_up(floats, Net::arena_alignment); }
 
 }  // namespace
 
-std::vector<GradientPlace> place_gradients(const std::vector<Net::Entry>& layers) {
+std::vector<GradientPlace> gradient_places(const std::vector<Net::Entry>& layers) {
   struct Wish {
     Blob* blob;
     Life life;
@@ -85,10 +92,6 @@ std::vector<GradientPlace> place_gradients(const std::vector<Net::Entry>& layers
     }
     places.push_back({wishes[i].blob, offset});
   }
-  const std::size_t own = places.size();
-  for (const auto& [guest, host] : hosts)
-    for (std::size_t i = 0; i < own; ++i)
-      if (places[i].blob == host) places.push_back({guest, places[i].offset});
   return places;
 }
 
@@ -96,6 +99,16 @@ i64 floats_of(const std::vector<GradientPlace>& places) {
   i64 floats = 0;
   for (const auto& place : places) floats = std::max(floats, place.offset + aligned(place.blob->storage()));
   return floats;
+}
+
+void passes::gradient_memory(NetGraph& graph) {
+  graph.shares_gradients = true;
+  const auto places = gradient_places(graph.layers);
+  i64 apart = 0;
+  for (const auto& place : places) apart += place.blob->storage();
+  if (!places.empty())
+    graph.did(std::to_string(places.size()) + " gradients of " + megabytes_text(4.0 * static_cast<double>(apart)) +
+              " lie in " + megabytes_text(4.0 * static_cast<double>(floats_of(places))));
 }
 
 }  // namespace cortado

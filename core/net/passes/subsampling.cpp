@@ -1,8 +1,17 @@
-#include "core/net/subsampling.h"
-
 #include <algorithm>
 #include <vector>
 
+#include "core/net/passes/net_text.h"
+#include "core/net/passes/passes.h"
+
+// Where all readers of a blob are convolutions of single pixels with the same stride, the pixels that they read are
+// taken once. Between the stages of residual nets two convolutions would otherwise each gather every fourth pixel, and
+// each fill three quarters of a gradient with zeros, to be added. What it makes is a net of Caffe's, too: an average
+// over windows of one pixel.
+//
+//            +--> conv 1x1, stride 2                                +--> conv 1x1
+//   x --Split|                          ==>   x --Pooling 1x1, --Split|
+//            +--> conv 1x1, stride 2              stride 2          +--> conv 1x1
 namespace cortado {
 namespace {
 
@@ -67,6 +76,18 @@ std::optional<caffe::LayerParameter> share_subsampling(caffe::NetParameter& net,
     convolution.clear_stride_w();
   }
   return layer;
+}
+
+void passes::subsampling(NetGraph& graph) {
+  const caffe::LayerParameter& split = graph.text.layer(graph.next);
+  if (split.type() != "Split" || graph.blobs.at(split.bottom(0)).blob->axes() != 4) return;
+  const auto layer = share_subsampling(graph.text, graph.next);
+  if (!layer) return;
+  const auto& pooling = layer->pooling_param();
+  graph.did(layer->name() + " takes one of " + std::to_string(pooling.stride_h()) + " x " +
+            std::to_string(pooling.stride_w()) + " pixels of " + layer->bottom(0) + " for " +
+            std::to_string(split.top_size()) + " convolutions");
+  graph.insert(*layer);
 }
 
 }  // namespace cortado

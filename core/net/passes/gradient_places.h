@@ -12,9 +12,9 @@ struct GradientPlace {
 };
 
 /// Places for the gradients of blobs between layers. Backward writes a gradient in the blob's last consumer and reads
-/// it in its producer; gradients that are not needed at the same time may lie in the same place. Left out: losses, and
-/// blobs whose gradient some layer does not write.
-std::vector<GradientPlace> place_gradients(const std::vector<Net::Entry>& layers);
+/// it in its producer; gradients that are not needed at the same time may lie in the same place. Left out: losses,
+/// blobs whose gradient some layer does not write, and gradients that join another's, where that is.
+std::vector<GradientPlace> gradient_places(const std::vector<Net::Entry>& layers);
 
 /// Floats that the places take together.
 i64 floats_of(const std::vector<GradientPlace>& places);

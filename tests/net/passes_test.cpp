@@ -1,0 +1,188 @@
+// Every pass is switched off alone, and all that can be together: losses and gradients stay what they are.
+#include "core/net/passes/passes.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "core/base/error.h"
+#include "core/formats/prototxt.h"
+#include "layers/all_layers.h"
+#include "tests/net/small_net.h"
+#include "tests/support/layer_rig.h"
+
+namespace cortado::test {
+namespace {
+
+std::string conv(const std::string& name, const std::string& bottom, const std::string& window) {
+  return "layer { name: '" + name + "' type: 'Convolution' bottom: '" + bottom + "' top: '" + name +
+         "' convolution_param { num_output: 32 weight_filler { type: 'xavier' } " + window + " } }";
+}
+
+std::string in_place(const std::string& name, const std::string& blob, const std::string& type) {
+  return "layer { name: '" + name + "' bottom: '" + blob + "' top: '" + blob + "' " + type + " }";
+}
+
+/// A convolution, normalised, whose result is added to `bottom`.
+std::string block(const std::string& name, const std::string& bottom, const std::string& relu) {
+  const std::string main = name + "_main";
+  return conv(main, bottom, "kernel_size: 3 pad: 1 bias_term: false") +
+         in_place(name + "_bn", main, "type: 'BatchNorm'") +
+         in_place(name + "_scale", main, "type: 'Scale' scale_param { bias_term: true filler { value: 0.5 } }") +
+         "layer { name: '" + name + "' type: 'Eltwise' bottom: '" + bottom + "' bottom: '" + main + "' top: '" + name +
+         "' }" + in_place(name + "_relu", name, relu);
+}
+
+/// Something for every pass: two phases, residual blocks, convolutions that share pixels, a layer that takes planes, a
+/// branch that reaches no loss.
+const std::string text =
+    "layer { name: 'data' type: 'Input' top: 'data' top: 'label' input_param { shape { dim: 3 dim: 3 dim: 9 dim: 11 } "
+    "shape { dim: 3 } } }" +
+    conv("c", "data", "kernel_size: 3 pad: 1 bias_filler { type: 'uniform' }") + in_place("relu", "c", "type: 'ReLU'") +
+    block("b1", "c", "type: 'ReLU'") + block("b2", "b1", "type: 'ReLU' relu_param { negative_slope: 0.25 }") +
+    conv("left", "b2", "kernel_size: 1 stride: 2") + conv("right", "b2", "kernel_size: 1 stride: 2") + R"(
+    layer { name: 'sum' type: 'Eltwise' bottom: 'left' bottom: 'right' top: 'sum' }
+    layer { name: 'sigmoid' type: 'Sigmoid' bottom: 'sum' top: 'sigmoid' }
+    layer { name: 'ip' type: 'InnerProduct' bottom: 'sigmoid' top: 'ip'
+            inner_product_param { num_output: 5 weight_filler { type: 'xavier' } } }
+    layer { name: 'accuracy' type: 'Accuracy' bottom: 'ip' bottom: 'label' top: 'accuracy' }
+    layer { name: 'tested' type: 'Silence' bottom: 'ip' include { phase: TEST } }
+    layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'ip' bottom: 'label' top: 'loss' })";
+
+std::set<std::string> all_optional() {
+  std::set<std::string> names;
+  for (const Pass& pass : net_passes())
+    if (pass.needed == nullptr) names.insert(pass.name);
+  return names;
+}
+
+struct Results {
+  double loss = 0;
+  std::vector<std::vector<float>> gradients;  ///< of parameters; statistics themselves
+  std::vector<Net::PassReport> reports;
+  bool has_blocks = false;  ///< a convolution makes blocks of channels by itself
+};
+
+class NetPasses : public ::testing::TestWithParam<std::string> {
+ protected:
+  const LayerTable layers_ = all_layers();
+
+  Results run(const std::set<std::string>& without, Precision precision = Precision::fp32) const {
+    NetOptions options;
+    options.group = &group_of(GetParam());
+    options.layers = &layers_;
+    options.only_trains = true;
+    options.precision = precision;
+    options.without = without;
+    Net net(net_parameter(text), options);
+    Results results;
+    for (int pass = 0; pass < 2; ++pass) {  // gradients of the first, wherever they lie, must not reach the second's
+      net.inputs()[0]->write_data(noise_vector(static_cast<std::uint64_t>(pass), net.inputs()[0]->count()).data());
+      net.inputs()[1]->write_data(std::vector<float>{1, 4, 0}.data());
+      net.clear_gradients();
+      net.forward();
+      net.backward();
+    }
+    results.loss = net.loss();
+    for (const auto& p : net.learnable())
+      results.gradients.push_back(p.statistic ? p.blob->data_vector() : p.blob->diff_vector());
+    results.reports = net.passes();
+    results.has_blocks = net.plans().at("c/layout") == to_string(Layout::nchw16c);
+    return results;
+  }
+};
+
+void expect_same(const Results& one, const Results& other, bool to_the_bit) {
+  ASSERT_EQ(one.gradients.size(), other.gradients.size());
+  if (to_the_bit) {
+    EXPECT_EQ(one.loss, other.loss);
+    EXPECT_EQ(one.gradients, other.gradients);
+    return;
+  }
+  EXPECT_NEAR(one.loss, other.loss, 1e-5);
+  for (std::size_t i = 0; i < one.gradients.size(); ++i)
+    expect_near(one.gradients[i], other.gradients[i], 2e-5F, 1e-4F);
+}
+
+TEST_P(NetPasses, EachFindsWorkInTheNet) {
+  const Results results = run({});
+  for (const auto& report : results.reports) {
+    const bool idle = report.pass == "casts" || (report.pass == "layouts" && !results.has_blocks);
+    EXPECT_EQ(report.did.empty(), idle) << report.pass;
+    EXPECT_FALSE(report.is_off);
+  }
+}
+
+TEST_P(NetPasses, WithoutAnyOneLossAndGradientsAreTheSame) {
+  const Results with = run({});
+  for (const Pass& pass : net_passes()) {
+    SCOPED_TRACE(pass.name);
+    if (pass.needed != nullptr) continue;
+    const Results without = run({pass.name});
+    for (const auto& report : without.reports) {
+      EXPECT_EQ(report.is_off, report.pass == pass.name);
+      EXPECT_TRUE(!report.is_off || report.did.empty());
+    }
+    expect_same(without, with, pass.keeps_bits);
+  }
+}
+
+TEST_P(NetPasses, WithoutAllLossAndGradientsAreTheSame) { expect_same(run(all_optional()), run({}), false); }
+
+TEST_P(NetPasses, SomeAreNeeded) {
+  for (const Pass& pass : net_passes()) {
+    if (pass.needed == nullptr) continue;
+    try {
+      run({pass.name});
+      ADD_FAILURE() << pass.name;
+    } catch (const ConfigError& error) {
+      EXPECT_NE(std::string(error.what()).find(pass.needed), std::string::npos) << error.what();
+    }
+  }
+}
+
+TEST_P(NetPasses, OthersAreNone) {
+  try {
+    run({"pruning", "prunning"});
+    ADD_FAILURE();
+  } catch (const ConfigError& error) {
+    const std::string what = error.what();
+    EXPECT_NE(what.find("'prunning'"), std::string::npos) << what;
+    for (const auto& name : all_optional()) EXPECT_NE(what.find(name), std::string::npos) << name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, NetPasses, all_backends(), backend_name);
+
+class Bf16NetPasses : public NetPasses {};
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Bf16NetPasses);
+
+double norm(const std::vector<float>& values) {
+  double sum = 0;
+  for (const float v : values) sum += double{v} * double{v};
+  return std::sqrt(sum);
+}
+
+/// What is not stored is not rounded: results stay as near to those in float.
+TEST_P(Bf16NetPasses, WithoutAnyOneLossAndGradientsAreNearThoseInFloat) {
+  const Results exact = run({});
+  std::vector<std::set<std::string>> choices = {{}, all_optional()};
+  for (const std::string& name : all_optional()) choices.push_back({name});
+  for (const auto& without : choices) {
+    SCOPED_TRACE(without.empty() ? "all" : *without.begin());
+    const Results rounded = run(without, Precision::bf16);
+    EXPECT_FALSE(rounded.reports[1].did.empty()) << "casts";
+    EXPECT_NEAR(rounded.loss, exact.loss, 2e-2);
+    ASSERT_EQ(rounded.gradients.size(), exact.gradients.size());
+    for (std::size_t i = 0; i < exact.gradients.size(); ++i) {
+      std::vector<float> difference = rounded.gradients[i];
+      for (std::size_t k = 0; k < difference.size(); ++k) difference[k] -= exact.gradients[i][k];
+      EXPECT_LT(norm(difference), 0.2 * norm(exact.gradients[i]) + 1e-3) << "array " << i;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, Bf16NetPasses, bf16_backends(), backend_name);
+
+}  // namespace
+}  // namespace cortado::test
