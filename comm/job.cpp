@@ -104,7 +104,8 @@ std::vector<std::string> MpiJob::gather(const std::string& text) const {
 int MpiJob::run(const std::function<int()>& work, double grace_seconds) {
   try {
     check_launcher(size(), library_name());
-    return work();
+    const int code = work();
+    return everybody_succeeds() ? code : 1;
   } catch (const PeerError& error) {
     return fail(error.what(), Failure::of_peer, grace_seconds);
   } catch (const WaitError& error) {
@@ -112,19 +113,29 @@ int MpiJob::run(const std::function<int()>& work, double grace_seconds) {
   } catch (const std::exception& error) { return fail(error.what(), Failure::own, grace_seconds); }
 }
 
+MpiJob::Verdict::Verdict(int key, int ranks, MPI_Comm communicator) : ranks_(ranks) {
+  extremes_[0] = key;
+  extremes_[1] = -key;
+  MPI_Iallreduce(MPI_IN_PLACE, extremes_, 2, MPI_INT, MPI_MIN, communicator, &request);
+}
+
+bool MpiJob::everybody_succeeds() {
+  verdict_ = std::make_unique<Verdict>(rank() + 2 * size(), size(), errors_);
+  Wait wait(errors_, "the end of the job");
+  complete(verdict_->request, wait);
+  return verdict_->speaker() >= 2 * size();
+}
+
 int MpiJob::fail(const std::string& what, Failure failure, double grace_seconds) {
-  // All ranks meet here only if all have failed. The smallest key speaks; peers of the failed one only if nobody else.
+  // The smallest key speaks; peers of the failed one only if nobody else.
   const int key = rank() + (failure == Failure::of_peer ? size() : 0);
-  int speaker = key;
-  MPI_Request request = MPI_REQUEST_NULL;
-  MPI_Iallreduce(&key, &speaker, 1, MPI_INT, MPI_MIN, errors_, &request);
+  Verdict verdict(key, size(), errors_);
   // Where several ranks fail but not all, the lowest should speak and then end the job before the next one speaks.
   const double turn = 0.25 * std::min(rank(), 20);
-  if (completes(request, grace_seconds + turn)) {
-    if (speaker == key) CORTADO_LOG(error) << what;
-    return 1;
-  }
-  CORTADO_LOG(error) << "rank " << rank() << ": " << what;
+  const bool all_are_there = completes(verdict.request, grace_seconds + turn);
+  const std::string whose = all_are_there && verdict.all_fail() ? "" : "rank " + std::to_string(rank()) + ": ";
+  if (!all_are_there || verdict.speaker() == key) CORTADO_LOG(error) << whose << what;
+  if (all_are_there) return 1;
   end_job(1);
 }
 

@@ -34,13 +34,28 @@ class MpiJob {
 
   /// Runs `work` on this rank and returns the exit code of the process: what `work` returns, or 1 when it throws. A
   /// mistake that every rank finds within `grace_seconds` is printed once, by the lowest rank that has more to say than
-  /// PeerError. A failure of some ranks only is printed as "rank k: ..." and ends the whole job with exit code 1: ranks
-  /// that wait for the failed one would wait for ever. Does not return then. Processes that another MPI library's
-  /// launcher started, each of them a job of one rank, fail before any work.
+  /// PeerError. A failure of some ranks only is printed as "rank k: ...". The others' exit code is 1 too if they have
+  /// done their work; else the job ends, since ranks that wait for the failed one would wait for ever: run does not
+  /// return. Processes that another MPI library's launcher started, each of them a job of one rank, fail before any
+  /// work.
   int run(const std::function<int()>& work, double grace_seconds = 2);
 
  private:
   enum class Failure { own, of_peer, of_wait };
+  /// What all ranks' ends come to: each gives its number; plus the number of ranks if a peer's failure ends it, plus
+  /// twice that if it succeeds.
+  class Verdict {
+   public:
+    Verdict(int key, int ranks, MPI_Comm communicator);
+    int speaker() const { return extremes_[0]; }  ///< the smallest key
+    bool all_fail() const { return -extremes_[1] < 2 * ranks_; }
+    MPI_Request request = MPI_REQUEST_NULL;
+
+   private:
+    int extremes_[2], ranks_;
+  };
+  /// Waits for the others' ends. Throws WaitError.
+  bool everybody_succeeds();
   int fail(const std::string& what, Failure failure, double grace_seconds);
 
   struct Library {  // MPI itself; a member, so that it starts before the other members and ends after them
@@ -51,7 +66,8 @@ class MpiJob {
   RollCall roll_call_;
   std::unique_ptr<Watchdog> watchdog_;
   MpiReplicas replicas_;
-  MPI_Comm errors_ = MPI_COMM_NULL;  // failures are counted apart from the work's messages
+  MPI_Comm errors_ = MPI_COMM_NULL;   // failures are counted apart from the work's messages
+  std::unique_ptr<Verdict> verdict_;  // of success: MPI may write into it after a wait in vain
   int local_rank_ = 0, local_size_ = 1, own_cpus_ = 1;
 };
 

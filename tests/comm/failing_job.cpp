@@ -33,6 +33,7 @@ int work(const cortado::MpiJob& job, const std::string& how) {
     if (last) throw NumericError("layer 'conv1'", "NaN");
     meet();
   }
+  if (how == "alone" && last) throw FileError("list.txt", "is absent");  // what the others do not read
   if (how == "some") {
     if (job.rank() > 0 || job.size() == 1) throw std::runtime_error("disk full");
     meet();
