@@ -1,7 +1,5 @@
 #include "comm/job.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <chrono>
 #include <exception>
@@ -9,6 +7,7 @@
 #include <vector>
 
 #include "comm/launcher.h"
+#include "comm/node_cpus.h"
 #include "comm/wait/calls.h"
 #include "comm/wait/wait.h"
 #include "core/base/error.h"
@@ -33,15 +32,12 @@ bool completes(MPI_Request& request, double seconds) {
 
 /// See MpiJob::own_cpus. A launcher that binds ranks gives each a set of its own; one that does not gives all the same.
 /// 0: there are more ranks than CPUs.
-int count_own_cpus(MPI_Comm node, int ranks) {
-  cpu_set_t mine;
-  CPU_ZERO(&mine);
-  sched_getaffinity(0, sizeof mine, &mine);  // where it fails, the set stays empty and counts as one CPU
-  std::vector<cpu_set_t> all(static_cast<std::size_t>(ranks));
-  all_gather(node, "processors of the node's ranks", &mine, sizeof mine, all.data());
-  int sharers = 0;
-  for (const cpu_set_t& set : all) sharers += CPU_EQUAL(&set, &mine) ? 1 : 0;
-  return CPU_COUNT(&mine) / std::max(1, sharers);
+int count_own_cpus(MPI_Comm node) {
+  const std::vector<CpuSet> all = cpus_of_ranks(node);
+  int rank = 0;
+  MPI_Comm_rank(node, &rank);
+  const CpuSet& mine = all[static_cast<std::size_t>(rank)];
+  return mine.count() / static_cast<int>(std::count(all.begin(), all.end(), mine));
 }
 
 /// The first line of what MPI calls itself.
@@ -72,7 +68,7 @@ MpiJob::MpiJob(int* argc, char*** argv)
   MPI_Comm node = split_by_node(MPI_COMM_WORLD);
   MPI_Comm_rank(node, &local_rank_);
   MPI_Comm_size(node, &local_size_);
-  const int cpus = count_own_cpus(node, local_size_);
+  const int cpus = count_own_cpus(node);
   own_processor(cpus > 0);
   own_cpus_ = std::max(1, cpus);
   release(node);

@@ -7,8 +7,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <map>
 
 #include "backends/kokkos/amx.h"
 #include "backends/kokkos/binding.h"
@@ -18,6 +16,7 @@
 #include "backends/kokkos/launch.h"
 #include "core/base/memory_error.h"
 #include "core/machine/free_memory.h"
+#include "core/machine/host_topology.h"
 #include "core/machine/parts.h"
 
 namespace cortado::kokkos {
@@ -37,25 +36,6 @@ void use_huge_pages(void* memory, std::size_t bytes) {
 #endif
 }
 
-/// Half of a core's second-level cache: the other half is for what lines borrow and for the system.
-i64 scratch_of_cache() {
-  const long l2 = sysconf(_SC_LEVEL2_CACHE_SIZE);
-  return l2 > 0 ? l2 / 2 : i64{512} * 1024;
-}
-
-/// The processor's name, with family and model where the system tells them: a name like "AMD EPYC" covers generations
-/// whose fastest plans differ.
-std::string processor_model() {
-  std::ifstream info("/proc/cpuinfo");
-  std::map<std::string, std::string> said;  // of the first processor
-  for (std::string line; std::getline(info, line) && !line.empty();)
-    if (const auto colon = line.find(':'); colon + 2 < line.size())
-      said[line.substr(0, line.find_last_not_of("\t :", colon) + 1)] = line.substr(colon + 2);
-  if (said["model name"].empty()) return "unknown processor";
-  if (said["model"].empty()) return said["model name"];
-  return said["model name"] + " (family " + said["cpu family"] + ", model " + said["model"] + ")";
-}
-
 /// Calls f(first, bytes) for parts of a range of memory, in parallel where it is long enough to be worth it.
 template <class F>
 void for_parts(const char* label, const Space& space, int workers, std::size_t bytes, F f) {
@@ -70,17 +50,21 @@ void for_parts(const char* label, const Space& space, int workers, std::size_t b
 
 /// What this machine is to a core group of `threads` OpenMP threads, one of `core_groups`.
 MachineSpec openmp_spec(int core_groups, int threads) {
+  const std::vector<CpuSet> bound = cpus_of_threads(core_groups * threads);
+  CpuSet cpus;
+  for (const CpuSet& one : bound) cpus |= one;
+  const HostTopology::Share share = HostTopology::here().share_of(cpus);
   MachineSpec spec;
   spec.name = "openmp";
   // Width and AMX too: what the build and the system use of the processor.
-  spec.description = processor_model() + ", " + std::to_string(8 * sizeof(Vector)) + "-bit vectors, " +
+  spec.description = share.processor + ", " + std::to_string(8 * sizeof(Vector)) + "-bit vectors, " +
                      (Amx::available() ? "AMX, " : "") + std::to_string(core_groups) + " x " + std::to_string(threads) +
-                     " OpenMP thread" + (core_groups * threads == 1 ? " " : "s ") +
-                     describe_binding(core_groups * threads);
+                     " OpenMP thread" + (core_groups * threads == 1 ? " " : "s ") + describe_binding(bound);
   spec.core_groups = core_groups;
   spec.cpes = threads;
-  spec.scratch_bytes = scratch_of_cache();
-  spec.cache_bytes = std::max(0L, sysconf(_SC_LEVEL3_CACHE_SIZE));
+  // Half of a core's second-level cache: the other half is for what lines borrow and for the system.
+  spec.scratch_bytes = share.l2 > 0 ? share.l2 / 2 : i64{512} * 1024;
+  spec.cache_bytes = share.last > share.l2 ? share.last : 0;
   spec.bf16 = true;
   spec.bf16_speed = Amx::available() ? 16 : has_bf16_vectors ? 2 : 1;
   spec.simd_bytes = static_cast<int>(sizeof(Vector));

@@ -1,11 +1,10 @@
 #include "comm/collective/node_memory.h"
 
-#include <sched.h>
-
 #include <cstring>
 #include <exception>
 #include <vector>
 
+#include "comm/node_cpus.h"
 #include "comm/wait/calls.h"
 #include "comm/wait/wait.h"
 
@@ -13,12 +12,10 @@ namespace cortado {
 
 namespace {
 /// That ranks of the node may run on, all together.
-int cpus_of(MPI_Comm node) {
-  cpu_set_t cpus;
-  CPU_ZERO(&cpus);
-  sched_getaffinity(0, sizeof cpus, &cpus);
-  all_reduce(node, "processors of the node", &cpus, sizeof cpus, MPI_BYTE, MPI_BOR);
-  return CPU_COUNT(&cpus);
+int count_cpus(MPI_Comm node) {
+  CpuSet together;
+  for (const CpuSet& cpus : cpus_of_ranks(node)) together |= cpus;
+  return together.count();
 }
 }  // namespace
 
@@ -45,7 +42,7 @@ NodeMemory::NodeMemory(MPI_Comm communicator, int node, i64 slot_bytes) : slot_b
   MPI_Comm_rank(node_, &rank_);
   MPI_Comm_size(node_, &size_);
   column_ = split(communicator, rank_);
-  int least[3] = {size_, -size_, cpus_of(node_) - size_};
+  int least[3] = {size_, -size_, count_cpus(node_) - size_};
   all_reduce(communicator, "sizes of nodes", least, 3, MPI_INT, MPI_MIN);
   even_ = least[0] == -least[1];
   crowded_ = least[2] < 0;
