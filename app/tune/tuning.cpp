@@ -4,6 +4,7 @@
 
 #include "app/build_info.h"
 #include "core/base/file.h"
+#include "core/solver/agreement.h"
 
 namespace cortado {
 namespace {
@@ -17,14 +18,18 @@ std::string of_user() {
 
 TuningTable empty_tuning(const MachineSpec& machine) {
   using namespace build_info;
-  return {machine, std::string(version) + " " + compiler + " " + type};
+  const HostTopology& node = HostTopology::here();
+  return TuningTable({machine, node.share_of(node.process_cpus()), std::string(version) + " " + compiler + " " + type});
 }
 
-TuningTable read_tuning(const MachineSpec& machine, const std::string& file) {
+TuningTable read_tuning(const MachineSpec& machine, const std::string& file, const Replicas& ranks) {
   TuningTable table = empty_tuning(machine);
-  for (const std::string& known : {std::string("models/tuning.prototxt"), of_user()})
-    if (exists(known)) table.read(known);
-  if (!file.empty()) table.read(file);
+  on_root(ranks, [&] {
+    for (const std::string& known : {std::string("models/tuning.prototxt"), of_user()})
+      if (exists(known)) table.read(known);
+    if (!file.empty()) table.read(file);
+  });
+  table.take_from_root(ranks);
   return table;
 }
 

@@ -170,7 +170,7 @@ double Time::time_whole(const TimedNet& timed, const LayerTimes& times, CoreGrou
 
 int Time::run(const MpiJob& job) {
   Session session(job, session_);
-  const TuningTable tuning = read_tuning(session.group.spec(), tuning_);
+  const TuningTable tuning = read_tuning(session.group.spec(), tuning_, session.job.replicas());
   const TimedNet timed = build(session, tuning);
   Net& net = timed.net();
   warm_up(net, session.group);

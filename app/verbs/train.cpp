@@ -176,7 +176,7 @@ int Train::run(const MpiJob& job) {
   with.exchange = exchange.get();
   with.host_sums = uses_host_sums(session, exchange_, parameter);
   with.timeline = timeline.get();
-  const TuningTable tuning = read_tuning(session.group.spec(), tuning_);
+  const TuningTable tuning = read_tuning(session.group.spec(), tuning_, session.job.replicas());
   with.tuning = &tuning;
   with.choose_plans = choose_plans_;
   with.action = [&] { return signals.take(); };

@@ -4,6 +4,7 @@
 #include <google/protobuf/text_format.h>
 #include <google/protobuf/unknown_field_set.h>
 
+#include <algorithm>
 #include <climits>
 
 #include "core/base/error.h"
@@ -21,6 +22,39 @@ bool is_foreign(const pb::Message& message) {
   std::vector<const pb::FieldDescriptor*> known;
   message.GetReflection()->ListFields(message, &known);
   return known.empty();
+}
+
+/// How deep messages lie in messages of this kind; 0: there are none.
+int depth_of(const pb::Descriptor& kind) {
+  int depth = 0;
+  for (int i = 0; i < kind.field_count(); ++i)
+    if (const pb::Descriptor* const nested = kind.field(i)->message_type())
+      depth = std::max(depth, 1 + depth_of(*nested));
+  return depth;
+}
+
+/// A field a line; messages within on that line, but those that hold messages of messages on lines of their own.
+void add_lines(const pb::Message& message, const std::string& indent, std::string& text) {
+  pb::TextFormat::Printer printer;
+  printer.SetSingleLineMode(true);
+  const pb::Reflection& reflection = *message.GetReflection();
+  std::vector<const pb::FieldDescriptor*> fields;
+  reflection.ListFields(message, &fields);
+  for (const pb::FieldDescriptor* const field : fields)
+    for (int i = 0; i < (field->is_repeated() ? reflection.FieldSize(message, field) : 1); ++i) {
+      const bool nested = field->cpp_type() == pb::FieldDescriptor::CPPTYPE_MESSAGE;
+      if (nested && depth_of(*field->message_type()) > 1) {
+        text += indent + field->name() + " {\n";
+        add_lines(field->is_repeated() ? reflection.GetRepeatedMessage(message, field, i)
+                                       : reflection.GetMessage(message, field),
+                  indent + "  ", text);
+        text += indent + "}\n";
+        continue;
+      }
+      std::string value;
+      printer.PrintFieldValueToString(message, field, field->is_repeated() ? i : -1, &value);
+      text += indent + field->name() + (nested ? " { " + value + "}\n" : ": " + value + "\n");
+    }
 }
 }  // namespace
 
@@ -44,19 +78,8 @@ void write_binary(const std::string& file, const pb::Message& message) {
 }
 
 void write_text(const std::string& file, const pb::Message& message) {
-  pb::TextFormat::Printer printer;
-  printer.SetSingleLineMode(true);
-  const pb::Reflection& reflection = *message.GetReflection();
-  std::vector<const pb::FieldDescriptor*> fields;
-  reflection.ListFields(message, &fields);
   std::string text;
-  for (const pb::FieldDescriptor* const field : fields)
-    for (int i = 0; i < (field->is_repeated() ? reflection.FieldSize(message, field) : 1); ++i) {
-      const bool nested = field->cpp_type() == pb::FieldDescriptor::CPPTYPE_MESSAGE;
-      std::string value;
-      printer.PrintFieldValueToString(message, field, field->is_repeated() ? i : -1, &value);
-      text += field->name() + (nested ? " { " + value + "}\n" : ": " + value + "\n");
-    }
+  add_lines(message, "", text);
   replace_file(file, [&](int descriptor) {
     pb::io::FileOutputStream out(descriptor);
     pb::io::CodedOutputStream(&out).WriteString(text);

@@ -21,7 +21,8 @@ void parse_text(const std::string& text, const std::string& origin, google::prot
 /// foreign files. Writing goes to a file beside `file` that is then renamed, so that `file` is never half written.
 void read_binary(const std::string& file, google::protobuf::Message& message);
 void write_binary(const std::string& file, const google::protobuf::Message& message);
-/// The same, as text: a field of the message per line.
+/// The same, as text: a field of the message per line. Messages that hold messages of messages (of a kind that is not
+/// recursive) have lines of their own.
 void write_text(const std::string& file, const google::protobuf::Message& message);
 
 /// A message as people write it: indented, nested messages over several lines.

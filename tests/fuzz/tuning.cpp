@@ -4,17 +4,18 @@
 
 namespace cortado::fuzz {
 namespace {
-MachineSpec machine() {
-  MachineSpec spec = small_net_options().group->spec();
-  spec.name = "b";
-  spec.description = "m";
-  return spec;
+TuningKey key() {
+  TuningKey made;
+  made.backend = "b";
+  made.processor = "m";
+  made.build = "v";
+  return made;
 }
 
 void run(const std::uint8_t* data, std::size_t size) {
   const InputFile file(data, size);
   expect_errors_only([&] {
-    TuningTable table(machine(), "v");
+    TuningTable table(key());
     table.read(file.name());
     table.layouts();
     table.plans_for(small_net());
@@ -28,7 +29,14 @@ std::vector<std::string> seeds() {
 entry { backend: "b" machine: "m" build: "v" direction: "forward" type: "float" shape: "mb2ic3" candidate: "x" seconds: 1e-3 }
 entry { backend: "b" machine: "m" build: "v" direction: "layout" type: "float" shape: "a" candidate: "nchw16c" seconds: inf }
 )",
-          "version: 2 entry {}"};
+          R"(version: 2
+machine {
+  backend: "b" processor: "m" build: "v" vector_bits: 512 bf16_speed: 2 core_groups: 1 threads: 2 cache_cores: 2
+  scratch_kib: 512 cache_kib: 32768
+  work { shape: "mb2ic3" best { direction: "forward" plan: "x" ms: 1e-3 } best { direction: "backward" plan: "y" } }
+}
+)",
+          "version: 3 entry {}"};
 }
 }  // namespace
 

@@ -67,7 +67,7 @@ TEST(Tuner, WhatWasNotMeasuredIsNotChosen) {
   Net net(net_of(toy_net(3, 2)), options_of());
   Tuner tuner(net);
   tuner.run(0, [] {});  // as the first layer's input gradient, which nobody needs
-  TuningTable table({}, "build");
+  TuningTable table(TuningKey{});
   tuner.add_to(table);
   EXPECT_TRUE(table.empty());
   for (const auto& row : tuner.rows()) EXPECT_FALSE(row.chosen) << row.option.candidate;
@@ -112,7 +112,7 @@ TEST_F(ChoosingTest, AResumedRunKeepsThePlansOfItsSnapshot) {
 }
 
 TEST_F(ChoosingTest, ATuningTableIsFollowedFromTheStart) {
-  TuningTable table(group_of("reference").spec(), "build");
+  TuningTable table(TuningKey(group_of("reference").spec(), {}, "build"));
   table.set({"forward", "n3", "quick", "", 0}, 1);
   table.set({"backward", "n4", "right", "", 0}, 1);  // of another shape
   auto tuned = options();
