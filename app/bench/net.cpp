@@ -84,6 +84,7 @@ void time_net(Session& session, const Work& work, bool host_sums, Report& report
   SolverOptions with;
   with.group = &session.group;
   with.layers = &session.layers;
+  with.without = session.without;
   with.core_groups = session.processor->core_groups();
   with.host_sums = host_sums;
   NetTimes times;
@@ -123,6 +124,7 @@ class BenchNet : public Bench {
 void BenchNet::add_own(Flags& flags) {
   sets_.add_to(flags);
   session_.add_core_groups(flags);
+  session_.add_without(flags);
   flags
       .add("--exchange", exchange_.exchange,
            "How core groups agree on gradients: packed, after backward (default), or host_sums, meanwhile")

@@ -46,6 +46,7 @@ DryRun::DryRun(Session& session, const caffe::SolverParameter& parameter) : grou
   SolverOptions with;
   with.group = &group_;
   with.layers = &session.layers;
+  with.without = session.without;
   with.sources = &session.sources;
   with.sinks = &session.sinks;
   with.hdf5 = &session.hdf5;

@@ -83,6 +83,7 @@ class PredictionCheck {
     SolverOptions with;
     with.group = &session_.group;
     with.layers = &session_.layers;
+    with.without = session_.without;
     with.sources = &session_.sources;
     with.tuning = &tuning_;
     Candidate candidate;

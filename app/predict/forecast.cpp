@@ -30,6 +30,7 @@ Work measured(const Session& session, const PredictFlags& flags, const caffe::Ne
   SolverOptions with;
   with.group = &session.group;
   with.layers = &session.layers;
+  with.without = session.without;
   with.sources = &session.sources;
   const TuningTable tuning = read_tuning(session.group.spec(), flags.tuning);
   with.tuning = &tuning;

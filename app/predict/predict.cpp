@@ -59,6 +59,7 @@ void Predict::add_to(Flags& flags) {
   flags.add("--iterations", f.iterations, "Iterations that measuring averages over").shows_default().positive();
   add_json(flags, f.json);
   f.session.add_precision(flags);
+  f.session.add_without(flags);
   add_tuning(flags, f.tuning);
   f.net.add_state(flags);
 }

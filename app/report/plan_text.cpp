@@ -1,6 +1,9 @@
 #include "app/report/plan_text.h"
 
 #include <algorithm>
+#include <iomanip>
+#include <sstream>
+#include <vector>
 
 #include "core/base/printable.h"
 #include "layers/convolution/candidates.h"
@@ -48,6 +51,20 @@ std::string reasons_of(const Net& net) {
   }
   const std::string candidates = named_candidates(text);
   return text + (candidates.empty() ? "" : "\n" + candidates);
+}
+
+std::string passes_of(const Net& net) {
+  std::ostringstream text;
+  for (const auto& report : net.passes()) {
+    std::vector<std::string> lines = report.did;
+    if (lines.empty()) lines.push_back(report.is_off ? "off" : "-");
+    std::string name = report.pass;
+    for (const auto& line : lines) {
+      text << std::left << std::setw(17) << name << line << "\n";
+      name.clear();
+    }
+  }
+  return text.str();
 }
 
 }  // namespace cortado

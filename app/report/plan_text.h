@@ -12,4 +12,7 @@ std::string plans_of(const Layer& layer);
 /// do.
 std::string reasons_of(const Net& net);
 
+/// What every pass did to the net, in their order: a line for each change, with the pass's name before the first.
+std::string passes_of(const Net& net);
+
 }  // namespace cortado

@@ -1,6 +1,7 @@
 #include "app/session/session.h"
 
 #include "app/session/backend.h"
+#include "core/net/passes/passes.h"
 #include "layers/all_layers.h"
 
 namespace cortado {
@@ -55,13 +56,21 @@ void SessionFlags::add_precision(Flags& flags) {
       .one_of({"fp32", "bf16"});
 }
 
+void SessionFlags::add_without(Flags& flags) {
+  flags.add("--without", without,
+            "Passes that do not rewrite the net, separated by commas: pruning, epilogues, ... (docs/design/passes.md)");
+}
+
 Session::Session(const MpiJob& its_job, const SessionFlags& flags)
     : job(its_job),
       processor(make_processor(backend_options(its_job, flags))),
       group(processor->group(0)),
       layers(all_layers()),
       sources(!flags.needs_shapes_only, flags.shape),
-      precision(flags.precision == "bf16" ? Precision::bf16 : Precision::fp32) {}
+      precision(flags.precision == "bf16" ? Precision::bf16 : Precision::fp32),
+      without(flags.without.begin(), flags.without.end()) {
+  check_without(without);
+}
 
 NetOptions Session::net_options() const {
   NetOptions options;
@@ -72,6 +81,7 @@ NetOptions Session::net_options() const {
   options.writer = job.replicas().rank();
   options.writers = job.replicas().size();
   options.precision = precision;
+  options.without = without;
   return options;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,9 +19,10 @@ struct SessionFlags {
   std::vector<std::string> devices;  ///< GPUs: numbers, or "all"; empty: the local rank's
   bool timing_only = false;          ///< of the simulator (app/session/backend.h), like the next
   std::string profile;
-  bool needs_shapes_only = false;  ///< Zeros stand for data whose source is away.
-  std::string shape;               ///< of their samples, as "3x227x227"; empty: unknown
-  std::string precision = "fp32";  ///< or bf16; of nets that are read without a solver
+  bool needs_shapes_only = false;    ///< Zeros stand for data whose source is away.
+  std::string shape;                 ///< of their samples, as "3x227x227"; empty: unknown
+  std::string precision = "fp32";    ///< or bf16; of nets that are read without a solver
+  std::vector<std::string> without;  ///< passes that do not rewrite nets
 
   void add_core_groups(Flags& flags);
   void add_devices(Flags& flags);
@@ -28,11 +30,13 @@ struct SessionFlags {
   void add_simulator(Flags& flags);  ///< --timing-only, --profile
   void add_shape(Flags& flags);      ///< A verb with this flag needs shapes only.
   void add_precision(Flags& flags);
+  void add_without(Flags& flags);
 };
 
 /// What every verb that builds a net needs: the job's ranks, this process's processor, the layer table, the readers,
 /// the writers.
 struct Session {
+  /// Throws ConfigError, also where --without names what is no pass.
   Session(const MpiJob& job, const SessionFlags& flags);
 
   const MpiJob& job;
@@ -42,7 +46,8 @@ struct Session {
   ShapeSources sources;
   Sinks sinks;
   Hdf5Weights hdf5;
-  Precision precision;  ///< of nets that are read without a solver
+  Precision precision;            ///< of nets that are read without a solver
+  std::set<std::string> without;  ///< passes that do not rewrite nets
 
   NetOptions net_options() const;
 };

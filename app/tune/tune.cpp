@@ -129,6 +129,7 @@ void Tune::add_to(Flags& flags) {
             "Tuning file to write or add to, or rules to write; default tuning.prototxt, or collectives.json");
   add_json(flags, json_);
   session_.add_precision(flags);
+  session_.add_without(flags);
   session_.add_shape(flags);
   net_.add_state(flags);
   session_.add_devices(flags);

@@ -48,7 +48,7 @@ class Check : public Verb {
   NetFlags net_;
   SessionFlags session_;
   std::string solver_, json_;
-  bool explain_ = false;
+  bool explain_ = false, passes_ = false;
 };
 
 void Check::add_to(Flags& flags) {
@@ -63,8 +63,10 @@ void Check::add_to(Flags& flags) {
       });
   net_.add_phase(flags);
   flags.add_switch("--explain", explain_, "Also show the plans that each layer passed over, and why");
+  flags.add_switch("--passes", passes_, "Also show how passes rewrote the net");
   add_json(flags, json_);
   session_.add_precision(flags);
+  session_.add_without(flags);
   session_.add_devices(flags);
   session_.add_shape(flags);
   net_.add_state(flags);
@@ -108,6 +110,7 @@ int Check::run(const MpiJob& job) {
                 {"plans", plans_of(*entry.layer)}});
   report.summarize(to_json(run->need()));
   std::cout << describe(run->need()) << "\n" << report.table();
+  if (passes_) std::cout << "\n" << passes_of(net);
   if (explain_) std::cout << "\n" << reasons_of(net);
   if (!json_.empty()) report.write_json(json_);
   return 0;

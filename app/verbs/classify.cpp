@@ -159,6 +159,7 @@ void Classify::add_to(Flags& flags) {
   add_file(flags, "--labels", labels_, "File with one class name per line");
   flags.add("--top", top_, "Classes to show").shows_default().positive();
   session_.add_devices(flags);
+  session_.add_without(flags);
   flags.add_switch("--antialias", preparation_.antialias,
                    "Resize images as a net that was trained with antialias: true wants it");
   flags.add("images", images_, "JPEG or PNG files").required().compared_by([this](StartFields& fields) {

@@ -56,6 +56,7 @@ void Compare::add_to(Flags& flags) {
   add_json(flags, json_);
   add_tuning(flags, tuning_);
   session_.add_devices(flags);
+  session_.add_without(flags);
   net_.add_state(flags);
 }
 

@@ -92,6 +92,7 @@ void Draw::add_to(Flags& flags) {
   net_.add_phase(flags);
   flags.add_switch("--left-to-right", left_to_right_, "Instead of from top to bottom");
   session_.add_shape(flags);
+  session_.add_without(flags);
   net_.add_state(flags);
 }
 

@@ -128,6 +128,7 @@ void Extract::add_to(Flags& flags) {
       .one_of({"hdf5", "lmdb"});
   flags.add("--iterations", iterations_, "Batches").shows_default().positive();
   session_.add_precision(flags);
+  session_.add_without(flags);
   session_.add_devices(flags);
   net_.add_state(flags);
 }

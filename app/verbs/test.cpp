@@ -22,6 +22,7 @@ class Test : public Verb {
     add_strict(flags);
     flags.add("--iterations", iterations_, "Batches to score").shows_default().positive();
     session_.add_precision(flags);
+    session_.add_without(flags);
     session_.add_devices(flags);
     net_.add_state(flags);
   }

@@ -117,6 +117,7 @@ void Time::add_to(Flags& flags) {
   session_.add_shape(flags);
   net_.add_state(flags);
   session_.add_precision(flags);
+  session_.add_without(flags);
   session_.add_simulator(flags);
 }
 
@@ -128,6 +129,7 @@ TimedNet Time::build(const Session& session, const TuningTable& tuning) const {
     SolverOptions with;
     with.group = &session.group;
     with.layers = &session.layers;
+    with.without = session.without;
     with.sources = &session.sources;
     with.sinks = &session.sinks;
     with.tuning = &tuning;

@@ -99,6 +99,7 @@ void Train::add_to(Flags& flags) {
       .shows_default()
       .one_of({"direct", "master"});
   session_.add_devices(flags);
+  session_.add_without(flags);
   add_tuning(flags, tuning_);
   flags.add("--exchange", exchange_.exchange,
             "How ranks agree on gradients: packed, host_sums (while backward goes on), buckets (and the next forward), "
@@ -164,6 +165,7 @@ int Train::run(const MpiJob& job) {
   SolverOptions with;
   with.group = &session.group;  // of core group 0
   with.layers = &session.layers;
+  with.without = session.without;
   with.sources = &sources;
   with.sinks = &session.sinks;
   with.hdf5 = &session.hdf5;
