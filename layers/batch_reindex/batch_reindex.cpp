@@ -1,5 +1,7 @@
 #include "layers/batch_reindex/batch_reindex.h"
 
+#include "layers/loss/labels.h"
+
 namespace cortado {
 
 void BatchReindexLayer::setup(const Blobs&, const Blobs&) { picker_ = std::make_unique<RowPicker>(group()); }
@@ -17,7 +19,7 @@ void BatchReindexLayer::forward(const Blobs& bottom, const Blobs& top) {
   const i64 samples = bottom[0]->dim(0);
   std::vector<int> index;
   for (const float value : bottom[1]->data_vector()) {
-    if (!(value >= 0 && value < static_cast<float>(samples)))
+    if (!LabelRule{samples}.allows(value))
       bad_config("the second bottom asks for sample " + std::to_string(value) + " of " + std::to_string(samples));
     index.push_back(static_cast<int>(value));
   }

@@ -48,6 +48,9 @@ void ContrastiveLossLayer::forward(const Blobs& bottom, const Blobs& top) {
   const auto similar = bottom[2]->data_vector();
   double sum = 0;
   for (std::size_t i = 0; i < factors.size(); ++i) {
+    if (std::isnan(similar[i]))
+      bad_config("whether pair " + std::to_string(i) + " of this batch is similar is nan",
+                 "give 0 or 1: check the data");
     const Term t = term(double{factors[i]}, static_cast<int>(similar[i]) != 0);
     sum += t.loss;
     factors[i] = static_cast<float>(t.factor / static_cast<double>(pairs_));

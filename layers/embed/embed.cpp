@@ -1,7 +1,10 @@
 #include "layers/embed/embed.h"
 
+#include <sstream>
+
 #include "core/formats/caffe.pb.h"
 #include "layers/gemm/gemm.h"
+#include "layers/loss/labels.h"
 
 namespace cortado {
 
@@ -23,15 +26,15 @@ void EmbedLayer::reshape(const Blobs& bottom, const Blobs& top) {
 }
 
 void EmbedLayer::forward(const Blobs& bottom, const Blobs& top) {
-  const auto words = static_cast<int>(parameter().embed_param().input_dim());
-  std::vector<int> index;
-  for (const float value : bottom[0]->data_vector()) {
-    if (!(value >= 0 && value < static_cast<float>(words)) || value != static_cast<float>(static_cast<int>(value)))
-      bad_config(
-          "the bottom holds " + std::to_string(value) + ", which is no whole number in 0.." + std::to_string(words - 1),
-          "check the data, or input_dim");
-    index.push_back(static_cast<int>(value));
-  }
+  const i64 words = parameter().embed_param().input_dim();
+  const auto values = bottom[0]->data_vector();
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (!LabelRule{words}.allows(values[i])) {
+      std::ostringstream text;
+      text << "value " << i << " of the bottom is " << values[i] << ", no whole number from 0 to " << words - 1;
+      bad_config(text.str(), "check the data, or input_dim");
+    }
+  const std::vector<int> index(values.begin(), values.end());
   picker_->pick(index);
   picker_->gather(blobs()[0]->data(), blobs().size() > 1 ? blobs()[1]->data() : nullptr, width(),
                   top[0]->mutable_data());

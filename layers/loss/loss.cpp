@@ -2,24 +2,41 @@
 
 #include <algorithm>
 #include <cmath>
+#include <sstream>
+
+#include "layers/loss/labels.h"
 
 namespace cortado {
 
+bool LabelRule::allows(float label) const {
+  const bool is_class = label >= 0 && label < static_cast<float>(classes) && label == std::floor(label);
+  return is_class || ignores_label(label);
+}
+
+std::string wrong_labels(const std::vector<float>& labels, const LabelRule& rule, i64 per_sample, i64 first) {
+  const auto is_wrong = [&](float label) { return !rule.allows(label); };
+  const auto wrong = std::find_if(labels.begin(), labels.end(), is_wrong);
+  if (wrong == labels.end()) return "";
+  const i64 at = wrong - labels.begin(), sample = at / per_sample;
+  std::ostringstream text;
+  text << "sample " << sample << " of this batch, number " << first + sample << " since the beginning, has the label "
+       << *wrong;
+  if (per_sample > 1) text << " at its position " << at % per_sample;
+  text << "; labels are whole numbers from 0 to " << rule.classes - 1;
+  if (rule.ignores) text << ", or " << rule.ignored << ", which is ignored";
+  if (const auto all = std::count_if(wrong, labels.end(), is_wrong); all > 1)
+    text << "; " << all << " labels of the batch are none";
+  return text.str();
+}
+
 std::vector<int> LossLayer::labels_of(const Blob& labels, i64 classes) const {
   const auto& p = parameter().loss_param();
-  std::vector<int> numbers;
-  i64 wrong = 0;
-  for (const float value : labels.data_vector()) {
-    const bool ignored = p.has_ignore_label() && value == static_cast<float>(p.ignore_label());
-    const bool is_class = value >= 0 && value < static_cast<float>(classes) && value == std::floor(value);
-    wrong += ignored || is_class ? 0 : 1;
-    numbers.push_back(static_cast<int>(value));
-  }
-  if (wrong > 0)
-    bad_config(
-        std::to_string(wrong) + " labels of this batch are no whole numbers in 0.." + std::to_string(classes - 1),
-        "check the data set's labels, or the number of outputs below");
-  return numbers;
+  const auto values = labels.data_vector();
+  const i64 samples = labels.axes() > 0 ? std::max<i64>(1, labels.dim(0)) : 1;
+  const std::string wrong = wrong_labels(values, {classes, p.has_ignore_label(), p.ignore_label()},
+                                         std::max<i64>(1, labels.count() / samples), run().first_sample(samples));
+  if (!wrong.empty()) bad_config(wrong, label_advice);
+  return {values.begin(), values.end()};
 }
 
 i64 LossLayer::check_labelled_rows(const Blob& scores, const Blob& labels) const {

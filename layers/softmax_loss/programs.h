@@ -22,7 +22,7 @@ struct LabelledPlanes {
   CORTADO_FN bool exists(int label) const { return label >= 0 && label < classes; }
 };
 
-/// What is summed over positions: -log p(label), how many labels count, how many of those are no class.
+/// What is summed over positions: -log p(label), how many labels count, how many are neither a class nor ignored.
 constexpr i64 loss_sums = 3;
 
 /// partial[3 line ...] = those sums over the positions of a line.
@@ -58,8 +58,8 @@ struct LossPartials {
           });
           const float wrong = c.fold(labels.n, 0.0f, add, [&](i64 q) {
             const int k = static_cast<int>(labels[q]);
-            const bool is_class = s.exists(k) && static_cast<float>(labels[q]) == static_cast<float>(k);
-            return math::select(s.counts(k) && !is_class, 1.0f, 0.0f);
+            const bool is_whole = static_cast<float>(labels[q]) == static_cast<float>(k);
+            return math::select(!is_whole || (s.counts(k) && !s.exists(k)), 1.0f, 0.0f);
           });
           auto partial = c.out(p.partial_buf, p.partial + loss_sums * i, loss_sums);
           c.once([&] {

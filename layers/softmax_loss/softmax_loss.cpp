@@ -42,10 +42,7 @@ void SoftmaxLossLayer::forward(const Blobs& bottom, const Blobs& top) {
   float host[loss_sums];
   group().copy(host, sums, sizeof host);
   group().wait();
-  if (host[2] > 0)
-    bad_config(std::to_string(static_cast<i64>(host[2])) + " labels of this batch are no whole numbers in 0.." +
-                   std::to_string(kernel_.classes - 1),
-               "check the data set's labels, or the number of outputs below");
+  if (host[2] > 0) labels_of(*bottom[1], kernel_.classes);  // tells which
   normaliser_ = divisor(normalisation(caffe::LossParameter::VALID), kernel_.outer, kernel_.positions(), host[1]);
   const float loss = host[0] / normaliser_;
   top[0]->write_data(&loss);

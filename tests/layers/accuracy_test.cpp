@@ -1,6 +1,7 @@
 #include "layers/accuracy/accuracy.h"
 
 #include <limits>
+#include <sstream>
 
 #include "core/base/error.h"
 #include "layers/accuracy/oracle.h"
@@ -42,13 +43,21 @@ TEST_P(AccuracyTest, IsTheOracle) {
   }
 }
 
-TEST_P(AccuracyTest, AllIgnoredGivesZeroAndBadLabelsFail) {
+TEST_P(AccuracyTest, AllIgnoredGivesZeroAndBadLabelsAreNamed) {
   LayerRig rig(GetParam(), accuracy("ignore_label: 3"), {{4, 3}, {4}});
   rig.fill_bottom(1, [](i64) { return 3.0f; });
   rig.forward();
   EXPECT_EQ(rig.top(0).data_vector()[0], 0.0f);
-  rig.fill_bottom(1, [](i64 i) { return i == 2 ? 7.0f : 0.0f; });
-  EXPECT_THROW(rig.forward(), ClusterError);
+  for (const float label : {7.0f, -1.0f, 1.5f, 3.25f, std::numeric_limits<float>::quiet_NaN()}) {
+    rig.fill_bottom(1, [&](i64 i) { return i == 2 ? label : 0.0f; });
+    std::ostringstream due;
+    due << "layer 'a': sample 2 of this batch, number 2 since the beginning, has the label " << label
+        << "; labels are whole numbers from 0 to 2, or 3, which is ignored";
+    try {
+      rig.forward();
+      ADD_FAILURE() << label << " was taken";
+    } catch (const ConfigError& error) { EXPECT_EQ(std::string(error.what()).substr(0, due.str().size()), due.str()); }
+  }
 }
 
 TEST_P(AccuracyTest, NaNIsNeverRight) {

@@ -1,5 +1,7 @@
 // The losses that are not SoftmaxWithLoss.
 #include <cmath>
+#include <limits>
+#include <sstream>
 
 #include "core/base/error.h"
 #include "layers/infogain_loss/infogain_loss.h"
@@ -148,11 +150,32 @@ TEST_P(LossesTest, MistakesAreNamed) {
   EXPECT_THROW(LayerRig(GetParam(), text("ContrastiveLoss"), {{2, 3}, {2, 3}, {3}}), ShapeError);
   EXPECT_THROW(LayerRig(GetParam(), text("InfogainLoss"), {{2, 3}, {2}}), ConfigError);
   EXPECT_THROW(LayerRig(GetParam(), text("InfogainLoss"), {{2, 3}, {2}, {3, 2}}), ShapeError);
-  for (const std::string type : {"HingeLoss", "MultinomialLogisticLoss"}) {
-    LayerRig rig(GetParam(), text(type), {{2, 3}, {2}});
-    rig.fill_bottom(1, [](i64 i) { return static_cast<float>(3 * i); });
-    EXPECT_THROW(rig.forward(), ConfigError) << type;
-  }
+}
+
+TEST_P(LossesTest, LabelsThatAreNoClassAreNamed) {
+  for (const std::string type : {"HingeLoss", "MultinomialLogisticLoss", "SoftmaxWithLoss", "InfogainLoss"})
+    for (const float label : {3.0f, -1.0f, 0.5f, std::numeric_limits<float>::quiet_NaN()}) {
+      std::vector<Shape> bottoms = {{2, 3}, {2}};
+      if (type == "InfogainLoss") bottoms.push_back({1, 1, 3, 3});
+      LayerRig rig(GetParam(), text(type), bottoms);
+      rig.fill_bottom(1, [&](i64 i) { return i == 1 ? label : 0.0f; });
+      std::ostringstream due;
+      due << "sample 1 of this batch, number 1 since the beginning, has the label " << label
+          << "; labels are whole numbers from 0 to 2";
+      std::string message;
+      try {
+        rig.forward();
+      } catch (const ConfigError& error) { message = error.what(); }
+      EXPECT_NE(message.find(due.str()), std::string::npos) << type << ": " << message;
+    }
+}
+
+TEST_P(LossesTest, IgnoredLabelsAreWholeNumbersToo) {
+  LayerRig rig(GetParam(), text("SoftmaxWithLoss", "loss_param { ignore_label: 255 }"), {{2, 3}, {2}});
+  rig.fill_bottom(1, [](i64 i) { return i == 1 ? 255.0f : 0.0f; });
+  rig.forward();
+  rig.fill_bottom(1, [](i64 i) { return i == 1 ? 255.5f : 0.0f; });
+  EXPECT_THROW(rig.forward(), ConfigError);
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, LossesTest, all_backends(), backend_name);
