@@ -118,7 +118,8 @@ void Solver::State::describe(const std::string& model_file, caffe::NetParameter&
   net->to_proto(model, parameter.snapshot_diff());
   state.set_iter(static_cast<int>(iteration));
   state.set_learned_net(model_file);
-  state.set_current_step(rate_step(parameter, iteration));
+  // Before iteration 0 no step can have been: a stepvalue of 0 does not count there.
+  state.set_current_step(static_cast<int>(std::min<i64>(rate_step(parameter, iteration), iteration)));
   optimizer->write_history(state);
   auto& own = *state.mutable_cortado();
   store_plans(net->plans(), own);

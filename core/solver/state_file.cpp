@@ -88,7 +88,15 @@ constexpr const char* diverged = "it is damaged, or its run had diverged; use an
 
 /// What a state may hold, whatever the net. Throws FileError.
 void check_state(const caffe::SolverState& state, const std::string& file) {
+  if (!state.has_iter() || !state.has_current_step())
+    throw FileError(file, std::string("has no ") + (state.has_iter() ? "current_step" : "iter"),
+                    "every solver state has one: it is damaged, or no solver state");
   if (state.iter() < 0) throw FileError(file, "iter is " + std::to_string(state.iter()), "it is damaged");
+  if (state.current_step() < 0 || state.current_step() > state.iter())
+    throw FileError(
+        file,
+        "current_step is " + std::to_string(state.current_step()) + " at iteration " + std::to_string(state.iter()),
+        "it counts the steps of the learning rate until then: the file is damaged");
   for (int i = 0; i < state.history_size(); ++i) {
     const auto& values = state.history(i).data();
     const auto& doubles = state.history(i).double_data();

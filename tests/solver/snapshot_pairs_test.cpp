@@ -146,6 +146,23 @@ TEST_P(SnapshotPairsTest, RefusesWhatNoRunWrites) {
   write(state(3), bad);
   EXPECT_NE(told_by_restoring(state(3)).find("iter is -1"), std::string::npos);
   bad = good;
+  bad.clear_iter();
+  auto other = good;
+  other.clear_current_step();
+  if (GetParam() == "BINARYPROTO") {  // HDF5's writer writes both
+    write(state(3), bad);
+    EXPECT_NE(told_by_restoring(state(3)).find("has no iter"), std::string::npos);
+    write(state(3), other);
+    EXPECT_NE(told_by_restoring(state(3)).find("has no current_step"), std::string::npos);
+  }
+  bad = good;
+  for (const int step : {-5, 4}) {
+    bad.set_current_step(step);
+    write(state(3), bad);
+    EXPECT_NE(told_by_restoring(state(3)).find("current_step is " + std::to_string(step) + " at iteration 3"),
+              std::string::npos);
+  }
+  bad = good;
   bad.mutable_history(0)->set_data(1, std::nanf(""));
   write(state(3), bad);
   EXPECT_NE(told_by_restoring(state(3)).find("NaN"), std::string::npos);
