@@ -64,7 +64,7 @@ int main(int count, char** arguments) {
       agree_on_start(job, command);
       code = command.verb->run(job);
     });
-    report_damaged_images();
+    report_damaged_images(job.gather(damaged_images()));
     end_output();
     return code;
   });

@@ -29,6 +29,7 @@ FileKind kind_of(const struct stat& status) {
 }
 
 [[noreturn]] void cannot_read(const std::string& file) {
+  if (file.empty()) throw FileError("", "the name of a file is empty", "give the file's name");
   throw FileError(file, std::string("cannot be read: ") + std::strerror(errno), check_path);
 }
 

@@ -1,6 +1,7 @@
 #include "parallel_io/convert/convert.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <numeric>
@@ -41,6 +42,21 @@ void write_lines(const fs::path& file, const std::vector<std::string>& lines, co
   write_once(file.string(), text, options);
 }
 
+/// Makes the writer and writes. An error says that what this run began can be gone on with.
+void write_whole(const DataSet& set, const std::string& to, const WriteOptions& write, const ConvertOptions& options) {
+  const Replicas& ranks = ranks_of(options);
+  const std::string note = Unfinished::name(to);
+  const bool was_there = is_taken(note);
+  try {
+    const auto writer = make_writer(set, to, write, ranks);
+    write_set(set, *writer, ranks, options.progress);
+  } catch (const FileError& error) {
+    if (was_there || !is_taken(note)) throw;
+    throw FileError("", std::string(error.what()) + "; the same command goes on with " + to +
+                            ", of which a part is written; to begin anew, remove " + note + " first");
+  }
+}
+
 bool is_converted(const std::string& file) {
   if (kind_of(file) != FileKind::regular || !is_hdf5(file)) return false;
   return hdf5::has_attribute(hdf5::File(file).id(), striped_attribute::from);
@@ -65,12 +81,10 @@ void write_split(std::unique_ptr<DataSet> from, const Preparation& preparation, 
   make_folders(folder.to);
   const PreparedSet set(std::move(from), preparation);
   const std::string file = (fs::path(folder.to) / (name + ".h5")).string();
-  const Replicas& ranks = ranks_of(options);
-  remove_own(file, ranks);
+  remove_own(file, ranks_of(options));
   WriteOptions write;
   write.from = what;
-  const auto writer = make_writer(set, file, write, ranks);
-  write_set(set, *writer, ranks, options.progress);
+  write_whole(set, file, write, options);
   write_lines(fs::path(folder.to) / (name + ".txt"), {name + ".h5"}, options);
 }
 
@@ -97,8 +111,9 @@ std::string plain_or_zipped(const std::string& from, const std::string& name) {
   return !exists(file) && exists(file + ".gz") ? file + ".gz" : file;
 }
 
-/// Adds samples of `size` values to their sums.
-void add_samples(const DataSet::Field& field, const Bytes& bytes, std::vector<double>& sums) {
+/// Adds samples of `size` values to their sums. `first` is the first one's number.
+void add_samples(const DataSet& set, i64 first, const Bytes& bytes, std::vector<double>& sums) {
+  const DataSet::Field& field = set.fields()[0];
   const std::size_t size = sums.size();
   if (field.stored == Stored::uint8) {
     for (std::size_t i = 0; i < bytes.size(); ++i) sums[i % size] += bytes[i];
@@ -107,6 +122,9 @@ void add_samples(const DataSet::Field& field, const Bytes& bytes, std::vector<do
   for (std::size_t i = 0; i < bytes.size() / 4; ++i) {
     float value = 0;
     std::memcpy(&value, bytes.data() + 4 * i, 4);
+    if (!std::isfinite(value))
+      throw NumericError(set.where(first + static_cast<i64>(i / size)), "holds NaN or infinite values",
+                         "there is no mean of them: mend the data set, or leave the sample out");
     sums[i % size] += double{value};
   }
 }
@@ -124,7 +142,7 @@ std::vector<float> mean_of(const DataSet& set, bool channel, const ConvertOption
     indices.resize(static_cast<std::size_t>(std::min(chunk_samples, set.samples() - first)));
     std::iota(indices.begin(), indices.end(), first);
     set.read(indices.data(), static_cast<i64>(indices.size()), values);
-    add_samples(set.fields()[0], values[0].bytes, sums);
+    add_samples(set, first, values[0].bytes, sums);
     if (options.progress) options.progress(first + static_cast<i64>(indices.size()), set.samples());
   }
   ranks.sum(sums.data(), size);
@@ -157,8 +175,7 @@ void convert_set(const std::string& from, const std::string& to, SetOptions set,
   const PreparedSet prepared(open_set(from, set.open), p);
   set.write.from = from + text_of(p.size) + (p.decode ? "" : ", encoded") +
                    (p.shuffle ? ", shuffled by seed " + std::to_string(p.seed) : "") + (p.rgb ? ", rgb" : "");
-  const auto writer = make_writer(prepared, to, set.write, ranks_of(options));
-  write_set(prepared, *writer, ranks_of(options), options.progress);
+  write_whole(prepared, to, set.write, options);
 }
 
 std::vector<float> convert_mean(const std::string& from, const std::string& to, const SetOptions& set,
@@ -196,12 +213,10 @@ void convert_digits(const DigitOptions& digits, const FolderOptions& folder, con
     }
     make_folders(folder.to);
     const std::string file = (fs::path(folder.to) / (prefix + "-images-idx3-ubyte")).string();
-    const Replicas& ranks = ranks_of(options);
     WriteOptions write;
     write.format = Format::idx;
     write.from = what;
-    const auto writer = make_writer(*set, file, write, ranks);
-    write_set(*set, *writer, ranks, options.progress);
+    write_whole(*set, file, write, options);
   };
   split(0, digits.train, "train", "train");
   split(digits.train, digits.test, "t10k", "test");

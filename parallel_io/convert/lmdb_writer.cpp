@@ -1,6 +1,7 @@
 #include "parallel_io/convert/lmdb_writer.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -10,6 +11,7 @@
 #include "core/base/file.h"
 #include "core/formats/caffe.pb.h"
 #include "parallel_io/sets/lmdb_file.h"
+#include "parallel_io/sets/raw_file.h"
 
 namespace cortado {
 namespace {
@@ -55,7 +57,25 @@ LmdbWriter::~LmdbWriter() {
   if (environment_ != nullptr) mdb_env_close(environment_);
 }
 
+/// The library calls every short write an input/output error: the system tells why of the next one. Throws FileError.
+void LmdbWriter::expect_room() const {
+  constexpr i64 piece = 1 << 20, most = 64 * piece;  // more than what one transaction may have missed
+  const std::string file = unfinished() + "/data.mdb";
+  if (!exists(file)) return;
+  const RawFile data(file, RawFile::For::writing);
+  const i64 end = data.bytes();
+  const std::vector<char> zeros(piece);
+  std::string problem;
+  try {
+    for (i64 at = end; at < end + most; at += piece) data.write(at, piece, zeros.data());
+  } catch (const FileError& error) { problem = error.what(); }
+  std::error_code none;
+  fs::resize_file(file, static_cast<std::uintmax_t>(end), none);
+  if (!problem.empty()) throw FileError("", problem);
+}
+
 void LmdbWriter::check(int status, const char* what) const {
+  if (status == EIO) expect_room();
   if (status != MDB_SUCCESS)
     throw FileError(to_, std::string(what) + ": " + mdb_strerror(status), "check the folder and the space left");
 }

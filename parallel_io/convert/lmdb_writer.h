@@ -20,6 +20,7 @@ class LmdbWriter : public SetWriter {
 
  private:
   void check(int status, const char* what) const;
+  void expect_room() const;
   std::string unfinished() const { return to_ + ".unfinished"; }
 
   const DataSet& set_;

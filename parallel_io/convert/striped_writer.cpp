@@ -114,7 +114,12 @@ void StripedWriter::make_stripe(i64 stripe) const {
   const std::string beside = name + ".new";
   make_folders(folder_of(name));
   if (note_->goes_on()) ::unlink(beside.c_str());
-  fill_stripe(beside, H5F_ACC_EXCL, stripe);
+  try {
+    fill_stripe(beside, H5F_ACC_EXCL, stripe);
+  } catch (const Error&) {
+    ::unlink(beside.c_str());
+    throw;
+  }
   if (std::rename(beside.c_str(), name.c_str()) != 0) throw FileError(name, "cannot be renamed from " + beside);
 }
 

@@ -45,8 +45,9 @@ void expect_memory(const BatchRequest& request, const std::vector<Shape>& sample
                     "reading " + std::to_string(request.prefetch) + " batches ahead takes " +
                         megabytes_text(places * batch) + ", " + megabytes_text(batch) + " a batch of " +
                         std::to_string(request.batch) + " samples; " + megabytes_text(left) + " are free",
-                    fitting < 1 ? "give a smaller batch_size"
-                                : "give prefetch: " + std::to_string(fitting) + " or less, better far less");
+                    fitting < 1    ? "give a smaller batch_size"
+                    : fitting == 1 ? "give prefetch: 1, the least there is, or a smaller batch_size"
+                                   : "give a prefetch from 1 to " + std::to_string(fitting) + ", better far less");
 }
 }  // namespace
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 
 #include "core/base/error.h"
@@ -30,7 +31,11 @@ herr_t add_level(unsigned level, const H5E_error2_t* error, void* text) {
   return 0;
 }
 
-/// Where the system said why, that; it stands among numbers, or in errno behind "fwrite failed" and its like.
+/// Why disks do not take or give bytes.
+constexpr int disk_errors[] = {ENOSPC, EDQUOT, EFBIG, EROFS, EIO, EACCES, EPERM, EMFILE, ESTALE};
+
+/// Where the system said why, that. It stands among numbers, or among an MPI library's words. Behind "fwrite failed"
+/// and its like, and where the library forgot that one over what it did next, it is in errno.
 std::string reason_of(const std::string& sentence, int error) {
   const std::string before = "error message = '", failed = " failed";
   const auto begin = sentence.find(before);
@@ -38,10 +43,29 @@ std::string reason_of(const std::string& sentence, int error) {
     const auto end = sentence.find('\'', begin + before.size());
     return sentence.substr(begin + before.size(), end - begin - before.size());
   }
+  for (const int one : disk_errors)
+    if (sentence.find(std::strerror(one)) != std::string::npos) return std::strerror(one);
   const auto end = sentence.find(failed);
   const bool is_function = sentence[0] == 'f' && end != std::string::npos && end + failed.size() == sentence.size() &&
                            sentence.find(' ') == end;
-  return is_function && error != 0 ? std::strerror(error) : sentence;
+  const bool is_disk = error == ENOSPC || error == EDQUOT || error == EFBIG;
+  return (is_function && error != 0) || is_disk ? std::strerror(error) : sentence;
+}
+
+/// Why a file that is there is no HDF5 file for the library.
+std::string open_failure(const std::string& reason, i64 bytes) {
+  unsigned long long end = 0, base = 0, due = 0;
+  if (std::sscanf(reason.c_str(), "truncated file: eof = %llu, sblock->base_addr = %llu, stored_eof = %llu", &end,
+                  &base, &due) == 3)
+    return "is not a whole HDF5 file: it has " + std::to_string(bytes) + " bytes, " + std::to_string(base + due) +
+           " are due";
+  if (bytes < 96) return "is not a whole HDF5 file: it has " + std::to_string(bytes) + " bytes";
+  if (reason.find("signature") != std::string::npos)
+    return "is not a whole HDF5 file: its first bytes are another format's";
+  for (const int one : disk_errors)
+    if (reason == std::strerror(one)) return "cannot be read: " + reason;
+  if (reason == std::strerror(EAGAIN)) return "cannot be read: another process has it open for writing";
+  return "is not a whole HDF5 file: it is damaged";
 }
 
 herr_t innermost(unsigned, const H5E_error2_t* error, void* text) {
@@ -156,7 +180,10 @@ std::unique_lock<std::recursive_mutex> library_lock() {
   return lock;
 }
 
-Quiet::Quiet() : lock_(library_lock()) { last_reason.clear(); }
+Quiet::Quiet() : lock_(library_lock()) {
+  last_reason.clear();
+  errno = 0;  // note_failure looks there
+}
 
 std::string Quiet::reason() const { return last_reason.empty() ? "HDF5 gives no reason" : last_reason; }
 
@@ -221,7 +248,7 @@ File::File(const std::string& name) : name_(name) {
   expect_readable(name);
   const Quiet quiet;
   file_ = Handle(H5Fopen(name.c_str(), H5F_ACC_RDONLY, access_to(name).get()), H5Fclose);
-  if (file_.get() < 0) throw FileError(name, "is not a whole HDF5 file: " + quiet.reason());
+  if (file_.get() < 0) throw FileError(name, open_failure(quiet.reason(), bytes_of(open_regular(name), name)));
 }
 
 std::string File::listing() const {
@@ -254,14 +281,18 @@ Handle access_of(hid_t set, hsize_t most) {
                      H5D_CHUNK_CACHE_W0_DEFAULT);
   return access;
 }
+
+bool has_link(hid_t group, const std::string& name) { return H5Lexists(group, name.c_str(), H5P_DEFAULT) > 0; }
 }  // namespace
 
 Array::Array(const File& file, const std::string& name, i64 most_cached)
     : where_(file.name() + ", data set '" + name + "'") {
   const Quiet quiet;
-  if (H5Lexists(file.id(), name.c_str(), H5P_DEFAULT) > 0) expect_link(file.id(), name, file.name(), where_);
+  if (has_link(file.id(), name)) expect_link(file.id(), name, file.name(), where_);
   set_ = Handle(H5Dopen2(file.id(), name.c_str(), H5P_DEFAULT), H5Dclose);
-  if (set_.get() < 0) throw FileError(file.name(), "has no data set '" + name + "'", "it has: " + file.listing());
+  if (set_.get() < 0 && !has_link(file.id(), name))
+    throw FileError(file.name(), "has no data set '" + name + "'", "it has: " + file.listing());
+  if (set_.get() < 0) throw FileError(file.name(), "'" + name + "' " + what_instead(file.id(), name, H5I_DATASET));
   expect_sources(set_.get(), file.name(), where_);
   const Handle access = access_of(set_.get(), static_cast<hsize_t>(most_cached));
   set_ = Handle();  // an open array keeps the cache that it was opened with

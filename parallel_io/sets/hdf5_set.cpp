@@ -8,6 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/formats/files.h"
+#include "parallel_io/sets/list_file.h"
 #include "parallel_io/sets/striped.h"
 
 namespace cortado {
@@ -15,24 +16,25 @@ namespace {
 namespace fs = std::filesystem;
 namespace attribute = striped_attribute;
 
-std::vector<std::string> read_lines(const std::string& file) {
+std::vector<ListFile::Line> read_lines(const std::string& file) {
   if (!looks_like_text(file))
     throw FileError(file, "is no text and no HDF5 file", "it should list HDF5 files, one per line");
-  FileStream in(file);
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(in, line);) {
-    line.erase(line.find_last_not_of(" \t\r") + 1);
-    if (lines.empty() && line.compare(0, 3, "\xEF\xBB\xBF") == 0) line.erase(0, 3);  // some editors' mark
-    if (!line.empty()) lines.push_back(line);
-  }
+  std::vector<ListFile::Line> lines;
+  const ListFile list(RawFile(file), [&](const ListFile::Line& line) { lines.push_back(line); });
   if (lines.empty()) throw FileError(file, "lists no files", "it should list HDF5 files, one per line");
   return lines;
 }
 
-std::string beside(const std::string& path, const std::string& list_file) {
-  if (fs::path(path).is_absolute() || exists(path)) return path;
-  const fs::path near = fs::path(list_file).parent_path() / path;
-  return exists(near) ? near.string() : path;
+/// A file of a list, where it is.
+std::string listed(const ListFile::Line& line, const std::string& list) {
+  const fs::path path = line.text, near = fs::path(list).parent_path() / path;
+  std::string reason = "which is not there";
+  try {
+    if (exists(path)) return path;
+    if (path.is_relative() && exists(near)) return near;
+  } catch (const FileError&) { reason = "which is no name of a file that can be read"; }
+  throw FileError(list + " line " + std::to_string(line.number), "names '" + line.text.substr(0, 80) + "', " + reason,
+                  list + " is a text, so each of its lines is taken for the name of an HDF5 file");
 }
 
 bool is_list(const std::string& path) { return first_bytes(path, 4) != "\x89HDF"; }
@@ -86,9 +88,9 @@ Hdf5Set::Hdf5Set(const std::string& path, const OpenOptions& options)
 }
 
 void Hdf5Set::open_list(const std::string& path, const OpenOptions& options) {
-  const std::vector<std::string> lines = read_lines(path);
+  const auto lines = read_lines(path);
   most_cached_ /= static_cast<i64>(lines.size());
-  for (const auto& line : lines) add_file(beside(line, path), options.fields);
+  for (const auto& line : lines) add_file(listed(line, path), options.fields);
 }
 
 void Hdf5Set::open_striped(const std::string& path, const hdf5::File& master, const OpenOptions& options) {

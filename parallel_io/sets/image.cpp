@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cctype>
-#include <iterator>
+#include <functional>
+#include <mutex>
+#include <set>
+#include <sstream>
 
 #include "core/base/error.h"
 #include "core/base/log.h"
@@ -11,24 +14,42 @@
 
 namespace cortado {
 namespace {
-constexpr int most_warnings = 20;
+constexpr std::size_t most_warnings = 20;
 std::atomic<bool> refuses_damaged{false};
-std::atomic<int> damaged_images{0};  // decoded, also more than once
+std::mutex damaged_mutex;
+std::set<std::string> damaged;  // digests of where they lie, of this process
 }  // namespace
 
 void refuse_damaged_images() { refuses_damaged = true; }
 
 void note_damaged_image(const std::string& where, const std::string& what) {
   if (refuses_damaged) throw FileError(where, "is damaged: " + what, "leave out --strict to take what it decodes to");
-  const int number = ++damaged_images;
+  std::size_t number = 0;
+  {
+    const std::lock_guard<std::mutex> lock(damaged_mutex);
+    if (!damaged.insert(std::to_string(std::hash<std::string>()(where))).second) return;
+    number = damaged.size();
+  }
   if (number <= most_warnings) CORTADO_LOG(warning) << where << ": is damaged: " << what;
   if (number == most_warnings) CORTADO_LOG(warning) << "Further damaged images are counted only";
 }
 
-void report_damaged_images() {
-  if (damaged_images > 0)
-    CORTADO_LOG(warning) << "Damaged images were decoded " << damaged_images
-                         << " times; what was missing is grey (--strict refuses them)";
+std::string damaged_images() {
+  const std::lock_guard<std::mutex> lock(damaged_mutex);
+  std::string lines;
+  for (const auto& one : damaged) lines += one + "\n";
+  return lines;
+}
+
+void report_damaged_images(const std::vector<std::string>& of_ranks) {
+  std::set<std::string> all;
+  for (const auto& lines : of_ranks) {
+    std::istringstream in(lines);
+    for (std::string line; std::getline(in, line);) all.insert(line);
+  }
+  if (!all.empty())
+    CORTADO_LOG(warning) << all.size() << (all.size() == 1 ? " image is" : " images are")
+                         << " damaged; what was missing is grey (--strict refuses them)";
 }
 
 Image read_image(const std::string& file, int channels, const ImageSize& size) {

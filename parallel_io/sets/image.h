@@ -38,9 +38,12 @@ Image decode_labels(const void* bytes, std::size_t count, const std::string& whe
 /// What becomes of images that end early or are damaged otherwise, and still decode to something: by default a warning
 /// each, for the first few, and a count at the end; strict: a FileError.
 void refuse_damaged_images();
-/// Logs how many were damaged, if any were.
-void report_damaged_images();
-/// Takes note of one, `what` is wrong with it. Any thread may. Throws FileError where they are refused.
+/// Those that this process took note of, a digest a line.
+std::string damaged_images();
+/// Logs how many different ones the processes have, if any. `of_ranks` are their damaged_images().
+void report_damaged_images(const std::vector<std::string>& of_ranks);
+/// Takes note of one, `what` is wrong with it; each counts once, however often it is decoded. Any thread may. Throws
+/// FileError where they are refused.
 void note_damaged_image(const std::string& where, const std::string& what);
 
 /// decode_image of a file.

@@ -32,7 +32,9 @@ ImageSet::ImageSet(const std::string& path, const OpenOptions& options)
       root_(kind_of(path) == FileKind::folder ? "" : options.root),
       list_(kind_of(path) == FileKind::folder ? list_folder(path, options.classes) : open_list(path)) {
   samples_ = list_.lines();
-  const Image first = read_image(entry(0).file, options.channels);
+  const std::string file = entry(0).file;
+  expect_there(0, file);
+  const Image first = read_image(file, options.channels);
   fields_ = {{"data", {first.channels, first.height, first.width}, Stored::encoded}, {"label", {}, Stored::float32}};
   settle_labels(options);
 }
@@ -127,6 +129,14 @@ std::string ImageSet::found(const std::string& file) const {
   return exists(near) ? near.string() : file;
 }
 
+/// Throws FileError that names the line of a list whose file is not there.
+void ImageSet::expect_there(i64 sample, const std::string& file) const {
+  if (!classes_.empty() || exists(file)) return;
+  throw FileError(path_ + " line " + std::to_string(list_.line(sample).number),
+                  "names '" + file + "', which is not there",
+                  path_ + " is a text, so each of its lines is taken for an image and its label");
+}
+
 ImageSet::Entry ImageSet::entry(i64 sample) const {
   Entry entry = parse(list_.line(sample));
   return {found(entry.file), entry.labels, found(entry.label_image)};
@@ -134,8 +144,16 @@ ImageSet::Entry ImageSet::entry(i64 sample) const {
 
 void ImageSet::read(const i64* indices, i64 count, std::vector<Values>& to) const {
   to.resize(2);
-  const auto append = [](const std::string& name, Values& values) {
-    const RawFile file(name);
+  const auto open = [&](const std::string& name, i64 sample) {
+    try {
+      return RawFile(name);
+    } catch (const FileError&) {
+      expect_there(sample, name);
+      throw;
+    }
+  };
+  const auto append = [&](const std::string& name, i64 sample, Values& values) {
+    const RawFile file = open(name, sample);
     const i64 begin = values.begin.back(), bytes = file.bytes();
     values.bytes.resize(static_cast<std::size_t>(begin + bytes));
     file.read(0, bytes, values.bytes.data() + begin);
@@ -149,9 +167,9 @@ void ImageSet::read(const i64* indices, i64 count, std::vector<Values>& to) cons
   if (label_images_) to[1].begin.assign(1, 0);
   for (i64 i = 0; i < count; ++i) {
     const Entry wanted = entry(indices[i]);
-    append(wanted.file, to[0]);
+    append(wanted.file, indices[i], to[0]);
     if (label_images_) {
-      append(wanted.label_image, to[1]);
+      append(wanted.label_image, indices[i], to[1]);
     } else {
       const auto* const labels = reinterpret_cast<const std::uint8_t*>(wanted.labels.data());
       to[1].bytes.insert(to[1].bytes.end(), labels, labels + wanted.labels.size() * sizeof(float));

@@ -27,6 +27,7 @@ class ImageSet : public DataSet {
   Entry parse(const ListFile::Line& line) const;
   Entry entry(i64 sample) const;
   std::string found(const std::string& file) const;
+  void expect_there(i64 sample, const std::string& file) const;
   void check_labels(const Entry& entry, i64 line);
   void settle_labels(const OpenOptions& options);
 

@@ -78,7 +78,8 @@ RawFile::RawFile(const std::string& name, For use)
 RawFile RawFile::unnamed(const std::string& name) {
   const char* const folder = std::getenv("TMPDIR");
   try {
-    return {name, unnamed_file(folder != nullptr ? folder : "/tmp")};
+    const std::string place = folder != nullptr ? folder : "/tmp";
+    return {name, unnamed_file(place), place};
   } catch (const FileError& error) {
     throw FileError(name, "needs a temporary file: " + std::string(error.what()), "set TMPDIR to a folder with space");
   }
@@ -109,9 +110,7 @@ void RawFile::write(i64 offset, i64 bytes, const void* from) const {
   while (bytes > 0) {
     const ssize_t put = pwrite(descriptor_.get(), at, static_cast<std::size_t>(std::min(bytes, i64{1} << 30)), offset);
     if (put < 0 && errno == EINTR) continue;
-    if (put < 0)
-      throw FileError(name_, "cannot be written at byte " + std::to_string(offset) + ": " + std::strerror(errno),
-                      "check the space left");
+    if (put < 0) fail_to_write(" at byte " + std::to_string(offset));
     at += put;
     offset += put;
     bytes -= put;
@@ -119,8 +118,16 @@ void RawFile::write(i64 offset, i64 bytes, const void* from) const {
 }
 
 void RawFile::sync() const {
-  if (fdatasync(descriptor_.get()) != 0)
-    throw FileError(name_, std::string("cannot be written: ") + std::strerror(errno));
+  if (fdatasync(descriptor_.get()) != 0) fail_to_write("");
+}
+
+/// By errno.
+void RawFile::fail_to_write(const std::string& where) const {
+  const std::string reason = where + ": " + std::strerror(errno);
+  const std::string advice = errno == EFBIG ? "a limit ends files there, see ulimit -f" : "check the space left";
+  if (folder_.empty()) throw FileError(name_, "cannot be written" + reason, advice);
+  throw FileError("a temporary file in " + folder_, "cannot be written" + reason + "; it is for reading " + name_,
+                  advice + ", or set TMPDIR to a folder with space");
 }
 
 }  // namespace cortado

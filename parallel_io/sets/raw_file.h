@@ -33,9 +33,11 @@ class RawFile {
   void sync() const;
 
  private:
-  RawFile(std::string name, Descriptor descriptor) : name_(std::move(name)), descriptor_(std::move(descriptor)) {}
+  RawFile(std::string name, Descriptor descriptor, std::string folder = "")
+      : name_(std::move(name)), folder_(std::move(folder)), descriptor_(std::move(descriptor)) {}
+  [[noreturn]] void fail_to_write(const std::string& where) const;
 
-  std::string name_;
+  std::string name_, folder_;  // the folder of one without a name
   Descriptor descriptor_;
 };
 

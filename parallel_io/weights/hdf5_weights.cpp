@@ -47,7 +47,7 @@ std::vector<std::string> members_of(hid_t group, const std::string& where) {
 Handle open_member(hid_t of, const std::string& name, const std::string& where) {
   const Quiet quiet;
   Handle object(H5Oopen(of, name.c_str(), H5P_DEFAULT), H5Oclose);
-  if (object.get() < 0) throw FileError(where, "cannot be read: " + quiet.reason());
+  if (object.get() < 0) throw FileError(where, hdf5::what_instead(of, name, H5I_DATASET));
   return object;
 }
 
@@ -59,8 +59,13 @@ bool has_member(const hdf5::File& file, const std::string& name) {
 /// A member at the top of a file; throws FileError that says what is there instead.
 Handle open_top(const hdf5::File& file, const std::string& name, H5I_type_t kind, const std::string& what) {
   Handle object;
-  if (has_member(file, name)) object = open_member(file.id(), name, file.name() + ", '" + name + "'");
-  if (object.get() < 0 || H5Iget_type(object.get()) != kind)
+  if (has_member(file, name)) {
+    hdf5::expect_link(file.id(), name, file.name(), file.name() + ", '" + name + "'");
+    object = open_member(file.id(), name, file.name() + ", '" + name + "'");
+    if (H5Iget_type(object.get()) != kind)
+      throw FileError(file.name(), "is no " + what + ": '" + name + "' " + hdf5::what_instead(file.id(), name, kind));
+  }
+  if (object.get() < 0)
     throw FileError(file.name(),
                     "is no " + what + ": it has no " + (kind == H5I_GROUP ? "group" : "data set") + " '" + name + "'",
                     "it has: " + file.listing());
@@ -93,11 +98,11 @@ i64 most_values(hid_t set) {
 }
 
 void read_blob(hid_t set, const std::string& file, const std::string& where, Part part, caffe::BlobProto& blob) {
-  hdf5::expect_sources(set, file, where);
   const Shape shape = shape_of_set(set, where);
   const i64 count = counted(shape).value_or(i64{INT_MAX} + 1);
   if (count > INT_MAX) throw FileError(where, "has more values than a blob can hold");
   if (count > most_values(set)) throw FileError(where, "has more values than the file can hold", "it is damaged");
+  hdf5::expect_sources(set, file, where);
   blob.clear_shape();
   for (const i64 d : shape) blob.mutable_shape()->add_dim(d);
   blob.mutable_shape();  // of a single value too
@@ -202,7 +207,10 @@ void read_blobs(const hdf5::File& file, const std::string& name,
   const auto names = members_of(group.get(), file.name());
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::string number = std::to_string(i), where = file.name() + ", '" + name + "/" + number + "'";
+    hdf5::expect_link(group.get(), number, file.name(), where);
     const Handle set = open_member(group.get(), number, where);
+    if (H5Iget_type(set.get()) != H5I_DATASET)
+      throw FileError(where, hdf5::what_instead(group.get(), number, H5I_DATASET));
     read_blob(set.get(), file.name(), where, Part::data, *blobs.Add());
   }
 }

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
 
 #include "core/base/error.h"
 #include "core/formats/blob_proto.h"
@@ -11,6 +12,7 @@
 #include "parallel_io/sets/byte_sets.h"
 #include "parallel_io/sets/lmdb_set.h"
 #include "tests/parallel_io/sets_rig.h"
+#include "tests/support/hdf5_file.h"
 
 namespace cortado::test {
 namespace {
@@ -127,6 +129,17 @@ TEST(Convert, MeansAreThoseOfTheSamples) {
   }
   write(MadeSet(5, {4}, Stored::float32), folder.file("rows.h5"));
   EXPECT_THROW(convert_mean(folder.file("rows.h5"), folder.file("m"), {}, {}), ConfigError);
+  std::vector<float> values(2000 * 4, 1);
+  values[1234 * 4 + 3] = std::numeric_limits<float>::quiet_NaN();
+  write_hdf5(folder.file("nan.h5"), {{"data", {2000, 1, 2, 2}, H5T_IEEE_F32LE, values},
+                                     {"label", {2000}, H5T_IEEE_F32LE, std::vector<float>(2000)}});
+  try {
+    convert_mean(folder.file("nan.h5"), folder.file("m"), {}, {});
+    ADD_FAILURE() << "a mean of NaN";
+  } catch (const NumericError& error) {
+    EXPECT_NE(std::string(error.what()).find("nan.h5, sample 1234: holds NaN"), std::string::npos) << error.what();
+  }
+  EXPECT_FALSE(exists(folder.file("m")));
 }
 
 TEST(Chains, ShufflingReordersOnce) {

@@ -60,7 +60,8 @@ TEST(Prefetcher, WhatMemoryCannotHoldIsToldAtOnce) {
     } catch (const MemoryError& error) { return std::string(error.what()); }
     return std::string("no error");
   };
-  EXPECT_NE(message_of(4, i64{1} << 40).find("give prefetch: "), std::string::npos) << message_of(4, i64{1} << 40);
+  EXPECT_NE(message_of(4, i64{1} << 40).find("give a prefetch from 1 to "), std::string::npos)
+      << message_of(4, i64{1} << 40);
   EXPECT_NE(message_of(i64{1} << 40, 1).find("smaller batch_size"), std::string::npos) << message_of(i64{1} << 40, 1);
   EXPECT_EQ(read, 0);
 }
