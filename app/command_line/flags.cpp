@@ -1,9 +1,24 @@
 #include "app/command_line/flags.h"
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
+#include <fstream>
 #include <type_traits>
 
 namespace cortado {
+namespace {
+/// Devices, such as /dev/null, lose nothing by being written.
+bool holds_something(const std::string& file) {
+  std::error_code failed;
+  return std::filesystem::is_regular_file(file, failed) && std::filesystem::file_size(file, failed) > 0;
+}
+
+bool holds_json(const std::string& file) {
+  std::ifstream in(file);
+  char first = 0;
+  return in >> first && (first == '{' || first == '[');
+}
+}  // namespace
 
 Flag Flag::required() const {
   state_->option->required();
@@ -31,6 +46,19 @@ Flag Flag::within(double least, double most) const {
 }
 Flag Flag::counts_bytes() const {
   state_->option->transform(CLI::AsSizeValue(false));
+  return *this;
+}
+Flag Flag::replaces_json() const {
+  state_->option->check([](const std::string& file) -> std::string {
+    if (!holds_something(file) || holds_json(file)) return "";
+    return file + " exists and is no JSON file: name another";
+  });
+  return *this;
+}
+Flag Flag::replaces_nothing() const {
+  state_->option->check([](const std::string& file) -> std::string {
+    return holds_something(file) ? file + " exists: remove it, or name another" : "";
+  });
   return *this;
 }
 Flag Flag::excludes(const Flag& other) const {

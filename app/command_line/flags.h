@@ -37,6 +37,10 @@ class Flag {
   Flag within(double least, double most) const;
   /// Numbers may end in K, M or G, of 1024.
   Flag counts_bytes() const;
+  /// The value names a file to write. One that exists is an error unless it holds JSON, which is replaced.
+  Flag replaces_json() const;
+  /// The value names a file to write. One that exists is an error.
+  Flag replaces_nothing() const;
   Flag excludes(const Flag& other) const;
   Flag needs(const Flag& other) const;
   /// Ranks may give different values.

@@ -24,7 +24,7 @@ void add_tuning(Flags& flags, std::string& file) {
 }
 
 void add_json(Flags& flags, std::string& file) {
-  flags.add("--json", file, "Also write the rows to this file").differs_by_rank();
+  flags.add("--json", file, "Also write the rows to this file").replaces_json().differs_by_rank();
 }
 
 void add_strict(Flags& flags) {

@@ -1,7 +1,9 @@
 #include "app/session/session.h"
 
 #include "app/session/backend.h"
+#include "core/formats/caffe.pb.h"
 #include "core/net/passes/passes.h"
+#include "core/solver/finite.h"
 #include "layers/all_layers.h"
 
 namespace cortado {
@@ -37,6 +39,7 @@ void SessionFlags::add_devices(Flags& flags) {
 
 void SessionFlags::add_profile(Flags& flags) {
   flags.add("--profile", profile, "Simulator: write a timeline (Perfetto, chrome://tracing), show cycles by kernel")
+      .replaces_json()
       .differs_by_rank();
 }
 
@@ -83,6 +86,13 @@ NetOptions Session::net_options() const {
   options.precision = precision;
   options.without = without;
   return options;
+}
+
+void Session::take_weights(Net& net, const std::string& file) const {
+  caffe::NetParameter weights;
+  read_weights(file, &hdf5, weights);
+  net.copy_trained(weights);
+  require_finite_weights(net);
 }
 
 }  // namespace cortado

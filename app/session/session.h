@@ -50,6 +50,8 @@ struct Session {
   std::set<std::string> without;  ///< passes that do not rewrite nets
 
   NetOptions net_options() const;
+  /// The net takes weights from a .caffemodel or .caffemodel.h5. Throws FileError; NumericError where one is no number.
+  void take_weights(Net& net, const std::string& file) const;
 };
 
 }  // namespace cortado

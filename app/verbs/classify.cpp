@@ -16,6 +16,7 @@
 #include "core/formats/blob_proto.h"
 #include "core/formats/caffe.pb.h"
 #include "core/formats/prototxt.h"
+#include "core/solver/finite.h"
 #include "parallel_io/sets/image.h"
 
 namespace cortado {
@@ -185,11 +186,10 @@ Blob& input_of(Net& net, const std::string& model) {
 
 int Classify::run(const MpiJob& job) {
   const Session session(job, session_);
-  caffe::NetParameter parameter, weights;
+  caffe::NetParameter parameter;
   net_.read(parameter);
-  read_weights(weights_, &session.hdf5, weights);
   Net net(parameter, session.net_options());
-  net.copy_trained(weights);
+  session.take_weights(net, weights_);
   Blob& input = input_of(net, net_.model());
   net.run().parameter_version = 1;
   InputPreparation how = preparation_;
@@ -199,6 +199,7 @@ int Classify::run(const MpiJob& job) {
   for (const auto& file : images_) {
     input.write_data(prepare(file, input, mean, how).data());
     net.forward();
+    require_finite_outputs(net);
     const auto scores = net.outputs()[0].blob->data_vector();
     if (job.rank() == 0) print_best(file, scores, labels, top_);
   }

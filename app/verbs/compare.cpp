@@ -48,7 +48,9 @@ void Compare::add_to(Flags& flags) {
                           const std::string content = content_of(with_);
                           fields.push_back({"--with", "--with", content.empty() ? "\"" + with_ + "\"" : content});
                         });
-  flags.add("--save", save_, "Write the values to this HDF5 file instead of comparing them").excludes(with);
+  flags.add("--save", save_, "Write the values to this HDF5 file instead of comparing them")
+      .replaces_nothing()
+      .excludes(with);
   flags.add("--tolerance", tolerance_, "Largest difference, over the largest value of the blob")
       .shows_default()
       .not_negative();
@@ -71,11 +73,7 @@ std::vector<NetValue> Compare::run_on(const Session& session, CoreGroup& group, 
   with.layouts = tuning.layouts();
   Net net(parameter, with);
   net.use_plans(tuning.plans_for(net));
-  if (!weights_.empty()) {
-    caffe::NetParameter weights;
-    read_weights(weights_, &session.hdf5, weights);
-    net.copy_trained(weights);
-  }
+  if (!weights_.empty()) session.take_weights(net, weights_);
   return values_of_pass(net, seed_);
 }
 

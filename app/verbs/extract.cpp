@@ -10,6 +10,7 @@
 #include "core/base/log.h"
 #include "core/formats/caffe.pb.h"
 #include "core/formats/prototxt.h"
+#include "core/solver/finite.h"
 #include "layers/data/batch_layer.h"
 #include "parallel_io/convert/set_writer.h"
 
@@ -82,6 +83,7 @@ class Features : public DataSet {
     if (pass == pass_) return;
     net_.run().pass = pass_ = pass;
     net_.forward();
+    require_finite_outputs(net_);
     rows_.clear();
     for (std::size_t f = 0; f < blobs_.size(); ++f) {
       const Blob* const blob = blobs_[f];
@@ -135,13 +137,12 @@ void Extract::add_to(Flags& flags) {
 
 int Extract::run(const MpiJob& job) {
   const Session session(job, session_);
-  caffe::NetParameter parameter, weights;
+  caffe::NetParameter parameter;
   net_.read(parameter);
-  read_weights(weights_, &session.hdf5, weights);
   Net net(parameter, session.net_options());
   if (!net.inputs().empty())
     throw ConfigError(net_.model(), "has Input layers, which read nothing", "give a net with a data layer");
-  net.copy_trained(weights);
+  session.take_weights(net, weights_);
   net.run().parameter_version = 1;
   if (format_ == "hdf5" || blobs_.size() == 1) {
     write(net, blobs_, out_, job);

@@ -37,12 +37,10 @@ class Test : public Verb {
 
 int Test::run(const MpiJob& job) {
   Session session(job, session_);
-  caffe::NetParameter parameter, weights;
+  caffe::NetParameter parameter;
   net_.read(parameter);
-  read_weights(weights_, &session.hdf5, weights);
   Net net(parameter, session.net_options());
-  net.copy_trained(weights);
-  require_finite_weights(net);
+  session.take_weights(net, weights_);
   CORTADO_LOG(info) << "Running for " << iterations_ << " iterations.";
 
   // Batches are divided over ranks; their sums are added, so any number of ranks reports the same.

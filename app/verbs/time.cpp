@@ -142,11 +142,7 @@ TimedNet Time::build(const Session& session, const TuningTable& tuning) const {
     CORTADO_LOG(info) << tuning.coverage(*timed.tested);
     timed.tested->run().parameter_version = 1;
   }
-  if (!weights_.empty()) {
-    caffe::NetParameter weights;
-    read_weights(weights_, &session.hdf5, weights);
-    timed.net().copy_trained(weights);
-  }
+  if (!weights_.empty()) session.take_weights(timed.net(), weights_);
   return timed;
 }
 

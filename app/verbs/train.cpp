@@ -107,6 +107,7 @@ void Train::add_to(Flags& flags) {
   flags
       .add("--timeline", timeline_,
            "Write what every iteration spends its time with, for Perfetto or chrome://tracing, and print shares")
+      .replaces_json()
       .compared_by([](StartFields&) {});  // all ranks write one or none does
   flags.add("--codec", exchange_.codec,
             "What coded exchanges send, or master's weights: " + codec_names() +
