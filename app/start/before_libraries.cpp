@@ -1,13 +1,18 @@
-// Runs before the constructors of shared libraries: OpenBLAS's asks for a buffer and, where `ulimit -v` has no room for
-// it, asks for ever; MPI's start then ends in the text of a library. So this file belongs to the executable itself, and
-// uses little of the C library, which has not begun either.
+// What is done before the constructors of shared libraries run. OpenBLAS's asks for a buffer and, where `ulimit -v` has
+// no room for it, asks for ever. MPI's start ends in a library's own text where files or addresses are short. A signal
+// that comes before main has taken the signals (app/start/signal_actions.h) would end the process. This file belongs to
+// the executable itself, and uses little of the C library, which has not begun either.
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <initializer_list>
+
 #ifndef __SANITIZE_ADDRESS__  // whose own code must run first, and which needs more addresses than any limit leaves
 namespace {
-constexpr unsigned long needed = 384UL << 20;  // by OpenBLAS's first buffer and MPI's start
+constexpr unsigned long needed = 384UL << 20;     // addresses: OpenBLAS's first buffer and MPI's start
+constexpr unsigned long needed_file = 8UL << 20;  // memory that MPI's ranks share lies in files
 
 /// Of this process, as /proc has it; 0: unknown.
 unsigned long taken_bytes() {
@@ -52,6 +57,26 @@ void look_for_addresses() {
   _exit(1);
 }
 
-[[gnu::section(".preinit_array"), gnu::used]] void (*const first)() = &look_for_addresses;
+void look_for_file_size() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= needed_file) return;
+  say("cortado: `ulimit -f` leaves files of ");
+  say_megabytes(limit.rlim_cur);
+  say("; MPI needs ");
+  say_megabytes(needed_file);
+  say(" for the memory that ranks share, and snapshots need what they take: raise ulimit -f\n");
+  _exit(1);
+}
+
+void begin() {
+  sigset_t held;
+  sigemptyset(&held);
+  for (const int signal : {SIGINT, SIGHUP, SIGTERM, SIGUSR1}) sigaddset(&held, signal);
+  sigprocmask(SIG_BLOCK, &held, nullptr);
+  look_for_addresses();
+  look_for_file_size();
+}
+
+[[gnu::section(".preinit_array"), gnu::used]] void (*const first)() = &begin;
 }  // namespace
 #endif
