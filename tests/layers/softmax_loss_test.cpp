@@ -72,7 +72,7 @@ TEST_P(SoftmaxLossTest, MistakesAreNamed) {
     rig.forward();
     FAIL() << "a label that is no class was accepted";
   } catch (const ConfigError& error) {
-    EXPECT_NE(std::string(error.what()).find("layer 'l': 1 labels"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("layer 'l': sample 1 of this batch"), std::string::npos) << error.what();
   }
   EXPECT_THROW(LayerRig(GetParam(), loss(), {{3, 4}, {4}}), ShapeError);
 }

@@ -153,13 +153,13 @@ template <class F, class T>
 ConvolutionPlan plan_forward(const MachineSpec& spec, const ConvolutionShape& s, bool turned,
                              const WinogradVariant& variant) {
   auto program = tiled_program<F, T>(spec, s, form_of<F>(s, variant.form));
-  const i64 panels = program.panels.floats();
   ConvolutionPlan plan;
   plan.decisions = {program.panels.panel, program.rows, program.shares, program.own_terms, F::points};
   if (program.panels.panel == 0) {
     plan.refused = "a row of tiles, with all its products, does not fit the scratchpad";
     return plan;
   }
+  const i64 panels = program.panels.floats();
   Forward<F, T> forward;
   forward.makes_own = program.own_terms > 0;
   forward.turned = turned;
