@@ -1,4 +1,4 @@
-// Layers that take over what follows them in place (Layer::absorb) against the same layers with tops of their own,
+// Layers that take over what follows them in place (Layer::accept) against the same layers with tops of their own,
 // which are never taken over.
 #include <gtest/gtest.h>
 
