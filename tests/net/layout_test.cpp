@@ -81,7 +81,7 @@ PlanBook planes() {
   return plans;
 }
 
-/// Where no candidate makes blocks, asking for them is an error: tests/layers/layout_test.cpp.
+/// Where no candidate makes blocks, asking for them is an error: tests/layers/convolution_layout_test.cpp.
 class LayoutNet : public ::testing::TestWithParam<std::string> {
  protected:
   const LayerTable layers_ = all_layers();
