@@ -1,5 +1,5 @@
 #pragma once
-#include "core/net/layer.h"
+#include "core/net/layer_table.h"
 
 namespace cortado {
 

@@ -82,8 +82,7 @@ void time_net(Session& session, const Work& work, bool host_sums, Report& report
   read_set(work.set, work.batch, parameter);
   if (session.group.spec().timing_only) start_with_zeros(parameter);
   SolverOptions with;
-  with.group = &session.group;
-  with.layers = &session.layers;
+  static_cast<Services&>(with) = session.services();
   with.without = session.without;
   with.core_groups = session.processor->core_groups();
   with.host_sums = host_sums;

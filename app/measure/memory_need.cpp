@@ -44,11 +44,9 @@ DryRun::DryRun(Session& session, const caffe::SolverParameter& parameter) : grou
   const QuietLog quiet(true);
   const TuningTable tuning = read_tuning(session.group.spec(), "");
   SolverOptions with;
+  static_cast<Services&>(with) = session.services();
   with.group = &group_;
-  with.layers = &session.layers;
   with.without = session.without;
-  with.sources = &session.sources;
-  with.sinks = &session.sinks;
   with.hdf5 = &session.hdf5;
   with.tuning = &tuning;
   solver_ = std::make_unique<Solver>(shortened(parameter), with);

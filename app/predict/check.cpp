@@ -81,10 +81,8 @@ class PredictionCheck {
   void add(const std::string& exchange) {
     caffe::SolverParameter parameter = solver_around(net_, session_.precision);
     SolverOptions with;
-    with.group = &session_.group;
-    with.layers = &session_.layers;
+    static_cast<Services&>(with) = session_.services();
     with.without = session_.without;
-    with.sources = &session_.sources;
     with.tuning = &tuning_;
     Candidate candidate;
     candidate.exchange = exchange;

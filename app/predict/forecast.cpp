@@ -28,10 +28,8 @@ std::string text_of(const char* format, Values... values) {
 
 Work measured(const Session& session, const PredictFlags& flags, const caffe::NetParameter& net) {
   SolverOptions with;
-  with.group = &session.group;
-  with.layers = &session.layers;
+  static_cast<Services&>(with) = session.services();
   with.without = session.without;
-  with.sources = &session.sources;
   const TuningTable tuning = read_tuning(session.group.spec(), flags.tuning);
   with.tuning = &tuning;
   Solver solver(solver_around(net, session.precision), with);

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "app/command_line/flags.h"
-#include "core/net/layer.h"
+#include "core/net/layer_table.h"
 
 namespace caffe {
 class NetParameter;

@@ -75,12 +75,11 @@ Session::Session(const MpiJob& its_job, const SessionFlags& flags)
   check_without(without);
 }
 
+Services Session::services() const { return {&group, &layers, &sources, &sinks}; }
+
 NetOptions Session::net_options() const {
   NetOptions options;
-  options.group = &group;
-  options.layers = &layers;
-  options.sources = &sources;
-  options.sinks = &sinks;
+  static_cast<Services&>(options) = services();
   options.writer = job.replicas().rank();
   options.writers = job.replicas().size();
   options.precision = precision;

@@ -49,6 +49,8 @@ struct Session {
   Precision precision;            ///< of nets that are read without a solver
   std::set<std::string> without;  ///< passes that do not rewrite nets
 
+  /// For nets and solvers on core group 0, alone.
+  Services services() const;
   NetOptions net_options() const;
   /// The net takes weights from a .caffemodel or .caffemodel.h5. Throws FileError; NumericError where one is no number.
   void take_weights(Net& net, const std::string& file) const;

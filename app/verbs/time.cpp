@@ -127,11 +127,8 @@ TimedNet Time::build(const Session& session, const TuningTable& tuning) const {
   TimedNet timed;
   if (trains()) {
     SolverOptions with;
-    with.group = &session.group;
-    with.layers = &session.layers;
+    static_cast<Services&>(with) = session.services();
     with.without = session.without;
-    with.sources = &session.sources;
-    with.sinks = &session.sinks;
     with.tuning = &tuning;
     timed.solver = std::make_unique<Solver>(solver_around(parameter, session.precision), with);
   } else {

@@ -164,11 +164,9 @@ int Train::run(const MpiJob& job) {
   ProgressBar bar("training");
   LoadWatch load;
   SolverOptions with;
-  with.group = &session.group;  // of core group 0
-  with.layers = &session.layers;
+  static_cast<Services&>(with) = session.services();
   with.without = session.without;
   with.sources = &sources;
-  with.sinks = &session.sinks;
   with.hdf5 = &session.hdf5;
   with.feed = feed_ == "master" ? Feed::master : Feed::direct;
   if (with.feed == Feed::master && session.processor->core_groups() == 1)

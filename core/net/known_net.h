@@ -1,7 +1,7 @@
 #pragma once
 #include <string>
 
-#include "core/net/layer.h"
+#include "core/net/layer_table.h"
 
 namespace cortado {
 

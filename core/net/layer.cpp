@@ -28,7 +28,7 @@ Layer::Layer(const caffe::LayerParameter& parameter, const LayerContext& context
     : context_(context), parameter_(std::make_unique<caffe::LayerParameter>(parameter)), name_(parameter.name()) {
   for (int i = 0; i < parameter.blobs_size(); ++i) {
     const std::string where = "layer '" + name_ + "', blob " + std::to_string(i);
-    blobs_.push_back(std::make_shared<Blob>(context.group, shape_of(parameter.blobs(i))));
+    blobs_.push_back(std::make_shared<Blob>(group(), shape_of(parameter.blobs(i))));
     blobs_.back()->write_data(values_of(parameter.blobs(i), where).data());
   }
   // Values live in the blobs from here on; a second copy in the text would only cost memory.
@@ -79,7 +79,7 @@ void Layer::add_parameter(const Shape& shape, const caffe::FillerParameter& fill
 void Layer::add_part(const Division& division, const caffe::FillerParameter& filler) {
   const std::size_t index = parameters_added_;
   add_parameter(division.whole(), filler);
-  const int rank = context_.parts->rank();
+  const int rank = services().parts->rank();
   const auto part = std::make_shared<Blob>(group(), division.part(rank));
   part->write_data(division.take(blobs_[index]->data_vector(), rank).data());
   blobs_[index] = part;

@@ -5,23 +5,19 @@
 #include <string>
 #include <vector>
 
-#include "core/data/array_sink.h"
-#include "core/data/batch_source.h"
 #include "core/net/epilogue.h"
-#include "core/net/replicas.h"
+#include "core/net/services.h"
 #include "core/net/workspace.h"
 #include "core/tensor/blob.h"
 
 namespace caffe {
 class FillerParameter;
 class LayerParameter;
-class NetParameter;
 }  // namespace caffe
 
 namespace cortado {
 
 class Division;
-class PartExchange;
 
 enum class Phase { train, test };
 
@@ -51,17 +47,28 @@ struct RunState {
   i64 first_sample(i64 batch) const { return (pass * ranks + rank) * batch; }
 };
 
-/// What a layer is built with.
+/// What a layer is built with. Layers keep it, so all of it outlives them.
 struct LayerContext {
-  CoreGroup& group;
+  const Services& services;
   RunState& run;
-  const SourceOpener* sources;        ///< null where nothing can be read
-  Workspace& workspace;               ///< shared by the layers of a net
-  const SinkOpener* sinks = nullptr;  ///< null where nothing can be written
-  PartExchange* parts = nullptr;      ///< null where no layer is divided over ranks
-  /// Layouts that tuning found best, by layout_key of a top; null: none.
+  Workspace& workspace;  ///< shared by the layers of a net
+  /// Layouts that tuning found best, by layout_key of a top; nullptr means none.
   const std::map<std::string, Layout>* layouts = nullptr;
 };
+
+/// The layers that passes put into nets.
+enum class Role { none, split, cast, reorder, subsampling };
+
+/// A layer reads one pixel of h x w.
+struct PixelStride {
+  std::uint32_t h = 1, w = 1;
+  bool operator==(const PixelStride& other) const { return h == other.h && w == other.w; }
+  bool operator!=(const PixelStride& other) const { return !(*this == other); }
+};
+constexpr PixelStride every_pixel{};
+
+/// A core group's part of a batch. Throws ConfigError where it cannot be divided.
+using BatchShare = std::function<i64(i64 batch)>;
 
 /// What a blob's best layout depends on: "mb8c256h56w56", with "bf16" behind where that is its precision.
 std::string layout_key(const Shape& shape, Precision precision);
@@ -100,8 +107,22 @@ class Layer {
   };
   virtual Arity bottoms() const { return {1, 1}; }
   virtual Arity tops() const { return {1, 1}; }
-  /// Whether a layer with this parameter takes and makes bf16, where its bottoms are that. Hidden by those that do.
+
+  // A class answers for layers that do not exist yet, by their parameter. LayerTable asks; a class that differs hides
+  // the function.
+
+  /// A pass inserts layers of this class, as its only one of the role.
+  static constexpr Role role = Role::none;
+  /// True means that the layer takes and makes bf16, where its bottoms are that.
   static bool keeps_bf16(const caffe::LayerParameter& /*parameter*/) { return false; }
+  /// True means that mixed precision begins here: the layer takes bf16 even where its bottoms are float.
+  static bool begins_bf16(const caffe::LayerParameter& /*parameter*/) { return false; }
+  /// The stride of a layer whose outputs are each made of one pixel; `every_pixel` for all others.
+  static PixelStride pixel_stride(const caffe::LayerParameter& /*parameter*/) { return every_pixel; }
+  /// Afterwards outputs are each made of one pixel, and pixel_stride is `stride`.
+  static void set_pixel_stride(caffe::LayerParameter& /*parameter*/, PixelStride /*stride*/) {}
+  /// Replaces the number of samples that the parameter names by `share` of it.
+  static void divide_batch(caffe::LayerParameter& /*parameter*/, const BatchShare& /*share*/) {}
 
   /// Whether it takes these bottoms, which all lie in blocks of channels (nchw16c), as they lie, and makes its tops
   /// likewise (a convolution's tops may be either). The net gives a copy in nchw to those that do not. Asked before
@@ -139,6 +160,11 @@ class Layer {
   virtual bool can_run_in_place() const { return false; }
   /// Whether blob `i` is a running statistic: averaged over replicas, never updated by the solver (BatchNorm's three).
   virtual bool is_statistic(std::size_t /*i*/) const { return false; }
+  /// True means that the running statistics are those of no batch.
+  virtual bool lacks_statistics() const { return false; }
+  /// Brings this layer's blobs in a weight file into Caffe's form, where a fork of Caffe wrote another, and warns.
+  /// Blobs that belong to the map by channels (Traits::affine) of the layer behind this one move into `behind`.
+  virtual void settle_stored(caffe::LayerParameter& /*stored*/, caffe::LayerParameter& /*behind*/) const {}
   /// How the ranks hold blob `i`, each a part of it; null: each holds all of it.
   virtual const Division* division(std::size_t /*i*/) const { return nullptr; }
   /// Candidates chosen, by direction ("forward" -> "explicit"), for layers that have a choice.
@@ -168,11 +194,12 @@ class Layer {
   bool param_propagate_down(std::size_t i) const;
 
  protected:
-  CoreGroup& group() const { return context_.group; }
+  CoreGroup& group() const { return *context_.services.group; }
   const RunState& run() const { return context_.run; }
   /// Runs work that the layer has a choice in, and tells its time where somebody asks (RunState::plan_seconds).
   void run_plan(const std::string& direction, const std::function<void()>& work);
   const LayerContext& context() const { return context_; }
+  const Services& services() const { return context_.services; }
   /// Memory for the time of this call; see Workspace.
   float* workspace(i64 floats) const { return context_.workspace.floats(floats); }
 
@@ -197,30 +224,6 @@ class Layer {
   std::vector<std::shared_ptr<Blob>> blobs_;
   std::size_t parameters_added_ = 0;
   std::vector<bool> param_propagate_down_;
-};
-
-/// Layer types by Caffe's names. app fills one from layers/all_layers.h: no static initialisers.
-class LayerTable {
- public:
-  using Maker = std::function<std::unique_ptr<Layer>(const caffe::LayerParameter&, const LayerContext&)>;
-  template <class L>
-  void add(const std::string& type) {
-    makers_[type] = [](const caffe::LayerParameter& p, const LayerContext& c) { return std::make_unique<L>(p, c); };
-    keeps_bf16_[type] = &L::keeps_bf16;
-  }
-  bool has(const std::string& type) const { return makers_.count(type) != 0; }
-  /// Sorted.
-  std::vector<std::string> types() const;
-  /// What the layer's class says (Layer::keeps_bf16); false for unknown types.
-  bool keeps_bf16(const caffe::LayerParameter& parameter) const;
-  /// A line for each layer whose type is unknown, with what to write instead; empty if there is none.
-  std::string unknown_in(const caffe::NetParameter& net) const;
-  /// Throws ConfigError naming the layer when the type is unknown.
-  std::unique_ptr<Layer> make(const caffe::LayerParameter& parameter, const LayerContext& context) const;
-
- private:
-  std::map<std::string, Maker> makers_;
-  std::map<std::string, bool (*)(const caffe::LayerParameter&)> keeps_bf16_;
 };
 
 /// Fills `blob` (host-side, then copied) by Caffe's rules: constant, uniform, gaussian (with sparse), xavier, msra,

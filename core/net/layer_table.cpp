@@ -1,9 +1,10 @@
+#include "core/net/layer_table.h"
+
 #include <algorithm>
 
 #include "core/base/error.h"
 #include "core/formats/caffe.pb.h"
 #include "core/formats/close_name.h"
-#include "core/net/layer.h"
 
 namespace cortado {
 namespace {
@@ -49,15 +50,48 @@ const std::map<std::string, std::string>& advice_for_types() {
 }
 }  // namespace
 
-bool LayerTable::keeps_bf16(const caffe::LayerParameter& parameter) const {
-  const auto found = keeps_bf16_.find(parameter.type());
-  return found != keeps_bf16_.end() && found->second(parameter);
-}
-
 std::vector<std::string> LayerTable::types() const {
   std::vector<std::string> types;
-  for (const auto& maker : makers_) types.push_back(maker.first);
+  for (const auto& entry : entries_) types.push_back(entry.first);
   return types;
+}
+
+const std::string& LayerTable::type_of(Role role) const {
+  const auto found = roles_.find(role);
+  require(found != roles_.end(), "every role has a layer type");
+  return found->second;
+}
+
+bool LayerTable::plays(const caffe::LayerParameter& parameter, Role role) const {
+  const auto found = roles_.find(role);
+  return found != roles_.end() && found->second == parameter.type();
+}
+
+LayerTable::Entry LayerTable::entry_of(const caffe::LayerParameter& parameter) const {
+  const auto found = entries_.find(parameter.type());
+  if (found != entries_.end()) return found->second;
+  return {nullptr,
+          &Layer::keeps_bf16,
+          &Layer::begins_bf16,
+          &Layer::pixel_stride,
+          &Layer::set_pixel_stride,
+          &Layer::divide_batch};
+}
+
+bool LayerTable::keeps_bf16(const caffe::LayerParameter& parameter) const {
+  return entry_of(parameter).keeps_bf16(parameter);
+}
+bool LayerTable::begins_bf16(const caffe::LayerParameter& parameter) const {
+  return entry_of(parameter).begins_bf16(parameter);
+}
+PixelStride LayerTable::pixel_stride(const caffe::LayerParameter& parameter) const {
+  return entry_of(parameter).pixel_stride(parameter);
+}
+void LayerTable::set_pixel_stride(caffe::LayerParameter& parameter, PixelStride stride) const {
+  entry_of(parameter).set_pixel_stride(parameter, stride);
+}
+void LayerTable::divide_batch(caffe::LayerParameter& parameter, const BatchShare& share) const {
+  entry_of(parameter).divide_batch(parameter, share);
 }
 
 std::string LayerTable::unknown_in(const caffe::NetParameter& net) const {
@@ -87,8 +121,8 @@ std::string LayerTable::unknown_in(const caffe::NetParameter& net) const {
 }
 
 std::unique_ptr<Layer> LayerTable::make(const caffe::LayerParameter& parameter, const LayerContext& context) const {
-  const auto found = makers_.find(parameter.type());
-  if (found != makers_.end()) return found->second(parameter, context);
+  const auto found = entries_.find(parameter.type());
+  if (found != entries_.end()) return found->second.make(parameter, context);
   caffe::NetParameter alone;
   *alone.add_layer() = parameter;
   throw ConfigError("", unknown_in(alone));

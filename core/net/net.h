@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/net/layer.h"
+#include "core/net/layer_table.h"
 
 namespace caffe {
 class NetParameter;
@@ -16,14 +16,8 @@ class NetState;
 namespace cortado {
 
 /// What a net is built on and with.
-struct NetOptions {
-  CoreGroup* group = nullptr;
-  const LayerTable* layers = nullptr;
-  const SourceOpener* sources = nullptr;
-  const SinkOpener* sinks = nullptr;
-  const Replicas* replicas = nullptr;  ///< null: this process alone
-  PartExchange* parts = nullptr;       ///< null: layers are whole, whatever they ask for
-  int writer = 0, writers = 1;         ///< see RunState
+struct NetOptions : Services {
+  int writer = 0, writers = 1;  ///< see RunState
   std::uint64_t seed = 1;
   Feed feed = Feed::direct;
   PlanBook plans;  ///< candidates to use; empty: each layer's own order decides
@@ -158,7 +152,7 @@ class Net {
   void average_statistics();
 
   /// The ranks that hold parts; null where there are none.
-  PartExchange* parts() const { return parts_; }
+  PartExchange* parts() const { return services_.parts; }
   /// So many layers, in forward order, have all those among them that meet other ranks in their forward because they
   /// are divided; 0: none does.
   std::size_t end_of_divided() const;
@@ -171,7 +165,7 @@ class Net {
   /// Weights by layer name, as Caffe: layers that the file lacks keep theirs, layers that only the file has are
   /// logged, other shapes throw ShapeError. Legacy 4-d shapes may have ones in front. Of a parameter that layers share,
   /// the owner's blob may be the only one. Logs how many layers got theirs; throws ConfigError if none did that has
-  /// some. BatchNorm's blobs may be in the forms of Caffe's forks (settle_fork_blobs). Files hold blobs whole: of one
+  /// some. Blobs may be in the forms of Caffe's forks (Layer::settle_stored). Files hold blobs whole: of one
   /// that ranks divide, this rank takes its part.
   void copy_trained(const caffe::NetParameter& trained);
   /// The net with its weights, as Caffe writes a .caffemodel (`write_diff`: gradients too); with this rank's parts.
@@ -196,14 +190,18 @@ class Net {
   void follow_shapes(Entry& entry);
   void write_gradients(const Entry& entry) const;
   void place_gradients();
+  void settle(caffe::LayerParameter& stored, caffe::NetParameter& more) const;
   void copy_layer(const caffe::LayerParameter& source);
   void report_taken(const caffe::NetParameter& trained, const std::set<std::string>& taken) const;
   bool is_anothers(const Blob& parameter) const;  // whether a layer shares it with its owner
 
   std::string name_;
+  // Layers keep references to the next five.
+  Replicas alone_;
+  Services services_;
   RunState run_;
   std::unique_ptr<Workspace> workspace_;
-  std::unique_ptr<Replicas> alone_;
+  std::map<std::string, Layout> layouts_;
   std::vector<Entry> layers_;
   std::vector<PassReport> passes_;
   std::vector<std::string> blob_names_;
@@ -215,9 +213,6 @@ class Net {
     Blob *user, *owner;
   };
   std::vector<Share> shares_;  // parameters shared by name
-  CoreGroup* group_;
-  PartExchange* parts_;
-  std::map<std::string, Layout> layouts_;  // of NetOptions; layers look into it
   std::shared_ptr<Storage> parameter_arena_, gradient_arena_, shared_gradients_;
   bool shares_gradients_ = false, gradients_placed_ = false;
   float loss_scale_ = 1;

@@ -33,27 +33,22 @@ std::string automatic_top(const std::string& layer) { return layer + " (automati
 
 Net::Net(const caffe::NetParameter& parameter, const NetOptions& options)
     : name_(parameter.name()),
+      services_(options),
       workspace_(std::make_unique<Workspace>(*options.group)),
-      group_(options.group),
-      parts_(options.parts),
       layouts_(options.layouts),
       loss_scale_(options.loss_scale) {
+  if (services_.replicas == nullptr) services_.replicas = &alone_;
   run_.phase = parameter.state().phase() == caffe::TRAIN ? Phase::train : Phase::test;
   run_.seed = options.seed;
   run_.feed = options.feed;
-  run_.replicas = options.replicas;
-  if (run_.replicas == nullptr) {
-    alone_ = std::make_unique<Replicas>();
-    run_.replicas = alone_.get();
-  }
+  run_.replicas = services_.replicas;
   run_.rank = run_.replicas->rank();
   run_.ranks = run_.replicas->size();
   run_.writer = options.writer;
   run_.writers = options.writers;
   caffe::NetParameter current = parameter;
   upgrade_net(current, "net '" + name_ + "'");
-  const LayerContext context{*options.group, run_,          options.sources, *workspace_,
-                             options.sinks,  options.parts, &layouts_};
+  const LayerContext context{services_, run_, *workspace_, &layouts_};
   NetGraph graph(current, options, context);
   Builder builder(*this, graph);
   run_passes(graph, Stage::text);

@@ -5,7 +5,6 @@
 #include "core/formats/blob_proto.h"
 #include "core/formats/caffe.pb.h"
 #include "core/net/division.h"
-#include "core/net/fork_weights.h"
 #include "core/net/net.h"
 #include "core/net/part_exchange.h"
 
@@ -32,8 +31,9 @@ void Net::copy_trained(const caffe::NetParameter& trained) {
       CORTADO_LOG(info) << "Ignoring source layer " << source.name();
       continue;
     }
-    const auto settled = settle_fork_blobs(*this, source, more);
-    copy_layer(settled ? *settled : source);
+    caffe::LayerParameter settled = source;
+    settle(settled, more);
+    copy_layer(settled);
     taken.insert(source.name());
   }
   for (const auto& source : more.layer()) {
@@ -41,6 +41,30 @@ void Net::copy_trained(const caffe::NetParameter& trained) {
     taken.insert(source.name());
   }
   report_taken(trained, taken);
+}
+
+/// Brings stored blobs into this net's form. Those that belong to a layer behind are added to `more`, under its name.
+void Net::settle(caffe::LayerParameter& stored, caffe::NetParameter& more) const {
+  caffe::LayerParameter behind;
+  const auto entry = std::find_if(layers_.begin(), layers_.end(),
+                                  [&](const Entry& other) { return other.layer->name() == stored.name(); });
+  entry->layer->settle_stored(stored, behind);
+  if (behind.blobs_size() == 0) return;
+  const auto takes_them = [&](const Entry& other) {
+    return other.bottom.size() == 1 && other.bottom_names[0] == entry->top_names[0] && other.layer->traits().affine &&
+           other.layer->blobs().size() == static_cast<std::size_t>(behind.blobs_size());
+  };
+  const auto reader = std::find_if(layers_.begin(), layers_.end(), takes_them);
+  if (reader == layers_.end())
+    throw ShapeError("layer '" + stored.name() + "'",
+                     "the weights have " + std::to_string(stored.blobs_size() + behind.blobs_size()) +
+                         " blobs, as NVIDIA's fork writes them: the last two are a scale and a bias",
+                     "let a Scale layer with bias_term: true follow in the net, which gets them");
+  behind.set_name(reader->layer->name());
+  *more.add_layer() = behind;
+  CORTADO_LOG(warning) << "layer '" << stored.name() << "': blobs " << stored.blobs_size() << " and "
+                       << stored.blobs_size() + 1 << " of the weights go to layer '" << behind.name()
+                       << "' as its scale and bias";
 }
 
 /// Says how many layers got weights. Throws ConfigError if none did that has some.
@@ -87,27 +111,28 @@ void Net::copy_layer(const caffe::LayerParameter& source) {
                            ", the net's has " + to_string(shape),
                        "rename the layer to learn it from scratch");
     const auto values = values_of(stored, where + " of the weights, blob " + std::to_string(i));
-    blobs[i]->write_data((division != nullptr ? division->take(values, parts_->rank()) : values).data());
+    blobs[i]->write_data((division != nullptr ? division->take(values, services_.parts->rank()) : values).data());
   }
 }
 
 void Net::spread_parts(const caffe::NetParameter& weights) {
   for (const Learnable& p : learnable_) {
     if (p.division == nullptr) continue;
-    const int layer = parts_->rank() == 0 ? layer_of(weights, p) : -1;
+    const int layer = services_.parts->rank() == 0 ? layer_of(weights, p) : -1;
     if (run_.replicas->from_root(layer >= 0 ? "given" : "").empty()) continue;
     std::vector<float> whole;
     if (layer >= 0) whole = values_of(weights.layer(layer).blobs(p.index), "layer '" + p.layer + "' of the weights");
-    p.blob->write_data(p.division->spread(*parts_, whole).data());
+    p.blob->write_data(p.division->spread(*services_.parts, whole).data());
   }
 }
 
 void Net::collect_parts(caffe::NetParameter& weights, bool write_diff) const {
   for (const Learnable& p : learnable_) {
     if (p.division == nullptr) continue;
-    const auto values = p.division->collect(*parts_, p.blob->data_vector());
-    const auto gradients = write_diff ? p.division->collect(*parts_, p.blob->diff_vector()) : std::vector<float>();
-    if (parts_->rank() != 0) continue;
+    const auto values = p.division->collect(*services_.parts, p.blob->data_vector());
+    const auto gradients =
+        write_diff ? p.division->collect(*services_.parts, p.blob->diff_vector()) : std::vector<float>();
+    if (services_.parts->rank() != 0) continue;
     auto& blob = *weights.mutable_layer(layer_of(weights, p))->mutable_blobs(p.index);
     cortado::to_proto(p.division->whole(), values, gradients, blob);
   }

@@ -296,22 +296,6 @@ class HostSumExchange : public GradientExchange {
   std::vector<float> staging_;
 };
 
-template <class Batch>
-i64 divided(const caffe::LayerParameter& layer, Batch batch, i64 parts) {
-  if (batch % parts != 0)
-    throw ConfigError(
-        "layer '" + layer.name() + "'",
-        "its batch of " + std::to_string(batch) + " cannot be divided among " + std::to_string(parts) + " core groups",
-        "choose another batch, or another number with --core-groups");
-  return batch / parts;
-}
-
-template <class Shapes>
-void divide(const caffe::LayerParameter& layer, Shapes& shapes, i64 parts) {
-  for (auto& shape : shapes)
-    if (shape.dim_size() > 0) shape.set_dim(0, divided(layer, shape.dim(0), parts));
-}
-
 }  // namespace
 
 void train_on_core_groups(Processor& processor, const SolverOptions& options,
@@ -346,19 +330,17 @@ void add_values(CoreGroup& group, const float* x, float* y, i64 n) {
   group.launch(program, book.plan((n + program.block - 1) / program.block));
 }
 
-void divide_batches(caffe::NetParameter& net, i64 parts) {
+void divide_batches(caffe::NetParameter& net, i64 parts, const LayerTable& layers) {
   if (parts == 1) return;
-  for (auto& layer : *net.mutable_layer()) {
-    const auto divide_size = [&](auto& data) {
-      data.set_batch_size(static_cast<unsigned>(divided(layer, i64{data.batch_size()}, parts)));
-    };
-    if (layer.has_data_param()) divide_size(*layer.mutable_data_param());
-    if (layer.has_image_data_param()) divide_size(*layer.mutable_image_data_param());
-    if (layer.has_window_data_param()) divide_size(*layer.mutable_window_data_param());
-    if (layer.has_hdf5_data_param()) divide_size(*layer.mutable_hdf5_data_param());
-    if (layer.has_dummy_data_param()) divide(layer, *layer.mutable_dummy_data_param()->mutable_shape(), parts);
-    if (layer.has_input_param()) divide(layer, *layer.mutable_input_param()->mutable_shape(), parts);
-  }
+  for (auto& layer : *net.mutable_layer())
+    layers.divide_batch(layer, [&](i64 batch) {
+      if (batch % parts != 0)
+        throw ConfigError("layer '" + layer.name() + "'",
+                          "its batch of " + std::to_string(batch) + " cannot be divided among " +
+                              std::to_string(parts) + " core groups",
+                          "choose another batch, or another number with --core-groups");
+      return batch / parts;
+    });
 }
 
 }  // namespace cortado

@@ -24,8 +24,8 @@ void train_on_core_groups(Processor& processor, const SolverOptions& options,
 /// Queues y += x for n values of cluster memory: sums of gradients.
 void add_values(CoreGroup& group, const float* x, float* y, i64 n);
 
-/// Divides the batches of a net's data layers (Data, ImageData, WindowData, HDF5Data, DummyData, Input) by `parts`.
-/// Throws ConfigError naming the layer whose batch cannot be divided.
-void divide_batches(caffe::NetParameter& net, i64 parts);
+/// Divides the batches of a net's data layers (Layer::divide_batch) by `parts`. Throws ConfigError naming the layer
+/// whose batch cannot be divided.
+void divide_batches(caffe::NetParameter& net, i64 parts, const LayerTable& layers);
 
 }  // namespace cortado

@@ -25,7 +25,7 @@ Solver::State::State(const caffe::SolverParameter& given, const SolverOptions& g
   CORTADO_LOG(info) << "Seed: " << seed_of(parameter);
   if (parameter.debug_info()) CORTADO_LOG(warning) << "debug_info has no effect here";
   NamedNet training = training_net(parameter, options.layers);
-  divide_batches(training.net, options.core_groups);
+  divide_batches(training.net, options.core_groups, *options.layers);
   CORTADO_LOG(info) << "Creating training net from " << training.source;
   net = make_net(training.net, &replicas);
   if (options.tuning != nullptr) CORTADO_LOG(info) << options.tuning->coverage(*net);
@@ -50,15 +50,11 @@ std::unique_ptr<Net> Solver::State::make_net(const caffe::NetParameter& net_para
                                              const Replicas* net_replicas) const {
   NetOptions net_options;
   if (options.tuning != nullptr) net_options.layouts = options.tuning->layouts();
-  net_options.group = options.group;
-  net_options.layers = options.layers;
-  net_options.sources = options.sources;
-  net_options.sinks = options.sinks;
+  static_cast<Services&>(net_options) = options;
   net_options.writer = replicas.rank();
   net_options.writers = replicas.size();
   net_options.feed = options.feed;
   net_options.replicas = net_replicas;
-  net_options.parts = options.parts;
   net_options.seed = seed_of(parameter);
   net_options.only_trains = true;
   net_options.without = options.without;

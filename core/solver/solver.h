@@ -21,14 +21,8 @@ namespace cortado {
 enum class SolverAction { none, stop, snapshot };
 
 /// What a solver is built on and with. Everything is borrowed and must outlive it.
-struct SolverOptions {
-  CoreGroup* group = nullptr;
-  const LayerTable* layers = nullptr;
-  const SourceOpener* sources = nullptr;
-  const SinkOpener* sinks = nullptr;
-  const Hdf5Files* hdf5 = nullptr;       ///< null: neither weights nor states in HDF5
-  const Replicas* replicas = nullptr;    ///< null: this process alone
-  PartExchange* parts = nullptr;         ///< among the replicas; null: layers are whole, whatever they ask for
+struct SolverOptions : Services {
+  const Hdf5Files* hdf5 = nullptr;       ///< nullptr means neither weights nor states in HDF5
   Feed feed = Feed::direct;              ///< of the training net
   i64 core_groups = 1;                   ///< of the process, among which its training batch is divided
   GradientExchange* exchange = nullptr;  ///< may be null where there is one replica

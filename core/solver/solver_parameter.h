@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/formats/caffe.pb.h"
-#include "core/net/layer.h"
+#include "core/net/layer_table.h"
 
 namespace cortado {
 

@@ -9,14 +9,12 @@
 
 namespace cortado {
 namespace {
-/// The first BatchNorm layer that has seen no batch, so that it divides by nearly nothing; empty if there is none.
+/// The first layer without statistics, so that it divides by nearly nothing; empty if there is none.
 std::string without_statistics(const Net& net) {
-  for (const auto& entry : net.layers()) {
-    const auto& blobs = entry.layer->blobs();  // mean, variance, and the sum of their weights
-    if (entry.type == "BatchNorm" && blobs.size() == 3 && !blobs[2]->group().spec().timing_only &&
-        blobs[2]->data_vector()[0] == 0)
+  for (const auto& entry : net.layers())
+    if (!entry.layer->blobs().empty() && !entry.layer->blobs()[0]->group().spec().timing_only &&
+        entry.layer->lacks_statistics())
       return entry.layer->name();
-  }
   return "";
 }
 }  // namespace

@@ -16,6 +16,8 @@ class BatchNormLayer : public Layer {
   bool can_run_in_place() const override { return true; }
   bool keeps_blocks(const Blobs& /*bottom*/) const override { return true; }
   bool is_statistic(std::size_t) const override { return true; }
+  bool lacks_statistics() const override;
+  void settle_stored(caffe::LayerParameter& stored, caffe::LayerParameter& behind) const override;
   void setup(const Blobs& bottom, const Blobs& top) override;
   void reshape(const Blobs& bottom, const Blobs& top) override;
   void forward(const Blobs& bottom, const Blobs& top) override;

@@ -8,6 +8,7 @@ namespace cortado {
 class CastLayer : public Layer {
  public:
   using Layer::Layer;
+  static constexpr Role role = Role::cast;
   bool keeps_blocks(const Blobs& /*bottom*/) const override { return true; }
   void reshape(const Blobs& bottom, const Blobs& top) override;
   void forward(const Blobs& bottom, const Blobs& top) override;

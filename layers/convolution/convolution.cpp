@@ -11,6 +11,31 @@ bool WindowedLayer::keeps_bf16(const caffe::LayerParameter& parameter) {
   return parameter.convolution_param().kernel_size_size() <= 2;
 }
 
+PixelStride ConvolutionLayer::pixel_stride(const caffe::LayerParameter& parameter) {
+  const auto& p = parameter.convolution_param();
+  const auto all = [](const auto& values, std::uint32_t wanted) {
+    return std::all_of(values.begin(), values.end(), [&](std::uint32_t value) { return value == wanted; });
+  };
+  const bool of_sides = p.has_kernel_h() && p.has_kernel_w() && p.kernel_h() == 1 && p.kernel_w() == 1;
+  const bool of_size = p.kernel_size_size() > 0 && all(p.kernel_size(), 1);
+  const bool of_pixels = p.kernel_size_size() > 0 ? of_size && !p.has_kernel_h() && !p.has_kernel_w() : of_sides;
+  const bool padded = !all(p.pad(), 0) || p.pad_h() > 0 || p.pad_w() > 0;
+  if (!of_pixels || padded || p.axis() != 1) return every_pixel;
+  if (p.has_stride_h() && p.has_stride_w() && p.stride_size() == 0) return {p.stride_h(), p.stride_w()};
+  if (p.has_stride_h() || p.has_stride_w() || p.stride_size() < 1 || p.stride_size() > 2) return every_pixel;
+  return {p.stride(0), p.stride(p.stride_size() - 1)};
+}
+
+void ConvolutionLayer::set_pixel_stride(caffe::LayerParameter& parameter, PixelStride stride) {
+  auto& p = *parameter.mutable_convolution_param();
+  p.clear_stride();
+  p.clear_stride_h();
+  p.clear_stride_w();
+  if (stride == every_pixel) return;
+  p.set_stride_h(stride.h);
+  p.set_stride_w(stride.w);
+}
+
 void WindowedLayer::read_parameter(const Blobs& bottom, const Blobs& top) {
   const auto& p = parameter().convolution_param();
   const int axes = bottom[0]->axes();

@@ -73,6 +73,9 @@ class WindowedLayer : public Layer {
 class ConvolutionLayer : public WindowedLayer {
  public:
   using WindowedLayer::WindowedLayer;
+  static bool begins_bf16(const caffe::LayerParameter& parameter) { return keeps_bf16(parameter); }
+  static PixelStride pixel_stride(const caffe::LayerParameter& parameter);
+  static void set_pixel_stride(caffe::LayerParameter& parameter, PixelStride stride);
   bool keeps_blocks(const Blobs& bottom) const override;
   void setup(const Blobs& bottom, const Blobs& top) override;
   void reshape(const Blobs& bottom, const Blobs& top) override;

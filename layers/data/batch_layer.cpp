@@ -24,7 +24,7 @@ void BatchLayer::setup(const Blobs&, const Blobs&) {
     bad_config("prefetch is " + std::to_string(wanted.prefetch) + ", more than " + std::to_string(most_prefetch),
                "each is a batch in memory; more than a few only help where reading stalls for long");
   if (wanted.block < 0) bad_config("shuffle_block must be at least 1");
-  if (context().sources == nullptr) bad_config("no data can be read here");
+  if (services().sources == nullptr) bad_config("no data can be read here");
   batch_ = wanted.batch;
   // The same on every rank, and for all layers of a net: images and labels from two sources stay together.
   wanted.seed = random_bits(run().seed, order_purpose);
@@ -33,7 +33,7 @@ void BatchLayer::setup(const Blobs&, const Blobs&) {
   // Test nets run on one core group at a time.
   const bool by_master = run().feed == Feed::master && wanted.training && replicas.groups_of_process() > 1;
   if (by_master) wanted.batch *= replicas.groups_of_process();
-  source_ = context().sources->open(wanted, group());
+  source_ = services().sources->open(wanted, group());
   if (by_master)
     feeder_ = std::make_unique<MasterScatter>(group(), *source_, replicas);
   else if (group().spec().host_memory)

@@ -4,6 +4,11 @@
 
 namespace cortado {
 
+void DataLayer::divide_batch(caffe::LayerParameter& parameter, const BatchShare& share) {
+  auto& p = *parameter.mutable_data_param();
+  p.set_batch_size(static_cast<unsigned>(share(p.batch_size())));
+}
+
 BatchRequest DataLayer::request() const {
   const auto& p = parameter().data_param();
   if (p.has_backend() && p.backend() == caffe::DataParameter::LEVELDB)

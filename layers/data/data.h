@@ -10,6 +10,7 @@ namespace cortado {
 class DataLayer : public BatchLayer {
  public:
   using BatchLayer::BatchLayer;
+  static void divide_batch(caffe::LayerParameter& parameter, const BatchShare& share);
   Arity tops() const override { return {1, 2}; }
 
  protected:

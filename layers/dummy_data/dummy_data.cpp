@@ -25,6 +25,14 @@ const caffe::FillerParameter& DummyDataLayer::filler_of(std::size_t i) const {
   return fillers.Get(fillers.size() == 1 ? 0 : static_cast<int>(i));
 }
 
+void DummyDataLayer::divide_batch(caffe::LayerParameter& parameter, const BatchShare& share) {
+  auto& p = *parameter.mutable_dummy_data_param();
+  for (auto& shape : *p.mutable_shape())
+    if (shape.dim_size() > 0) shape.set_dim(0, share(shape.dim(0)));
+  if (p.shape_size() == 0)
+    for (auto& samples : *p.mutable_num()) samples = static_cast<unsigned>(share(samples));
+}
+
 void DummyDataLayer::setup(const Blobs&, const Blobs& top) {
   const auto fillers = static_cast<std::size_t>(parameter().dummy_data_param().data_filler_size());
   if (fillers > 1 && fillers != top.size())

@@ -4,6 +4,11 @@
 
 namespace cortado {
 
+void Hdf5DataLayer::divide_batch(caffe::LayerParameter& parameter, const BatchShare& share) {
+  auto& p = *parameter.mutable_hdf5_data_param();
+  p.set_batch_size(static_cast<unsigned>(share(p.batch_size())));
+}
+
 BatchRequest Hdf5DataLayer::request() const {
   const auto& p = parameter().hdf5_data_param();
   if (parameter().has_transform_param())

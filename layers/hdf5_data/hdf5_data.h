@@ -9,6 +9,7 @@ namespace cortado {
 class Hdf5DataLayer : public BatchLayer {
  public:
   using BatchLayer::BatchLayer;
+  static void divide_batch(caffe::LayerParameter& parameter, const BatchShare& share);
   Arity tops() const override { return {1, -1}; }
 
  protected:

@@ -12,7 +12,7 @@ Shape row_of(const Blob& blob) { return {blob.shape().begin() + 1, blob.shape().
 void Hdf5OutputLayer::setup(const Blobs& bottom, const Blobs&) {
   if (parameter().hdf5_output_param().file_name().empty())
     bad_config("names no file", "say hdf5_output_param { file_name: \"...\" }");
-  if (context().sinks == nullptr) bad_config("no files can be written here");
+  if (services().sinks == nullptr) bad_config("no files can be written here");
   for (const Blob* blob : bottom) {
     if (blob->axes() == 0) bad_shape("a bottom is a single value", "give bottoms whose first axis counts samples");
     rows_.push_back(row_of(*blob));
@@ -40,7 +40,7 @@ void Hdf5OutputLayer::forward(const Blobs& bottom, const Blobs&) {
   const i64 rows = bottom[0]->dim(0);
   if (!sink_) {
     const i64 before = run().phase == Phase::train ? run().pass * rows : 0;
-    sink_ = context().sinks->open(file_name(), {{"data", rows_[0]}, {"label", rows_[1]}}, before);
+    sink_ = services().sinks->open(file_name(), {{"data", rows_[0]}, {"label", rows_[1]}}, before);
   }
   const std::vector<float> data = bottom[0]->data_vector(), label = bottom[1]->data_vector();
   sink_->append(rows, {data.data(), label.data()});

@@ -6,6 +6,11 @@
 
 namespace cortado {
 
+void ImageDataLayer::divide_batch(caffe::LayerParameter& parameter, const BatchShare& share) {
+  auto& p = *parameter.mutable_image_data_param();
+  p.set_batch_size(static_cast<unsigned>(share(p.batch_size())));
+}
+
 BatchRequest ImageDataLayer::request() const {
   const auto& p = parameter().image_data_param();
   if ((p.new_height() > 0) != (p.new_width() > 0)) bad_config("new_height and new_width must be given together");

@@ -9,6 +9,7 @@ namespace cortado {
 class ImageDataLayer : public BatchLayer {
  public:
   using BatchLayer::BatchLayer;
+  static void divide_batch(caffe::LayerParameter& parameter, const BatchShare& share);
   Arity tops() const override { return {1, 2}; }
 
  protected:

@@ -33,8 +33,8 @@ void InnerProductLayer::divide(const Shape& weights) {
   if (run().replicas->groups_of_process() > 1)
     bad_config(asked + " cannot run with several core groups in a process",
                "start a rank for each core group, or leave out `divided`");
-  if (context().parts == nullptr) return;
-  PartExchange& ranks = *context().parts;
+  if (services().parts == nullptr) return;
+  PartExchange& ranks = *services().parts;
   const std::string problem = ranks.why_not(p.codec());
   if (!problem.empty()) bad_config(asked + " cannot run: " + problem);
   if (ranks.size() == 1) return;

@@ -22,6 +22,7 @@ class InnerProductLayer : public Layer {
  public:
   using Layer::Layer;
   static bool keeps_bf16(const caffe::LayerParameter& parameter);
+  static bool begins_bf16(const caffe::LayerParameter& parameter) { return keeps_bf16(parameter); }
   void setup(const Blobs& bottom, const Blobs& top) override;
   void reshape(const Blobs& bottom, const Blobs& top) override;
   void forward(const Blobs& bottom, const Blobs& top) override;

@@ -5,6 +5,12 @@
 
 namespace cortado {
 
+void InputLayer::divide_batch(caffe::LayerParameter& parameter, const BatchShare& share) {
+  auto& p = *parameter.mutable_input_param();
+  for (auto& shape : *p.mutable_shape())
+    if (shape.dim_size() > 0) shape.set_dim(0, share(shape.dim(0)));
+}
+
 void InputLayer::setup(const Blobs&, const Blobs& top) {
   const auto& shapes = parameter().input_param().shape();
   const auto given = static_cast<std::size_t>(shapes.size());

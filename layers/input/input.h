@@ -7,6 +7,7 @@ namespace cortado {
 class InputLayer : public Layer {
  public:
   using Layer::Layer;
+  static void divide_batch(caffe::LayerParameter& parameter, const BatchShare& share);
   Arity bottoms() const override { return {0, 0}; }
   Arity tops() const override { return {1, -1}; }
   bool allows_backward_to(std::size_t) const override { return false; }

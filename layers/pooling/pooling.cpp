@@ -23,6 +23,25 @@ PoolMethod PoolingLayer::method() const {
 
 Layer::Arity PoolingLayer::tops() const { return {1, method() == PoolMethod::largest ? 2 : 1}; }
 
+PixelStride PoolingLayer::pixel_stride(const caffe::LayerParameter& parameter) {
+  const auto& p = parameter.pooling_param();
+  const bool copies = p.pool() == caffe::PoolingParameter::AVE && p.round_mode() == caffe::PoolingParameter::FLOOR &&
+                      p.has_kernel_size() && p.kernel_size() == 1 && !p.has_kernel_h() && !p.has_kernel_w();
+  const bool padded = p.pad() > 0 || p.pad_h() > 0 || p.pad_w() > 0;
+  if (!copies || padded || p.global_pooling() || p.has_stride_h() != p.has_stride_w()) return every_pixel;
+  return p.has_stride_h() ? PixelStride{p.stride_h(), p.stride_w()} : PixelStride{p.stride(), p.stride()};
+}
+
+void PoolingLayer::set_pixel_stride(caffe::LayerParameter& parameter, PixelStride stride) {
+  auto& p = *parameter.mutable_pooling_param();
+  p.Clear();
+  p.set_pool(caffe::PoolingParameter::AVE);
+  p.set_round_mode(caffe::PoolingParameter::FLOOR);
+  p.set_kernel_size(1);
+  p.set_stride_h(stride.h);
+  p.set_stride_w(stride.w);
+}
+
 bool PoolingLayer::keeps_bf16(const caffe::LayerParameter& parameter) {
   return parameter.top_size() == 1 && parameter.pooling_param().pool() != caffe::PoolingParameter::STOCHASTIC;
 }

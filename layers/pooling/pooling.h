@@ -12,6 +12,9 @@ namespace cortado {
 class PoolingLayer : public Layer {
  public:
   using Layer::Layer;
+  static constexpr Role role = Role::subsampling;
+  static PixelStride pixel_stride(const caffe::LayerParameter& parameter);
+  static void set_pixel_stride(caffe::LayerParameter& parameter, PixelStride stride);
   /// Without a second top, which would be the mask, and not by lot.
   static bool keeps_bf16(const caffe::LayerParameter& parameter);
   Arity tops() const override;

@@ -8,6 +8,7 @@ namespace cortado {
 class ReorderLayer : public Layer {
  public:
   using Layer::Layer;
+  static constexpr Role role = Role::reorder;
   static bool keeps_bf16(const caffe::LayerParameter& /*parameter*/) { return true; }
   bool keeps_blocks(const Blobs& /*bottom*/) const override { return true; }
   void reshape(const Blobs& bottom, const Blobs& top) override;

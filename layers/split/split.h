@@ -8,6 +8,7 @@ namespace cortado {
 class SplitLayer : public Layer {
  public:
   using Layer::Layer;
+  static constexpr Role role = Role::split;
   static bool keeps_bf16(const caffe::LayerParameter& /*parameter*/) { return true; }
   Arity tops() const override { return {1, -1}; }
   Traits traits() override {

@@ -4,6 +4,11 @@
 
 namespace cortado {
 
+void WindowDataLayer::divide_batch(caffe::LayerParameter& parameter, const BatchShare& share) {
+  auto& p = *parameter.mutable_window_data_param();
+  p.set_batch_size(static_cast<unsigned>(share(p.batch_size())));
+}
+
 BatchRequest WindowDataLayer::request() const {
   const auto& p = parameter().window_data_param();
   const auto& transform = parameter().transform_param();

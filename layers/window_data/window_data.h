@@ -13,6 +13,7 @@ namespace cortado {
 class WindowDataLayer : public BatchLayer {
  public:
   using BatchLayer::BatchLayer;
+  static void divide_batch(caffe::LayerParameter& parameter, const BatchShare& share);
   Arity tops() const override { return {2, 2}; }
 
  protected:

@@ -42,6 +42,8 @@ TEST(AllLayers, HaveALineOnTheirPageAndItIsTrue) {
   const LayerTable table = all_layers();
   CoreGroup& group = group_of("reference");
   const Replicas alone;
+  Services services;
+  services.group = &group;
   RunState run;
   run.replicas = &alone;
   Workspace workspace(group);
@@ -57,7 +59,7 @@ TEST(AllLayers, HaveALineOnTheirPageAndItIsTrue) {
     parameter.add_bottom("a");
     parameter.add_top("b");
     EXPECT_EQ(table.keeps_bf16(parameter), !found->second.bf16.empty()) << type << ", bf16";
-    const auto layer = table.make(parameter, LayerContext{group, run, nullptr, workspace});
+    const auto layer = table.make(parameter, LayerContext{services, run, workspace});
     EXPECT_EQ(layer->can_run_in_place(), found->second.in_place == "yes") << type << ", in place";
   }
   for (const auto& row : rows) EXPECT_TRUE(table.has(row.first)) << row.first << " is on the page, but is no layer";

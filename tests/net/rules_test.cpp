@@ -3,6 +3,7 @@
 #include "core/base/error.h"
 #include "core/formats/prototxt.h"
 #include "core/net/passes/net_text.h"
+#include "layers/all_layers.h"
 
 namespace cortado::test {
 namespace {
@@ -56,7 +57,7 @@ TEST(Rules, IncludeAndExcludeTogetherAreAMistake) {
 /// "name(bottoms>tops)" of every layer.
 std::string wiring(const std::string& text) {
   std::string all;
-  const auto split = insert_splits(parsed<caffe::NetParameter>(text));
+  const auto split = insert_splits(parsed<caffe::NetParameter>(text), all_layers());
   for (const auto& layer : split.layer()) {
     all += layer.name() + "(";
     for (const auto& b : layer.bottom()) all += b + " ";
@@ -86,8 +87,10 @@ TEST(Splits, InPlaceTopsAreNewTops) {
 }
 
 TEST(Splits, ALossCountsAsAConsumerAndMovesToTheFirstCopy) {
-  const auto net = insert_splits(parsed<caffe::NetParameter>(
-      "layer { name: 'l' top: 'w' top: 'x' loss_weight: 2 loss_weight: 0.5 } layer { name: 'm' bottom: 'x' }"));
+  const auto net = insert_splits(
+      parsed<caffe::NetParameter>(
+          "layer { name: 'l' top: 'w' top: 'x' loss_weight: 2 loss_weight: 0.5 } layer { name: 'm' bottom: 'x' }"),
+      all_layers());
   ASSERT_EQ(net.layer_size(), 3);
   EXPECT_EQ(net.layer(0).loss_weight(0), 2);
   EXPECT_EQ(net.layer(0).loss_weight(1), 0);

@@ -77,6 +77,7 @@ class SmallCopy : public Layer {
 class SmallSplit : public Layer {
  public:
   using Layer::Layer;
+  static constexpr Role role = Role::split;
   Arity tops() const override { return {1, -1}; }
   void reshape(const Blobs& bottom, const Blobs& top) override {
     for (Blob* t : top) t->reshape(bottom[0]->shape());

@@ -22,11 +22,13 @@ const std::string data =
 caffe::NetParameter split_net(const std::string& readers) {
   caffe::NetParameter net;
   parse_text(data + conv("c", "data", "kernel_size: 3") + readers, "net", net);
-  return insert_splits(net);
+  return insert_splits(net, all_layers());
 }
 
 /// What is put before the split of the blob 'c'.
-std::optional<caffe::LayerParameter> shared(caffe::NetParameter& net) { return share_subsampling(net, 2); }
+std::optional<caffe::LayerParameter> shared(caffe::NetParameter& net) {
+  return share_subsampling(net, 2, all_layers());
+}
 
 TEST(Subsampling, OneLayerTakesThePixelsOfAllReaders) {
   const std::string stride = "stride_h: 2 stride_w: 3 ";

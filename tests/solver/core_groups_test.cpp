@@ -8,6 +8,7 @@
 #include "app/session/backend.h"
 #include "backends/reference/processor.h"
 #include "core/base/error.h"
+#include "layers/all_layers.h"
 #include "programs/reference_all_programs.h"
 #include "tests/support/layer_rig.h"
 #include "tests/support/toy_solver.h"
@@ -128,7 +129,7 @@ TEST(DivideBatches, ChangesDataLayersOnly) {
     layer { name: "dummy" type: "DummyData" top: "b" dummy_data_param { shape { dim: 8 dim: 3 } shape { dim: 8 } } }
     layer { name: "in" type: "Input" top: "c" input_param { shape { dim: 4 dim: 6 } } }
     layer { name: "ip" type: "InnerProduct" bottom: "a" top: "d" inner_product_param { num_output: 7 } })");
-  divide_batches(net, 4);
+  divide_batches(net, 4, all_layers());
   EXPECT_EQ(net.layer(0).hdf5_data_param().batch_size(), 16u);
   EXPECT_EQ(net.layer(1).dummy_data_param().shape(0).dim(0), 2);
   EXPECT_EQ(net.layer(1).dummy_data_param().shape(1).dim(0), 2);
@@ -136,7 +137,7 @@ TEST(DivideBatches, ChangesDataLayersOnly) {
   EXPECT_EQ(net.layer(2).input_param().shape(0).dim(0), 1);
   EXPECT_EQ(net.layer(3).inner_product_param().num_output(), 7u);
   try {
-    divide_batches(net, 5);
+    divide_batches(net, 5, all_layers());
     FAIL() << "a batch of 16 was divided by 5";
   } catch (const ConfigError& error) {
     EXPECT_NE(std::string(error.what()).find("layer 'h5'"), std::string::npos) << error.what();

@@ -39,10 +39,12 @@ LayerRig::LayerRig(const std::string& backend, const std::string& text, const st
     : group_(group_of(backend)), workspace_(group_) {
   run_.phase = phase;
   run_.replicas = &alone_;
+  services_.group = &group_;
+  services_.replicas = &alone_;
   caffe::LayerParameter parameter;
   parse_text(text, "test", parameter);
   const LayerTable table = all_layers();
-  layer_ = table.make(parameter, LayerContext{group_, run_, nullptr, workspace_});
+  layer_ = table.make(parameter, LayerContext{services_, run_, workspace_});
   for (std::size_t i = 0; i < bottoms.size(); ++i) {
     bottom_storage_.push_back(std::make_unique<Blob>(group_, bottoms[i]));
     bottom_.push_back(bottom_storage_.back().get());

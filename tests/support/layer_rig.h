@@ -53,6 +53,7 @@ class LayerRig {
                         float tolerance, bool skip_kinks);
 
   CoreGroup& group_;
+  Services services_;
   RunState run_;
   Replicas alone_;
   Workspace workspace_;

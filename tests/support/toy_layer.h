@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "core/net/layer.h"
+#include "core/net/layer_table.h"
 
 namespace cortado::test {
 

@@ -5,11 +5,11 @@
 #include "core/net/passes/net_text.h"
 #include "core/net/passes/passes.h"
 
-// Mixed precision. Convolutions, inner products, and what follows them as far as it can (LayerTable::keeps_bf16) pass
-// bf16 on; other layers, and those whose `precision` is FP32, take and make float. A Cast, named BLOB_LAYER_bf16 or
-// BLOB_LAYER_fp32 as its top, stands where the two meet. A layer in place works in place on what was cast, under the
-// blob's own name; what stood there before is called as the cast would be. Parameters, their gradients and sums are
-// float in any case.
+// Mixed precision. Layers that begin it (LayerTable::begins_bf16: convolutions, inner products), and what follows them
+// as far as it can (keeps_bf16), pass bf16 on; other layers, and those whose `precision` is FP32, take and make float.
+// A Cast, named BLOB_LAYER_bf16 or BLOB_LAYER_fp32 as its top, stands where the two meet. A layer in place works in
+// place on what was cast, under the blob's own name; what stood there before is called as the cast would be.
+// Parameters, their gradients and sums are float in any case.
 //
 //   data --float--> conv --> loss   ==>   data --float--> Cast --bf16--> conv --bf16--> Cast --float--> loss
 namespace cortado {
@@ -37,8 +37,7 @@ class Caster {
       const auto found = newest_.find(bottom);
       return found != newest_.end() && found->second.made == Precision::bf16;
     });
-    const bool begins = layer.type() == "Convolution" || layer.type() == "InnerProduct";
-    return follows || begins ? Precision::bf16 : Precision::fp32;
+    return follows || layers_.begins_bf16(layer) ? Precision::bf16 : Precision::fp32;
   }
 
   void add(const caffe::LayerParameter& given) {
@@ -60,7 +59,7 @@ class Caster {
     Version& version = newest_.at(blob);
     if (!in_place && !version.cast.empty()) return version.cast;
     caffe::LayerParameter cast;
-    cast.set_type("Cast");
+    cast.set_type(layers_.type_of(Role::cast));
     cast.set_name(prefix + to_string(to));
     cast.set_precision(to == Precision::bf16 ? caffe::BF16 : caffe::FP32);
     cast.add_bottom(in_place ? prefix + to_string(version.made) : blob);
@@ -100,7 +99,8 @@ void passes::casts(NetGraph& graph) {
   const caffe::NetParameter given = std::move(graph.text);
   graph.text = insert_casts(given, *graph.options.layers);
   for (const auto& layer : graph.text.layer())
-    if (layer.type() == "Cast") graph.did(layer.name() + " casts " + layer.bottom(0) + " to " + layer.top(0));
+    if (graph.options.layers->plays(layer, Role::cast))
+      graph.did(layer.name() + " casts " + layer.bottom(0) + " to " + layer.top(0));
 }
 
 }  // namespace cortado

@@ -25,7 +25,7 @@ void passes::layouts(NetGraph& graph) {
     const int index = static_cast<int>(i);
     const std::string name = parameter.bottom(index), prefix = name + "_" + parameter.name() + "_";
     caffe::LayerParameter& reorder = reorders.emplace_back();
-    reorder.set_type("Reorder");
+    reorder.set_type(graph.options.layers->type_of(Role::reorder));
     reorder.set_name(prefix + to_string(Layout::nchw));
     if (index < parameter.top_size() && parameter.top(index) == name) {
       reorder.add_bottom(prefix + to_string(Layout::nchw16c));

@@ -25,7 +25,7 @@ struct Top {
 
 class Splitter {
  public:
-  explicit Splitter(const caffe::NetParameter& net) : net_(net) {
+  Splitter(const caffe::NetParameter& net, const LayerTable& layers) : net_(net), layers_(layers) {
     for (int i = 0; i < net.layer_size(); ++i) count_uses(i);
   }
 
@@ -80,7 +80,7 @@ class Splitter {
   caffe::LayerParameter split_of(const Top& top) const {
     caffe::LayerParameter layer;
     layer.set_name(base_name(top));
-    layer.set_type("Split");
+    layer.set_type(layers_.type_of(Role::split));
     layer.add_bottom(net_.layer(top.layer).top(top.index));
     for (int k = 0; k < top.uses; ++k) {
       layer.add_top(blob_name(top, k));
@@ -106,6 +106,7 @@ class Splitter {
   }
 
   const caffe::NetParameter& net_;
+  const LayerTable& layers_;
   std::vector<Top> tops_;                              // in order of layer and index
   std::vector<std::size_t> first_top_of_;              // layer -> position in tops_
   std::map<std::string, std::size_t> newest_;          // blob name -> the top it names so far
@@ -113,13 +114,15 @@ class Splitter {
 };
 }  // namespace
 
-caffe::NetParameter insert_splits(const caffe::NetParameter& net) { return Splitter(net).result(); }
+caffe::NetParameter insert_splits(const caffe::NetParameter& net, const LayerTable& layers) {
+  return Splitter(net, layers).result();
+}
 
 void passes::splits(NetGraph& graph) {
   const int before = graph.text.layer_size();
-  graph.text = insert_splits(graph.text);
+  graph.text = insert_splits(graph.text, *graph.options.layers);
   for (const auto& layer : graph.text.layer())
-    if (graph.text.layer_size() > before && layer.type() == "Split")
+    if (graph.text.layer_size() > before && graph.options.layers->plays(layer, Role::split))
       graph.did(layer.name() + " passes " + layer.bottom(0) + " on to " + std::to_string(layer.top_size()));
 }
 
