@@ -5,7 +5,7 @@
 
 namespace cortado {
 
-/// The upper half of a float: its sign, its exponent, 7 bits of its mantissa. Stored so, computed with as float.
+/// The upper half of a float: its sign, its exponent, 7 bits of its mantissa. Memory holds it so; arithmetic is float.
 struct bf16 {
   std::uint16_t bits;
 
@@ -25,12 +25,12 @@ struct bf16 {
   }
 };
 
-/// Two neighbours along the sum of a product: what multipliers of bf16 take at a time.
+/// Two neighbours along the sum of a product. Multipliers of bf16 take both at a time.
 struct alignas(4) bf16x2 {
   bf16 first, second;
 };
 
-/// What programs compute with where T is stored.
+/// The type in which programs compute where T is stored.
 template <class T>
 struct LaneOf {
   using type = T;
@@ -42,7 +42,7 @@ struct LaneOf<bf16> {
 template <class T>
 using Lane = typename LaneOf<T>::type;
 
-/// How the values of a blob are stored.
+/// The type of a blob's stored values.
 enum class Precision { fp32, bf16 };
 
 inline const char* to_string(Precision precision) { return precision == Precision::bf16 ? "bf16" : "fp32"; }

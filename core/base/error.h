@@ -4,8 +4,8 @@
 
 namespace cortado {
 
-/// Base of every exception Cortado throws on purpose. `what()` is one line: where, what, and what to do
-/// about it. The command line prints it, stops all ranks and exits with 1.
+/// The base of every exception that Cortado throws on purpose. `what()` is one line: where, what, and what to do about
+/// it. The command line prints it, stops all ranks and exits with 1.
 class Error : public std::runtime_error {
  public:
   /// `where` may be empty ("lenet.prototxt:12", "layer 'conv1'", "rank 3"); `advice` may be empty.

@@ -10,15 +10,15 @@
 
 namespace cortado {
 
-/// What lies at a path, links followed; `other`: a device, a pipe or a socket.
+/// The kind of what lies at a path, links followed. `other` is a device, a pipe or a socket.
 enum class FileKind { absent, regular, folder, other };
 /// Throws FileError where the system does not tell: no permission, a loop of links, a name too long.
 FileKind kind_of(const std::string& path);
 inline bool exists(const std::string& path) { return kind_of(path) != FileKind::absent; }
-/// Whether the path names anything, a link without a target too. Throws FileError.
+/// True if the path names anything, a link without a target too. Throws FileError.
 bool is_taken(const std::string& path);
 
-/// "cannot be WHAT: REASON", by errno, for `file`. Throws FileError.
+/// Throws a FileError for `file`: "cannot be WHAT: REASON", with the reason of errno.
 [[noreturn]] void throw_system_error(const std::string& file, const std::string& what);
 
 /// A file descriptor that closes itself.
@@ -39,23 +39,23 @@ class Descriptor {
   int number_ = -1;
 };
 
-/// Opens a file that is there. All readers of files come through here. It never waits: folders, devices, pipes and
-/// sockets are refused before they are opened. Throws FileError.
+/// Opens an existing file. All readers of files use it. It never waits: folders, devices, pipes and sockets are refused
+/// before they are opened. Throws FileError.
 Descriptor open_regular(const std::string& file);
-/// The same for reading and writing, of a file of our own: the last part of the name may not be a link.
+/// Opens a file of our own for reading and writing. The last part of its name may not be a link. Throws FileError.
 Descriptor open_own(const std::string& file);
 
-/// Throws FileError unless `file` is a regular file that can be read; for libraries that open it by its name.
+/// Throws FileError unless `file` is a regular file that can be read. It serves libraries that open files by name.
 void expect_readable(const std::string& file);
 /// The size of an open file. Throws FileError.
 i64 bytes_of(const Descriptor& descriptor, const std::string& file);
 
-/// Bytes of an open file from `offset` on, as many as it has up to `bytes`. Throws FileError.
+/// Reads bytes of an open file from `offset` on, at most `bytes`. Returns how many there were. Throws FileError.
 i64 read_some(const Descriptor& descriptor, const std::string& file, i64 offset, i64 bytes, void* to);
-/// The first bytes of a file, as many as it has up to `most`. Throws FileError.
+/// The first bytes of a file, at most `most`. Throws FileError.
 std::string first_bytes(const std::string& file, i64 most);
 
-/// A regular file as a stream. The constructor throws FileError; so does reading where the disk fails.
+/// A regular file as a stream. The constructor throws FileError; reading throws it where the disk fails.
 class FileStream : public std::istream {
  public:
   explicit FileStream(const std::string& file);
@@ -66,32 +66,34 @@ class FileStream : public std::istream {
   std::unique_ptr<Buffer> buffer_;
 };
 
-/// A file without a name in the folder, for reading and writing: it goes with its last descriptor, however the process
-/// ends. Throws FileError.
+/// Opens a file without a name in the folder, for reading and writing. It goes with its last descriptor, however the
+/// process ends. Throws FileError.
 Descriptor unnamed_file(const std::string& folder);
-/// By which this process can open it once more, named or not.
+/// A path by which this process can open the file once more, named or not.
 std::string path_of(const Descriptor& descriptor);
 
-/// A whole text. Throws FileError; so where it is larger than any text that is meant to be read at once.
+/// The whole text of a file. Throws FileError, also where it is larger than any text that is meant to be read at once.
 std::string read_file(const std::string& file);
 
-/// A file that is written before it gets its name. Until then it has none where the file system can do that, and
-/// elsewhere one that nobody else has, so that no file or link of others is touched. It is gone if it is not kept.
+/// A file that is written before it gets its name. Until then it has no name where the file system allows that, and a
+/// name of its own elsewhere. So it touches no file or link of others. It is gone unless `replace` or `create` keeps
+/// it.
 class NewFile {
  public:
-  /// Throws FileError where `file` cannot be written, or is there and no regular file.
+  /// Throws FileError where `file` cannot be written, or exists and is not a regular file.
   explicit NewFile(const std::string& file);
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
   ~NewFile();
   int descriptor() const { return descriptor_.get(); }
-  /// By which it can be opened.
+  /// The path by which it can be opened.
   const std::string& path() const { return path_; }
   /// Adds to its end. Throws FileError.
   void write(const void* from, i64 bytes);
-  /// Brings it to the disk and gives it its name: at any moment the name is absent, the old file or the new one.
+  /// Brings it to the disk and gives it its name. At any moment the name is absent, the old file or the new one. Throws
+  /// FileError.
   void replace();
-  /// The same; throws FileError if the name is taken.
+  /// Does the same, but throws FileError if the name is taken.
   void create();
 
  private:
@@ -104,10 +106,10 @@ class NewFile {
   bool named_ = false;  // path_ is a name in the folder
 };
 
-/// Replaces a file by a text, or writes it to the device or pipe that is there. Throws FileError.
+/// Replaces a file by a text, or writes the text to an existing device or pipe. Throws FileError.
 void write_text(const std::string& file, const std::string& text);
 
-/// Makes a folder and those above it. Throws FileError.
+/// Makes a folder and its parents. Throws FileError.
 void make_folders(const std::string& folder);
 /// The folder that a file lies in; "." for a bare name.
 std::string folder_of(const std::string& file);

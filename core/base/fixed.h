@@ -3,7 +3,7 @@
 
 namespace cortado {
 
-/// A number that the compiler knows, as an argument.
+/// A number known to the compiler, as an argument.
 template <int n>
 struct Fixed {
   static constexpr int value = n;

@@ -4,15 +4,15 @@
 
 namespace cortado {
 
-/// `debug` is for what only a search for a fault needs.
+/// `debug` lines help only to search for a fault.
 enum class Severity { debug, info, warning, error };
 
-/// Opens the log on standard error with glog's line prefix, `I1120 13:39:22.381027 25210 solver.cpp:204] `,
-/// which Caffe's log tools read. `silent` drops info and warnings (ranks other than 0). Debug lines come where glog's
-/// environment variable GLOG_v is 1 or more, then of all ranks.
+/// Opens the log on standard error with glog's line prefix, `I1120 13:39:22.381027 25210 solver.cpp:204] `, which
+/// Caffe's log tools read. `silent` drops info and warnings (ranks other than 0). Debug lines appear where glog's
+/// environment variable GLOG_v is 1 or more, and then from all ranks.
 void open_log(bool silent);
 
-/// While it lives, and if `quiet`, info and warnings of this thread are dropped: one core group speaks for all.
+/// While it lives, and if `quiet`, this thread's info and warnings are dropped: one core group speaks for all.
 class QuietLog {
  public:
   explicit QuietLog(bool quiet);

@@ -5,7 +5,7 @@
 
 namespace cortado {
 
-/// Writes a log line and, without prefixes, lines of text below it, which must not hold line ends of others' making.
+/// Writes a log line and, below it, lines of text without prefixes. The text must not hold line ends of foreign origin.
 void log_text(Severity severity, const char* file, int line, const std::string& title, const std::string& text);
 
 }  // namespace cortado

@@ -3,7 +3,7 @@
 
 namespace cortado {
 
-/// No memory for what was asked.
+/// Memory ran out.
 struct MemoryError : Error {
   using Error::Error;
 };

@@ -2,11 +2,11 @@
 
 namespace cortado {
 
-/// Says that this process works on something long for which others may wait, such as a file that it writes alone:
-/// what it says counts as progress of theirs. Costs little; call it every second or more often.
+/// Says that this process works alone on something long, such as a file, for which other ranks may wait. Their waits
+/// count it as progress. It costs little; long work calls it every second or more often.
 void pulse();
 
-/// What `pulse` does: nothing until comm sets it. nullptr: nothing again.
+/// Sets the action of `pulse`. nullptr, the default, means no action; comm sets one.
 void set_pulse(void (*action)());
 
 }  // namespace cortado

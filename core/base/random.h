@@ -3,9 +3,9 @@
 
 namespace cortado {
 
-/// A counter-based generator: the value depends on (key, counter) alone, so any rank, thread or lane can
-/// draw any element, and a resumed run draws what the first one would have. The mixing function is
-/// splitmix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014).
+/// A counter-based generator: the value depends on (key, counter) alone. So any rank, thread or lane can draw any
+/// element, and a resumed run draws the same values. The mixing function is splitmix64 (Steele, Lea, Flood, "Fast
+/// splittable pseudorandom number generators", 2014).
 CORTADO_FN inline std::uint64_t mix64(std::uint64_t x) {
   x += 0x9E3779B97F4A7C15ull;
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ull;

@@ -6,17 +6,17 @@
 
 namespace cortado {
 
-/// What a process did when, in lanes ("core group 0", "exchange"): for people to look at, and to add up. Any thread may
-/// add to it.
+/// A record of a process's work and its times, in lanes ("core group 0", "exchange"), for people to look at and to add
+/// up. Any thread may add to it.
 class Timeline {
  public:
   using Clock = std::chrono::steady_clock;
-  /// Times count from here: call it on all ranks at once.
+  /// Times count from this call; all ranks make it at once.
   Timeline() : zero_(Clock::now()) {}
 
   struct Event {
     std::string lane, name;
-    std::string kind;  ///< what it counts as: forward, backward, exchange, update, data, ...
+    std::string kind;  ///< forward, backward, exchange, update, data, ...
     double begin, seconds;
   };
   void add(const std::string& lane, const std::string& name, const std::string& kind, Clock::time_point begin,
@@ -29,7 +29,7 @@ class Timeline {
   std::vector<Event> events_;
 };
 
-/// Adds itself to a timeline when it ends; does nothing without one.
+/// Adds itself to a timeline when it ends; nullptr means no timeline.
 class TimelineSpan {
  public:
   TimelineSpan(Timeline* timeline, std::string lane, std::string name, std::string kind)

@@ -7,17 +7,17 @@
 
 namespace cortado {
 
-/// Arrays of a file that grow, row after row, as a net runs: what HDF5Output sees of parallel_io. One thread uses a
-/// sink.
+/// Arrays of a file that grow, row after row, as a net runs. HDF5Output writes to it; parallel_io implements it. One
+/// thread uses a sink.
 class ArraySink {
  public:
   virtual ~ArraySink() = default;
-  /// Appends `rows` rows to every array, from values[i] to array i. Whatever ends the program afterwards, the file is
-  /// whole and has them. Throws FileError.
+  /// Appends `rows` rows to every array, from values[i] to array i. Afterwards the file is whole and has them, however
+  /// the program ends. Throws FileError.
   virtual void append(i64 rows, const std::vector<const float*>& values) = 0;
 };
 
-/// Opens sinks; app wires parallel_io's into it, so that core and layers need not know the format.
+/// Opens sinks. app wires parallel_io's opener into it, so core and layers do not know the format.
 class SinkOpener {
  public:
   virtual ~SinkOpener() = default;
@@ -25,8 +25,8 @@ class SinkOpener {
     std::string name;
     Shape row;  ///< of one row; the array has one axis more, in front
   };
-  /// A file with these arrays. `keep`: the first rows of a file that an earlier run made stay, as far as it has so
-  /// many; 0: it begins anew. Throws FileError, also where what stays has other arrays.
+  /// Opens a file with these arrays. `keep` rows that an earlier run wrote stay, or as many as there are; 0 begins a
+  /// new file. Throws FileError, also where the file that stays has other arrays.
   virtual std::unique_ptr<ArraySink> open(const std::string& file, const std::vector<Array>& arrays,
                                           i64 keep) const = 0;
 };

@@ -12,30 +12,32 @@ class TransformationParameter;
 
 namespace cortado {
 
-/// One batch in memory that copies fast (CoreGroup::allocate_staging): per field, batch x sample floats.
+/// One batch in memory that copies fast (CoreGroup::allocate_staging): batch x sample floats for each field.
 struct Batch {
   i64 first = 0;              ///< its first position in the sample order
-  std::vector<Shape> shapes;  ///< of a sample of each field
+  std::vector<Shape> shapes;  ///< a sample's shape, by field
   std::vector<std::shared_ptr<Storage>> fields;
 };
 
-/// Batches of labelled samples, read ahead: what data layers see of parallel_io. One thread uses a source.
+/// Batches of labelled samples, read ahead. Data layers read from it; parallel_io implements it. One thread uses a
+/// source.
 class BatchSource {
  public:
   virtual ~BatchSource() = default;
-  /// One sample's shape of each field, after transformation. In batches of one, samples may have other shapes.
+  /// A sample's shape, by field, after transformation. In batches of one, samples may have other shapes.
   virtual const std::vector<Shape>& sample_shapes() const = 0;
   virtual i64 samples() const = 0;
 
-  /// The batch at positions [first, first + batch) of the sample order. Waits for it if it has not been read yet. The
-  /// next ones to be wanted are thought to begin at first + stride, first + 2 stride, and so on; another order costs
-  /// time only. The batch stays until its pointer is dropped; no more than two may be held. Throws FileError.
+  /// Returns the batch at positions [first, first + batch) of the sample order, and waits until it is read. The source
+  /// reads ahead at first + stride, first + 2 stride, and so on; another order only costs time. The batch stays until
+  /// its pointer is dropped; a caller holds at most two. Throws FileError.
   virtual std::shared_ptr<const Batch> take(i64 first, i64 stride) = 0;
-  /// The batch that is thought to be wanted next (see its `first`), if it has been read already; otherwise null.
+  /// Returns the batch that the source expects to be taken next (see its `first`). nullptr means that it is not read
+  /// yet.
   virtual std::shared_ptr<const Batch> take_if_ready() = 0;
 
-  /// Since the source was opened. `stalled`: seconds that `take` waited, but for its first batch. `ready`: mean number
-  /// of batches that lay ready when one was taken.
+  /// Counts since the source was opened. `stalled`: seconds that `take` waited, but for its first batch. `ready`: mean
+  /// number of batches that lay ready when one was taken.
   struct Statistics {
     i64 batches = 0, bytes = 0;
     double stalled = 0, reading = 0, preparing = 0, ready = 0;
@@ -44,7 +46,7 @@ class BatchSource {
   virtual Statistics statistics() const = 0;
 };
 
-/// What a data layer asks for.
+/// A data layer's request to a SourceOpener.
 struct BatchRequest {
   enum class Kind {
     set,      ///< a data set of any format, told by what is found at `source`: fields data, label
@@ -62,7 +64,7 @@ struct BatchRequest {
   i64 skip = 0;         ///< positions left out at the beginning
   i64 prefetch = 4;     ///< batches read ahead
   bool verify = false;  ///< compare every sample with its checksum; a source without them is refused
-  /// Null: none. Random crops and mirrors depend on seed and position alone.
+  /// nullptr means no transformation. Random crops and mirrors depend on seed and position alone.
   const caffe::TransformationParameter* transform = nullptr;
   bool training = true;
   struct Images {
@@ -71,8 +73,9 @@ struct BatchRequest {
     bool grey = false;
     bool antialias = false;  ///< resize by the mean of what a pixel covers
   } images;
-  /// A window is foreground from the overlap `foreground` on, background below `background`. Of `batch` neighbouring
-  /// positions the last floor(batch fraction) are foreground. Which ones: see parallel_io/sets/window_set.h.
+  /// A window is foreground if its overlap is at least `foreground`, background if it is below `background`. Of `batch`
+  /// neighbouring positions the last floor(batch fraction) are foreground. parallel_io/sets/window_set.h says which
+  /// ones.
   struct Windows {
     float foreground = 0.5f, background = 0.5f, fraction = 0.25f;
     i64 batch = 1;
@@ -82,11 +85,11 @@ struct BatchRequest {
   } windows;
 };
 
-/// Opens sources; app wires parallel_io's into it, so that core and layers need not know the formats.
+/// Opens sources. app wires parallel_io's opener into it, so core and layers do not know the formats.
 class SourceOpener {
  public:
   virtual ~SourceOpener() = default;
-  /// Batches go to staging memory of `group`. Throws FileError, ConfigError.
+  /// Opens a source whose batches lie in staging memory of `group`. Throws FileError, ConfigError.
   virtual std::unique_ptr<BatchSource> open(const BatchRequest& request, CoreGroup& group) const = 0;
 };
 

@@ -3,8 +3,8 @@
 
 namespace cortado {
 
-/// A permutation of [0, n) that needs no memory: a Feistel network keyed by `key` over the next even number of bits,
-/// walked until it falls inside (Black, Rogaway, "Ciphers with arbitrary finite domains", 2002).
+/// A permutation of [0, n) that needs no memory. It is a Feistel network keyed by `key` over the next even number of
+/// bits. It is walked until it falls inside (Black, Rogaway, "Ciphers with arbitrary finite domains", 2002).
 class Permutation {
  public:
   Permutation(i64 n, std::uint64_t key);
@@ -18,12 +18,11 @@ class Permutation {
   std::uint64_t key_;
 };
 
-/// The order in which a run visits samples: position p = 0, 1, 2, ... over all epochs and all ranks, wrapping round, so
-/// that nobody is ever without samples. A function of (seed, position) alone: any number of ranks reads the same global
-/// batches, and a resumed run goes on where the first stopped. Each epoch visits every sample once:
-/// - sequential: as stored;
+/// The order in which a run visits samples. Positions p = 0, 1, 2, ... run over all epochs and all ranks, and wrap
+/// round. The order depends on (seed, position) alone. So any number of ranks reads the same global batches, and a
+/// resumed run goes on where the first stopped. Each epoch visits every sample once: - sequential: as stored;
 /// - shuffled: in a fresh permutation;
-/// - blocks: the blocks of `block` neighbours in a fresh permutation, then the samples within each: a batch lies in few
+/// - blocks: the blocks of `block` neighbours in a fresh permutation, then the samples within each. A batch lies in few
 ///   places of the storage, and its samples are as mixed as the stored order is.
 class SampleOrder {
  public:

@@ -11,23 +11,23 @@ class BlobShape;
 
 namespace cortado {
 
-/// Dimensions as written. Throws ShapeError for a negative one.
+/// The dimensions as written. Throws ShapeError for a negative one.
 Shape shape_of(const caffe::BlobShape& shape);
-/// Shape of a stored blob: its `shape`, or the legacy `num channels height width` where any of these is set.
+/// The shape of a stored blob: its `shape`, or the legacy `num channels height width` where any of these is set.
 Shape shape_of(const caffe::BlobProto& proto);
 
-/// Values (gradients) of a stored blob, from `data` or `double_data`. Throws FileError naming `where` unless there is
-/// one for each element of its shape.
+/// The values (gradients) of a stored blob, from `data` or `double_data`. Throws FileError naming `where` unless there
+/// is one for each element of its shape.
 std::vector<float> values_of(const caffe::BlobProto& proto, const std::string& where);
 std::vector<float> gradients_of(const caffe::BlobProto& proto, const std::string& where);
 
-/// Whether a stored blob may be copied into one of shape `shape`: the same shape, or a legacy shape that equals it
-/// after ones are put in front (Caffe's old bias blobs are 1 x 1 x 1 x N).
+/// True if a stored blob may be copied into one of shape `shape`. It has the same shape, or a legacy shape that equals
+/// it after ones are put in front. Caffe's old bias blobs are 1 x 1 x 1 x N.
 bool fits(const caffe::BlobProto& proto, const Shape& shape);
 
-/// Shape and values of `blob`, and its gradients if `with_diff`. Waits for the cluster.
+/// Writes the shape and values of `blob`, and its gradients if `with_diff`. Waits for the cluster.
 void to_proto(const Blob& blob, caffe::BlobProto& proto, bool with_diff = false);
-/// The same of values in host memory; no gradients where that is empty.
+/// The same for values in host memory. Empty `gradients` write none.
 void to_proto(const Shape& shape, const std::vector<float>& values, const std::vector<float>& gradients,
               caffe::BlobProto& proto);
 

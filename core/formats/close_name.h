@@ -4,7 +4,7 @@
 
 namespace cortado {
 
-/// The name that `wrong` was likely meant to be; empty if none is near. Capitals do not count.
+/// The name nearest to `wrong`; empty if none is near. Capitals do not count.
 std::string close_name(const std::string& wrong, const std::vector<std::string>& names);
 
 }  // namespace cortado

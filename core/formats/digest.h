@@ -5,7 +5,7 @@
 
 namespace cortado {
 
-/// Tells contents apart, not attackers: 128 bits of XXH3 over all that was added.
+/// 128 bits of XXH3 over all bytes added. It tells contents apart, but does not resist attackers.
 class Digest {
  public:
   Digest();
@@ -14,7 +14,7 @@ class Digest {
   Digest& operator=(const Digest&) = delete;
 
   void add(const void* bytes, std::size_t count);
-  /// With its length: "a", "bc" is not "ab", "c".
+  /// Adds the length too, so that "a", "bc" differs from "ab", "c".
   void add(const std::string& text);
   /// 32 hexadecimal digits.
   std::string text() const;

@@ -6,15 +6,15 @@
 
 namespace cortado {
 
-/// Whether the beginning of the file holds no control characters but white space. Throws FileError when it cannot be
+/// True if the beginning of the file holds no control characters but white space. Throws FileError when it cannot be
 /// opened.
 bool looks_like_text(const std::string& file);
 
-/// Calls `write` with a new file, brings it to the disk and names it `file`: at any moment `file` is absent, the old
-/// one or complete. `write` gets a file descriptor and answers whether it succeeded. Throws FileError with the system's
-/// reason; then nothing is left behind.
+/// Calls `write` with a new file's descriptor, brings the file to the disk and names it `file`. `write` returns true on
+/// success. At any moment `file` is absent, the old one or complete. Throws FileError with the system's reason; then
+/// nothing is left behind.
 void replace_file(const std::string& file, const std::function<bool(int)>& write);
-/// The same for a library that writes to a path: `write` gets the new file's, and throws where it fails.
+/// The same for a library that writes to a path. `write` gets the new file's path, and throws where it fails.
 void replace_file_by_name(const std::string& file, const std::function<void(const std::string&)>& write);
 
 }  // namespace cortado

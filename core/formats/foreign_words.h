@@ -3,12 +3,12 @@
 
 namespace cortado {
 
-/// What is known of a field that Caffe's forks have and Caffe has not.
+/// Knowledge of a field that Caffe's forks have and Caffe does not.
 struct ForeignWord {
-  bool ignored = false;  ///< what it chooses does not exist here: nets mean the same without it
-  std::string advice;    ///< what to write instead
+  bool ignored = false;  ///< its choice does not exist here, so nets mean the same without it
+  std::string advice;    ///< the text to write instead
 };
-/// `block` is the field that the message around it is the value of. Null: nothing is known of it.
+/// `block` is the field whose value is the message around it. nullptr means that nothing is known of the field.
 const ForeignWord* foreign_word(const std::string& block, const std::string& field);
 
 }  // namespace cortado

@@ -10,24 +10,24 @@
 
 namespace cortado {
 
-/// Collects what protobuf's text parser complains about and puts it into the user's words, with file, line and column.
+/// Collects the complaints of protobuf's text parser and puts them into the user's words, with file, line and column.
 class TextMistakes : public google::protobuf::io::ErrorCollector {
  public:
   /// All arguments must outlive this. `root` is the message being parsed.
   TextMistakes(const std::string& text, const std::string& origin, const google::protobuf::Descriptor& root)
       : text_(text), origin_(origin), root_(root) {}
 
-  /// Called by protobuf, with lines and columns from 0; line -1 where a mistake has no place.
+  /// protobuf calls these with lines and columns from 0; line -1 means that a mistake has no place.
   void AddError(int line, google::protobuf::io::ColumnNumber column, const std::string& message) override;
   void AddWarning(int line, google::protobuf::io::ColumnNumber column, const std::string& message) override;
 
   bool empty() const { return lines_.empty(); }
-  /// Whether the parser stopped at an unknown value: `text` then has a known one in its place, and parsing it finds
-  /// what comes behind.
+  /// True if the parser stopped at an unknown value. `text` then has a known value in its place, so that parsing it
+  /// again finds later mistakes.
   bool next_text(std::string& text);
-  /// What forks of Caffe have, and is ignored here: a line each.
+  /// The fields of Caffe's forks that are ignored, a line each.
   const std::set<std::string>& ignored() const { return ignored_; }
-  /// One line "FILE:LINE:COLUMN: what" per mistake; of very many, the first.
+  /// One line "FILE:LINE:COLUMN: what" per mistake; only the first ones if there are very many.
   std::string report() const;
 
  private:
@@ -42,7 +42,7 @@ class TextMistakes : public google::protobuf::io::ErrorCollector {
   const google::protobuf::Descriptor& root_;
   std::map<std::pair<int, int>, std::string> lines_;  // by line and column
   std::set<std::string> ignored_;
-  std::pair<std::size_t, std::string> stand_in_;  // where in the text; empty: none
+  std::pair<std::size_t, std::string> stand_in_;  // position in the text and value; an empty value means none
   int left_out_ = 0;
 };
 

@@ -5,17 +5,17 @@
 
 namespace cortado {
 
-/// What of a layer's backward reaches a loss.
+/// The part of a layer's backward that a loss reaches.
 struct BackwardNeed {
-  bool runs = false;                 ///< the layer's backward at all
-  std::vector<bool> propagate_down;  ///< by bottom
+  bool runs = false;                 ///< the layer's backward runs
+  std::vector<bool> propagate_down;  ///< for each bottom, whether backward makes its gradient
 };
 
 /// Backward runs where a layer learns, or lies on the way to one that does, and contributes to a loss (Caffe's rules).
 std::vector<BackwardNeed> backward_needs(const NetGraph& graph);
 
-/// Makes the layers' propagate_down and need_backward what can be computed, and what force_backward asks for. Throws
-/// ConfigError where a gradient that reaches a loss cannot.
+/// Sets the layers' propagate_down and need_backward to what can be computed and what force_backward wants. Throws
+/// ConfigError where a gradient that reaches a loss cannot be computed.
 void settle_backward(NetGraph& graph);
 
 }  // namespace cortado

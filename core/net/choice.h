@@ -10,35 +10,36 @@
 
 namespace cortado {
 
-/// How a layer works in one direction: the candidates for a shape, and the plan of the one that was chosen, which is
-/// made once and kept until something else is chosen. A Plan is default-constructible and has `std::string refused`,
-/// why its candidate cannot do the work (empty: it can), and `double estimate`, as PlanOption.
+/// The candidates of a layer in one direction, and the plan of the chosen one. The plan is made once and kept until
+/// another choice replaces it. A Plan is default-constructible. It has `std::string refused`, why its candidate cannot
+/// do the work (empty: it can), and `double estimate`, as PlanOption.
 template <class Plan>
 class Choice {
  public:
-  /// One way to do the work. `plan` may be called again later.
+  /// One way to do the work. `plan` may be called several times.
   struct Candidate {
     std::string name;
     std::function<Plan()> plan;
-    bool pays = true;  ///< it may be taken without having been measured
+    bool pays = true;  ///< the choice may take it without a measurement
   };
 
-  /// `direction` as in a PlanBook.
+  /// `direction` is a PlanBook's key.
   explicit Choice(std::string direction) : direction_(std::move(direction)) {}
 
   const std::string& direction() const { return direction_; }
-  /// The chosen candidate and its plan; no name and an empty plan before `choose`.
+  /// The chosen candidate and its plan; before `choose` the name is empty and the plan a default one.
   const std::string& name() const { return name_; }
   const Plan& plan() const { return plan_; }
 
-  /// Chooses the wanted candidate or, if that is empty, the first that pays and can, or else the first that can. Equal
-  /// shapes and wishes keep the plan that is there. Throws PlanError with all reasons that names the layer.
+  /// Chooses the candidate named `wanted`. If that is empty, it chooses the first that pays and can, or else the first
+  /// that can. The plan stays where shape and `wanted` are the same as before. Throws PlanError naming the layer, with
+  /// all reasons.
   void choose(const std::string& layer, const std::string& shape, std::vector<Candidate> candidates,
               const std::string& wanted);
 
-  /// All candidates of the last `choose`, in order. They are planned, all of them, when first asked for.
+  /// All candidates of the last `choose`, in order. The first call plans every one of them.
   std::vector<PlanOption> options() const;
-  /// Why candidates were passed over, a line each: "DIRECTION SHAPE: NAME cannot run: REASON".
+  /// The reasons why candidates were passed over, a line each: "DIRECTION SHAPE: NAME cannot run: REASON".
   std::vector<std::string> refusals() const;
 
  private:
@@ -98,27 +99,28 @@ std::vector<std::string> Choice<Plan>::refusals() const {
   return lines;
 }
 
-/// The choices of a layer in all its directions, which are numbered as they are given, and the plans asked for.
+/// A layer's choices, one for each direction, and the candidates that its user asked for. Directions are numbered in
+/// the order in which they are given.
 template <class Plan>
 class Choices {
  public:
   Choices(std::initializer_list<const char*> directions) : choices_(directions.begin(), directions.end()) {}
 
-  /// As Layer::choose_plans.
+  /// Layer::choose_plans.
   void want(const PlanBook& wanted) { wanted_ = wanted; }
-  /// The candidate asked for, of any direction; empty if none was.
+  /// The candidate that the user asked for in this direction; empty if there is none.
   std::string wanted(const std::string& direction) const {
     const auto found = wanted_.find(direction);
     return found == wanted_.end() ? "" : found->second;
   }
-  /// Choice::choose of a direction.
+  /// Choice::choose in one direction.
   void choose(std::size_t direction, const std::string& layer, const std::string& shape,
               std::vector<typename Choice<Plan>::Candidate> candidates) {
     choices_[direction].choose(layer, shape, std::move(candidates), wanted(choices_[direction].direction()));
   }
   const Plan& plan(std::size_t direction) const { return choices_[direction].plan(); }
 
-  /// As Layer's functions of these names.
+  /// Layer's functions of these names.
   PlanBook plans() const {
     PlanBook book;
     for (const auto& choice : choices_)

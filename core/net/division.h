@@ -7,29 +7,29 @@ namespace cortado {
 
 class PartExchange;
 
-/// How a matrix lies over ranks: each holds consecutive rows of it, or consecutive columns, nearly equally many; the
-/// first ranks hold one more where it does not come out even. Values of matrices and parts are row-major.
+/// A matrix divided over ranks. Each rank holds consecutive rows, or consecutive columns, its shard. Shards differ by
+/// one row or column at most; the first ranks hold the longer ones. Values of matrices and shards are row-major.
 class Division {
  public:
-  /// `whole` has two dimensions; `axis` 0: rows are divided, 1: columns.
+  /// `whole` has two dimensions. Axis 0 divides rows, axis 1 columns.
   Division(const Shape& whole, int axis, int ranks);
 
   const Shape& whole() const { return whole_; }
   int ranks() const { return ranks_; }
-  /// Of the divided dimension, what the ranks before that one hold.
+  /// The first row or column that the rank holds.
   i64 begin(int rank) const;
   i64 count(int rank) const { return begin(rank + 1) - begin(rank); }
   Shape part(int rank) const;
 
-  /// The ranks' parts one after another, from the whole, and back.
+  /// Cuts the whole into the ranks' shards, one after another; join is the inverse.
   std::vector<float> cut(const std::vector<float>& whole) const;
   std::vector<float> join(const std::vector<float>& parts) const;
-  /// A rank's part of the whole.
+  /// The shard of a rank.
   std::vector<float> take(const std::vector<float>& whole, int rank) const;
 
-  /// Rank 0 gets the whole, the others nothing. Collective.
+  /// Returns the whole on rank 0 and nothing on the others. Collective.
   std::vector<float> collect(const PartExchange& ranks, const std::vector<float>& part) const;
-  /// This rank's part of rank 0's whole; others' `whole` is not looked at. Collective.
+  /// Returns this rank's shard of rank 0's `whole`. Other ranks' `whole` is ignored. Collective.
   std::vector<float> spread(const PartExchange& ranks, const std::vector<float>& whole) const;
 
  private:

@@ -5,10 +5,11 @@
 
 namespace cortado {
 
-/// read_net, whose errors name layers of unknown types as well: one run then tells all that is to be changed.
+/// Reads a net as read_net does. Errors name layers of unknown types as well, so that one run tells all mistakes.
 void read_known_net(const std::string& file, caffe::NetParameter& net, const LayerTable& layers);
 
-/// The stages that rules of the net ask for and its state has not, as advice to a user whose data is away; empty: none.
+/// Advice to a user whose data layers are left out: the stages that the net's rules need and its state does not have.
+/// Empty means none.
 std::string other_stages(const caffe::NetParameter& net);
 
 }  // namespace cortado

@@ -8,7 +8,7 @@
 
 namespace cortado {
 
-/// Runs `work`; where memory runs out, the MemoryError names the place, and what `missing` says was being made there.
+/// Runs `work`. If memory runs out, throws a MemoryError that names the place `where` and what `missing` returns.
 template <class Work, class Missing>
 void naming_memory(const std::string& where, const Work& work, const Missing& missing) {
   try {
@@ -29,7 +29,7 @@ void naming_memory(const std::string& where, const Work& work) {
   naming_memory(where, work, [] { return std::string(); });
 }
 
-/// Runs `step`; errors of shapes and plans that do not say so are made to name the layer.
+/// Runs `step`. Errors of shapes, plans and memory that do not name the layer get its name, `where`.
 template <class Step>
 void naming(const std::string& where, const Step& step) {
   const auto names_it = [&](const std::exception& e) { return std::string(e.what()).find(where) != std::string::npos; };

@@ -21,12 +21,12 @@ namespace cortado {
 ///   casts, splits          subsampling,     gradients
 ///                          layouts
 struct NetGraph {
-  /// All arguments must outlive the graph. Throws ConfigError where options.without names what is no pass.
+  /// All arguments must outlive the graph. Throws ConfigError where options.without has a name that no pass has.
   NetGraph(const caffe::NetParameter& given, const NetOptions& options, const LayerContext& context);
 
   const NetOptions& options;
 
-  caffe::NetParameter text;        ///< of the net; the text of layers that are set up means nothing more
+  caffe::NetParameter text;        ///< the net's text; the text of layers that are set up has no meaning
   int next = 0;                    ///< position in `text` of the layer that is set up next
   std::vector<Net::Entry> layers;  ///< set up so far, in forward order
 
@@ -46,28 +46,28 @@ struct NetGraph {
   std::unique_ptr<Layer> take_coming();
   /// Puts a layer before the one at `next`, in whose place it comes next.
   void insert(const caffe::LayerParameter& layer);
-  /// Of a blob that no layer has consumed but in place.
+  /// Renames a blob that no layer has consumed, but for layers that work in place.
   void rename_blob(const std::string& from, const std::string& to);
-  /// The first layer behind `layer` that reads its only top, but for those whose work it does; how many layers there
-  /// are if none does.
+  /// The first layer behind `layer` that reads its only top, absorbed layers left out. Returns the number of layers if
+  /// none reads it.
   std::size_t reader_of(std::size_t layer) const;
-  /// Whether layer `reader` works in place on the only top of layer `maker`, and does not weigh it as a loss.
+  /// True if layer `reader` works in place on the only top of layer `maker`, and does not weigh it as a loss.
   bool works_in_place(std::size_t reader, std::size_t maker) const;
-  /// Offers the work; notes it with the layer if that accepts.
+  /// Offers the work to the entry's layer. If the layer accepts, the entry keeps the work. Returns true if so.
   static bool offer(Net::Entry& entry, const Epilogue& work);
-  /// Layer `by` has accepted the work of layer `of`.
+  /// Records that layer `by` has accepted the work of layer `of`.
   void absorb(std::size_t by, std::size_t of);
 
   bool is_off(const std::string& pass) const { return options.without.count(pass) != 0; }
-  /// From now on this pass is at work.
+  /// Makes this pass the one at work.
   void begin(const std::string& pass);
-  /// Tells what the pass at work did, for people.
+  /// Adds to the report of the pass at work, for people.
   void did(const std::string& what);
-  std::vector<Net::PassReport> reports;  ///< of all passes, in their order
+  std::vector<Net::PassReport> reports;  ///< one for each pass, in their order
 
  private:
   const LayerContext& context_;
-  std::vector<std::unique_ptr<Layer>> coming_;  // by position in `text`; nullptr: not made, or taken
+  std::vector<std::unique_ptr<Layer>> coming_;  // by position in `text`; nullptr means not made yet, or taken
   Net::PassReport* at_work_ = nullptr;
 };
 

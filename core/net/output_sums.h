@@ -6,16 +6,16 @@
 
 namespace cortado {
 
-/// Sums of a net's outputs over passes, element by element. Outputs that change their size from pass to pass, as images
-/// of their own sizes make them, have no such sums: they are left out.
+/// Sums of a net's outputs over passes, element by element. Outputs whose size changes from pass to pass, such as
+/// images of their own sizes, are left out.
 class OutputSums {
  public:
   OutputSums() = default;
   /// All ranks must have nets of equal shapes at this moment.
   explicit OutputSums(const Net& net);
-  /// Adds the values of the last pass. Waits.
+  /// Adds the values of the last pass. Waits for the cluster.
   void add(const Net& net);
-  /// Adds up what all ranks have. Collective.
+  /// Adds up all ranks' sums. Collective.
   void merge(const Replicas& replicas) { replicas.sum(sums_.data(), static_cast<i64>(sums_.size())); }
   void clear() { sums_.assign(sums_.size(), 0.0); }
 
@@ -23,14 +23,14 @@ class OutputSums {
     std::string name;  ///< of the output
     double value, loss_weight;
   };
-  /// Of each element, for so many passes.
+  /// The mean of each element over `passes` passes.
   std::vector<Mean> means(const Net& net, i64 passes) const;
   /// Names of the outputs that were left out.
   std::vector<std::string> left_out(const Net& net) const;
 
  private:
   std::vector<i64> counts_;   // by output
-  std::vector<double> sums_;  // of all elements; behind them, by output, in how many passes it had another size
+  std::vector<double> sums_;  // sums of all elements; behind them, by output, the passes in which it had another size
 };
 
 }  // namespace cortado

@@ -3,14 +3,14 @@
 
 namespace cortado {
 
-/// Cluster memory that the layers of a net use one after another, each for the time of one forward or backward:
-/// contents last until the next layer asks. Work on the compute stream keeps its order, so a later user overwrites only
-/// what is done with.
+/// Cluster memory that the layers of a net use one after another, each during one forward or backward. Contents last
+/// until the next layer takes the memory. The compute stream keeps its order, so a later layer overwrites only what an
+/// earlier one has read.
 class Workspace {
  public:
   explicit Workspace(CoreGroup& group) : group_(group) {}
 
-  /// At least `count` floats; null for 0. Waits for the cluster when it has to grow.
+  /// At least `count` floats; nullptr for 0. It waits for the cluster when the memory has to grow.
   float* floats(i64 count) {
     const auto bytes = static_cast<std::size_t>(count) * sizeof(float);
     if (bytes > memory_.bytes()) {

@@ -7,13 +7,13 @@
 
 namespace cortado {
 
-// How the ranks of a training run come to the same state. Every function is collective.
+// The ranks of a training run come to the same state by these functions. Every one is collective.
 
-/// Runs `work` on rank 0 alone. When it throws a cortado::Error, rank 0 throws that and the others PeerError with the
-/// same text, so that nobody waits for a rank that has gone.
+/// Runs `work` on rank 0 alone. If it throws a cortado::Error, rank 0 throws that error, and the others throw PeerError
+/// with the same text. So no rank waits for a rank that has ended.
 void on_root(const Replicas& replicas, const std::function<void()>& work);
 
-/// Rank 0's values, on every rank.
+/// Copies rank 0's values to every rank.
 void share_from_root(const Replicas& replicas, CoreGroup& group, const Storage& values);
 
 /// Makes every rank use the candidates that rank 0's net chose.

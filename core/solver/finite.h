@@ -3,11 +3,12 @@
 
 namespace cortado {
 
-/// Throws NumericError naming the first layer with NaN or Inf in its weights. Before nets are scored: a layer may hide
-/// what is not a number (a maximum, a comparison).
+/// Throws NumericError naming the first layer with NaN or Inf in its weights. Callers check before they score nets:
+/// layers with a maximum or a comparison may hide such values.
 void require_finite_weights(const Net& net);
 
-/// Throws NumericError naming the first layer with NaN or Inf, if an output of the last forward has one. Waits.
+/// Throws NumericError naming the first layer with NaN or Inf, if an output of the last forward has one. Waits for the
+/// cluster.
 void require_finite_outputs(const Net& net);
 
 }  // namespace cortado

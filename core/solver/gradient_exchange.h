@@ -5,40 +5,42 @@
 
 namespace cortado {
 
-/// How replicas come to the same weights; strategies live in comm, the solver does not know which one runs. Either all
-/// replicas get the mean gradient and update, or rank 0 alone does, the master, and hands out its weights. Collective.
+/// A strategy by which replicas come to the same weights; comm has several. Without a master, all replicas get the mean
+/// gradient and update. With a master, rank 0 alone updates, and the others get its weights. All calls are collective.
 class GradientExchange {
  public:
   virtual ~GradientExchange() = default;
-  /// Whether rank 0 alone updates. The same on all ranks.
+  /// True if rank 0 alone updates. All ranks return the same.
   virtual bool has_master() const { return false; }
-  /// Called while the last backward of an iteration runs, when the gradients of layer `index` are queued. May start
-  /// communication.
+  /// The solver calls this in an iteration's last backward, when the gradients of layer `index` are queued. It may
+  /// start communication.
   virtual void layer_finished(Net& /*net*/, std::size_t /*index*/) {}
-  /// Called after backward. On return the net's gradient arena, multiplied by the factor returned, is the mean over
-  /// replicas, with the same bits on every rank; where there is a master, on that alone, and undefined on others. The
-  /// factor saves a pass over memory: the update multiplies anyway.
+  /// The solver calls this after backward. Afterwards the net's gradient arena, times the returned factor, is the mean
+  /// over replicas, with the same bits on every rank. With a master, only rank 0 has the mean; the others' arenas are
+  /// undefined. The factor saves a pass over memory, because the update multiplies anyway.
   virtual float finish(Net& net) = 0;
-  /// Whether `start` leaves gradients under way, for which `wait_for` waits: together they do what finish does.
+  /// True if `start` leaves gradients on their way and `wait_for` waits for them. Both together do what finish does.
   virtual bool comes_in_parts() const { return false; }
-  /// Called in finish's place, and returns its factor.
+  /// The solver calls this instead of finish. It returns finish's factor.
   virtual float start(Net& net) { return finish(net); }
-  /// After start, on return the gradients [first, first + count) of the arena are what finish makes them. Before the
-  /// next backward everything has to be waited for.
+  /// After start and this call, gradients [first, first + count) of the arena are what finish makes them. The solver
+  /// waits for the whole arena before the next backward.
   virtual void wait_for(Net& /*net*/, i64 /*first*/, i64 /*count*/) {}
-  /// Called when the master's weights are new: by an update, a file, or fillers. On return all replicas compute with
-  /// the same weights, which may have fewer bits than the master's. Running statistics stay everybody's own.
+  /// The solver calls this when the master has new weights: from an update, a file, or fillers. Afterwards all replicas
+  /// compute with the same weights, which may have fewer bits than the master's. Running statistics stay every rank's
+  /// own.
   virtual void share_weights(Net& /*net*/) {}
-  /// Before the master updates its weights or writes them: its net holds them in full until they are shared again.
+  /// The solver calls this before the master updates or writes its weights. Afterwards the master's net holds its
+  /// weights with all bits, until share_weights.
   virtual void restore_weights(Net& /*net*/) {}
-  /// For snapshots: what this replica keeps from one iteration for the next, such as what its codes left out.
+  /// The values that this replica keeps from one iteration to the next, for snapshots. Error feedback is such values.
   virtual std::vector<float> residuals() const { return {}; }
-  /// Goes on from what residuals() returned in another run. Returns false, and changes nothing, when that was of
+  /// Sets the values that residuals() returned in another run. Returns false, and changes nothing, if they belong to
   /// another net, codec, exchange or number of replicas.
   virtual bool restore_residuals(Net& /*net*/, const std::vector<float>& values) { return values.empty(); }
 };
 
-/// One process: nothing to exchange.
+/// The exchange of a single process, which does nothing.
 class NoExchange : public GradientExchange {
  public:
   float finish(Net& /*net*/) override { return 1; }

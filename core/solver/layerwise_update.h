@@ -8,19 +8,20 @@
 
 namespace cortado {
 
-/// The update of a net's parameters, which may begin while gradients are still on their way between replicas and go on
-/// in the next forward: what a layer reads becomes new before it runs. So what travels hides behind that forward too.
+/// The update of a net's parameters, layer by layer. It may begin while gradients are still on their way between
+/// replicas, and go on in the next forward. Every parameter is new before a layer reads it. So that forward hides
+/// communication too.
 class LayerwiseUpdate {
  public:
-  /// Borrows all. `timeline`, if not null, gets in `lane` what `before_layer` waits for and does.
+  /// Borrows all. `timeline` records in `lane` the waits and updates of `before_layer`; nullptr means no record.
   LayerwiseUpdate(Net& net, CoreGroup& group, Optimizer& optimizer, GradientExchange& exchange, Timeline* timeline,
                   std::string lane);
 
-  /// After the exchange's start or finish.
+  /// Begins an update, after the exchange's start or finish.
   void begin(Optimizer::Step step);
-  /// Updates what layer `index` reads in its forward.
+  /// Updates the parameters that layer `index` reads in forward.
   void before_layer(std::size_t index);
-  /// Updates all that is left: before anything but that forward looks at weights, histories or gradients.
+  /// Updates all other parameters. It comes before anything but that forward reads weights, histories or gradients.
   void complete();
   bool is_complete() const { return left_ == 0; }
 
@@ -37,7 +38,7 @@ class LayerwiseUpdate {
   const std::vector<std::vector<std::size_t>> read_by_;  ///< Net::learnables_read
   Optimizer::Step step_;
   std::vector<bool> is_old_;  ///< by learnable
-  std::size_t left_ = 0;      ///< of them, those that are old
+  std::size_t left_ = 0;      ///< the number of old ones
 };
 
 }  // namespace cortado

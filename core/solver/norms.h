@@ -11,7 +11,7 @@ struct Values {
   i64 count = 0;
 };
 
-/// The sum of squares of each. One launch per set of values and one wait for all; the same result from run to run.
+/// The sum of squares of each set. It takes one launch per set and one wait for all. Runs agree bit for bit.
 std::vector<double> sums_of_squares(CoreGroup& group, const std::vector<Values>& sets);
 
 }  // namespace cortado

@@ -14,57 +14,58 @@ class SolverState;
 
 namespace cortado {
 
-/// What makes gradients their mean over replicas.
+/// The factors that make gradients their mean over replicas.
 struct GradientScale {
-  float arena = 1;  ///< of those in the net's arena
-  float parts = 1;  ///< of parts', which hold the sum over all ranks' samples
+  float arena = 1;  ///< for gradients in the net's arena
+  float parts = 1;  ///< for gradients of shards, which are the sum over all ranks' samples
 
   GradientScale scaled(float by, float over) const { return {arena * by / over, parts * by / over}; }
   float of(const Net::Learnable& learnable) const { return learnable.division != nullptr ? parts : arena; }
 };
 
-/// Turns a net's gradients into new weights on the cluster, by the rule of the parameter's solver type, and keeps that
-/// type's histories (momentum and the like): one or two values per learnable value.
+/// Turns a net's gradients into new weights on the cluster, by the rule of the solver type. It keeps the type's
+/// histories (momentum and the like): one or two values per learnable value.
 class Optimizer {
  public:
   /// Borrows all three. Histories begin with zeros. Throws ConfigError for a solver type that does not exist.
   Optimizer(const caffe::SolverParameter& parameter, Net& net, CoreGroup& group);
 
-  /// What one update does to all learnable values.
+  /// The parameters of one update of all learnable values.
   struct Step {
     i64 iteration = 0;
     GradientScale scale;
     float rate = 0;
     std::vector<float> local_rates;  ///< by learnable
   };
-  /// Clipping, division by iter_size (in this order in Caffe) and local rates are found out here. Collective. Logs the
-  /// rate.
+  /// Prepares an update: clipping, division by iter_size (in Caffe's order) and local rates. Logs the rate. Collective.
   Step begin(i64 iteration, const GradientScale& scale);
-  /// Whether `begin` looks at gradients: then all have to be there.
+  /// True if `begin` reads gradients; all of them must be there then.
   bool looks_at_all_gradients() const;
-  /// Decay and the rule; waits for nothing. Running statistics are left alone.
+  /// Applies decay and the rule to one learnable. It does not wait, and it leaves running statistics alone.
   void update(const Step& step, std::size_t learnable);
 
-  /// All histories, each laid out as the net's arenas; those of parts lie elsewhere.
+  /// All histories. Each is laid out as the net's arenas; histories of shards lie elsewhere.
   const std::shared_ptr<Storage>& history() const { return history_; }
 
-  /// As Caffe stores it: the first history of every learnable blob, in the net's order, then every blob's second.
-  /// Waits.
+  /// Writes histories in Caffe's order: the first of every learnable blob, in the net's order, then every blob's
+  /// second. Waits for the cluster.
   void write_history(caffe::SolverState& state) const;
-  /// Throws FileError naming `file` when the number of blobs or a shape is not that of the net and solver type.
+  /// Reads histories. Throws FileError naming `file` when the number of blobs or a shape differs from the net's and the
+  /// solver type's.
   void read_history(const caffe::SolverState& state, const std::string& file);
-  /// As Net::spread_parts and Net::collect_parts, of the histories that rank 0 read or writes.
+  /// Spread and collect shards' histories as Net::spread_parts and Net::collect_parts do weights. Rank 0 reads and
+  /// writes the file.
   void spread_parts(const caffe::SolverState& state);
   void collect_parts(caffe::SolverState& state) const;
 
  private:
   void log_rate(i64 iteration, float rate) const;
-  /// Factor that brings the L2 norm of `scale` times all ranks' gradients down to clip_gradients, 1 if it is below.
+  /// The factor that brings the L2 norm of `scale` times all ranks' gradients down to clip_gradients; 1 if it is below.
   float clip(const GradientScale& scale) const;
-  /// What LARS multiplies each learnable blob's rate with (You et al. 2017, equation 6):
+  /// LARS's factor for each learnable blob's rate (You et al. 2017, equation 6):
   ///   trust_coefficient |w| / (|g| + decay |w|), with g the gradients times `scale`
-  /// 1 for a blob of zeros, which could never leave them, for statistics, and for other solver types. Norms are those
-  /// of whole blobs.
+  /// It is 1 for blobs of zeros, which could never leave zero, for statistics, and for other solver types. Norms are
+  /// those of whole blobs.
   std::vector<float> local_rates(const GradientScale& scale) const;
   float decay_of(const Net::Learnable& learnable) const;
   BlobUpdate update_of(std::size_t learnable) const;
@@ -78,9 +79,9 @@ class Optimizer {
   const SolverType& type_;
   Net& net_;
   CoreGroup& group_;
-  i64 pitch_;  ///< from one history of a value to the next
+  i64 pitch_;  ///< floats from a value's first history to its second
   std::shared_ptr<Storage> history_;
-  std::map<std::size_t, std::shared_ptr<Storage>> part_histories_;  ///< by learnable; one after another
+  std::map<std::size_t, std::shared_ptr<Storage>> part_histories_;  ///< by learnable, one history after another
 };
 
 }  // namespace cortado

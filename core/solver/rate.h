@@ -7,20 +7,20 @@ class SolverParameter;
 
 namespace cortado {
 
-/// Throws ConfigError unless `lr_policy` is one of Caffe's and has what it needs, and the warm-up can be.
+/// Throws ConfigError unless `lr_policy` is one of Caffe's and has its fields, and the warm-up is possible.
 void check_rate(const caffe::SolverParameter& parameter);
 
-/// Learning rate of iteration i by Caffe's policies, with b = base_lr, g = gamma, p = power, s = stepsize:
+/// The learning rate of iteration i by Caffe's policies, with b = base_lr, g = gamma, p = power, s = stepsize:
 ///   fixed      b                        step       b g^floor(i / s)
 ///   exp        b g^i                    multistep  b g^(number of leading stepvalues <= i)
 ///   inv        b (1 + g i)^-p           poly       b (1 - i / max_iter)^p, 0 beyond max_iter
 ///   sigmoid    b / (1 + e^(-g (i - s)))
-/// Computed in the precision that Caffe uses for each. In the first warmup_iter iterations, W, the rate goes linearly
-/// from warmup_start_lr, s, to the policy's rate of iteration W, r:  s + (r - s) i / W  (Goyal et al. 2017,
+/// Each is computed in the precision that Caffe uses. In the first warmup_iter iterations, W, the rate grows linearly.
+/// It goes from warmup_start_lr, s, to r, the policy's rate at iteration W:  s + (r - s) i / W  (Goyal et al. 2017,
 /// section 2.2).
 float learning_rate(const caffe::SolverParameter& parameter, i64 iteration);
 
-/// How many steps `step` and `multistep` have taken at that iteration; 0 for other policies.
+/// The number of steps that `step` and `multistep` have taken at that iteration; 0 for other policies.
 int rate_step(const caffe::SolverParameter& parameter, i64 iteration);
 
 }  // namespace cortado

@@ -5,10 +5,10 @@
 namespace cortado {
 
 // The rules by which solver types turn the gradient g of one weight into a step, in Caffe's order of operations. A rule
-// keeps `histories` values per weight: `old(k)` is what history k holds, `keep(k, v)` what it will hold. Returned is by
-// how much the weight goes down. `rate` is the blob's: the policy's times lr_mult.
+// keeps `histories` values per weight. `old(k)` is the value of history k, `keep(k, v)` sets it. The result is
+// subtracted from the weight. `rate` is the blob's: the policy's times lr_mult.
 
-/// Momentum: h = rate g + momentum h, step = h. LARS too, with a rate of each blob's own.
+/// Momentum: h = rate g + momentum h, step = h. LARS uses it too, with a rate for each blob.
 struct SgdRule {
   static constexpr const char* label = "sgd_update";
   static constexpr int histories = 1;
@@ -85,8 +85,8 @@ struct AdaDeltaRule {
 };
 
 /// Kingma and Ba 2015: m = (1 - beta1) g + beta1 m, v = (1 - beta2) g^2 + beta2 v, step = rate m / (sqrt(v) + delta).
-/// `rate` includes the correction of the bias, sqrt(1 - beta2^t) / (1 - beta1^t): their algorithm in the order that
-/// ends section 2, where delta is not corrected.
+/// `rate` includes the correction of the bias, sqrt(1 - beta2^t) / (1 - beta1^t). This is the order of operations that
+/// ends their section 2, in which delta is not corrected.
 struct AdamRule {
   static constexpr const char* label = "adam_update";
   static constexpr int histories = 2;

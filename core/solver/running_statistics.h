@@ -9,16 +9,15 @@ class CortadoState;
 
 namespace cortado {
 
-/// The running statistics of a training net (those of BatchNorm): every rank has its own, and tests and snapshots take
-/// their mean over ranks. Training goes on with every rank's own, so that neither changes the run. Members that say so
-/// are collective.
+/// The running statistics of a training net (BatchNorm's). Every rank has its own; tests and snapshots use their mean
+/// over ranks. Training goes on with each rank's own, so neither tests nor snapshots change the run.
 class RunningStatistics {
  public:
   /// Borrows both.
   RunningStatistics(Net& net, const Replicas& replicas) : net_(net), replicas_(replicas) {}
 
-  /// While it lives, the net holds the mean; then each rank's own again. One may live within another. Making one is
-  /// collective.
+  /// While it lives, the net holds the mean. Afterwards the net holds the rank's own again. One may live within
+  /// another. The constructor is collective.
   class Averaged {
    public:
     explicit Averaged(RunningStatistics& statistics) : statistics_(statistics) { statistics_.average(); }
@@ -30,10 +29,11 @@ class RunningStatistics {
     RunningStatistics& statistics_;
   };
 
-  /// Rank 0's state gets every rank's own if they differ; while an Averaged lives. Bit for bit. Collective.
+  /// Writes every rank's own statistics, bit for bit, to rank 0's state, if they differ. An Averaged must live.
+  /// Collective.
   void write(caffe::CortadoState& state) const;
-  /// Makes every rank's own what rank 0's state holds of it. Nothing happens where it holds none, or was written by
-  /// another number of ranks. Throws FileError where they are of another net. Collective.
+  /// Sets every rank's own statistics from rank 0's state. It does nothing where the state holds none, or where another
+  /// number of ranks wrote it. Throws FileError for statistics of another net. Collective.
   void restore(const caffe::CortadoState& state, const std::string& file);
 
  private:
@@ -44,8 +44,8 @@ class RunningStatistics {
 
   Net& net_;
   const Replicas& replicas_;
-  std::vector<float> own_;  // while the net holds the mean
-  int averaged_ = 0;        // so many Averaged live
+  std::vector<float> own_;  // this rank's own, while the net holds the mean
+  int averaged_ = 0;        // the number of Averaged that live
 };
 
 }  // namespace cortado

@@ -13,21 +13,21 @@ namespace cortado {
 struct BlobUpdate {
   const float* gradient = nullptr;
   float* weight = nullptr;
-  float* history = nullptr;  ///< the first one; the type's next lies `pitch` values further on
+  float* history = nullptr;  ///< the first history; the type's second lies `pitch` values further on
   i64 pitch = 0, count = 0;
-  float scale = 1;       ///< of the gradient, first of all
+  float scale = 1;       ///< the gradient's factor, which is applied first
   float l2 = 0, l1 = 0;  ///< decay
   float rate = 0;        ///< the policy's times lr_mult, and LARS's local one
   i64 iteration = 0;     ///< from 0
 };
 
-/// A solver type: the rule by which gradients become new weights. What all types share is Optimizer's. A new type is a
-/// rule (rules.h), its program in core/CMakeLists.txt, and a line of the table in solver_type.cpp.
+/// A solver type: the rule by which gradients become new weights. Optimizer has what all types share. A new type is a
+/// rule (rules.h), its program in core/CMakeLists.txt, and a row of the table in solver_type.cpp.
 struct SolverType {
   const char* name;      ///< Caffe's
   int histories;         ///< values kept per weight
   bool has_local_rates;  ///< every blob has a rate of its own (LARS)
-  /// Throws ConfigError for fields with which the rule means nothing, or that Caffe refuses.
+  /// Throws ConfigError for fields that make the rule meaningless, and for fields that Caffe refuses.
   void (*check)(const caffe::SolverParameter& parameter);
   /// Queues the update.
   void (*update)(CoreGroup& group, const caffe::SolverParameter& parameter, const BlobUpdate& blob);

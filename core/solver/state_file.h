@@ -8,29 +8,29 @@
 
 namespace cortado {
 
-/// Plans as a .solverstate keeps them.
+/// Writes plans to, and reads them from, a .solverstate's message.
 void store_plans(const PlanBook& plans, caffe::CortadoState& state);
 PlanBook plans_of(const caffe::CortadoState& state);
 
-/// Leaves the values of a blob that several layers share with its owner alone, as Caffe's HDF5 files do.
+/// Removes the values of shared blobs from all layers but their owner, as Caffe's HDF5 files do.
 void keep_owners(const Net& net, caffe::NetParameter& weights);
 
-/// Of the values of the net's learnable blobs as `weights` holds them, whole; the same for every form of file. Throws
-/// FileError naming `file` when one is missing: a file that was cut off between two layers still parses.
+/// The digest of the values of the net's learnable blobs in `weights`, undivided. Every form of file has the same
+/// digest. Throws FileError naming `file` when a blob is missing: a file cut off between two layers still parses.
 std::string weights_digest(const Net& net, const caffe::NetParameter& weights, const std::string& file);
 
-/// Where a state's weights may lie, likeliest first: those that are called as the state is, beside it; the file that it
-/// names, beside it; that file where the state says that it lies. So a pair that has moved stays together.
+/// The paths where a state's weights may lie, likeliest first. They are the state's own name beside it, the named file
+/// beside it, and the named file at its recorded path. A pair that has moved stays together.
 std::vector<std::string> places_of_weights(const caffe::SolverState& state, const std::string& state_file);
 
-/// A state and the weights that belong to it.
+/// A state and its weights.
 struct SnapshotPair {
   caffe::SolverState state;
   caffe::NetParameter weights;
   std::string weights_file;
 };
-/// Reads a .solverstate[.h5] and its weights: the first at places_of_weights that have the digest in the state. States
-/// of Caffe's own have none; then the first that are there. Throws FileError where there are none, and for damage.
+/// Reads a .solverstate[.h5] and the first of places_of_weights that has the state's digest. States of Caffe's own have
+/// no digest; for them it takes the first file that exists. Throws FileError for missing and damaged files.
 SnapshotPair read_pair(const std::string& state_file, const Net& net, const Hdf5Files* hdf5);
 
 }  // namespace cortado

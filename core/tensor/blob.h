@@ -14,31 +14,31 @@ namespace cortado {
 /// Dimensions, outermost first; images are N x C x H x W (Caffe's order). An empty shape is a scalar.
 using Shape = std::vector<i64>;
 
-/// Elements. Throws ShapeError where they are beyond counting.
+/// The number of elements. Throws ShapeError where they are beyond counting.
 i64 count_of(const Shape& shape);
-/// Elements of a shape that a file claims: none where it means nothing, because a dimension is negative or the elements
-/// are beyond counting.
+/// The number of elements of a shape that a file claims. Returns nothing where the shape means nothing: a dimension is
+/// negative, or the elements are beyond counting.
 std::optional<i64> counted(const Shape& shape);
 /// "64 3 32 32 (196608)", as Caffe prints it.
 std::string to_string(const Shape& shape);
 
-/// A piece of cluster memory that several blobs may hold: owned, or a range of an arena kept alive by `owner`. Counted
-/// in floats.
+/// A piece of cluster memory that several blobs may hold. It is owned, or it is a range of an arena that `owner` keeps
+/// alive. Sizes count floats.
 struct Storage {
   float* data = nullptr;
   i64 count = 0;
   std::shared_ptr<void> owner;
-  bool awaits_zeros = false;  ///< it counts as zeros, which nobody wrote yet (Blob::clear_diff)
+  bool awaits_zeros = false;  ///< the memory counts as zeros, which nobody has written yet (Blob::clear_diff)
 
   static std::shared_ptr<Storage> make(CoreGroup& group, i64 count);
-  /// Host memory instead, for copies to or from the group (CoreGroup::allocate_staging).
+  /// A piece of host memory, for copies to or from the group (CoreGroup::allocate_staging).
   static std::shared_ptr<Storage> make_staging(CoreGroup& group, i64 count);
   static std::shared_ptr<Storage> range(const std::shared_ptr<Storage>& arena, i64 first, i64 count);
 };
 
-/// Values and their gradient, both float or both bf16, dense, in cluster memory; row-major, but for images in blocks of
-/// channels (Layout::nchw16c). Memory comes with the first
-/// use; fresh memory is zero. Reshaping keeps memory that is large enough.
+/// Values and their gradient in cluster memory, both float or both bf16. They are dense and row-major, but images may
+/// lie in blocks of channels (Layout::nchw16c). The first use allocates memory, filled with zeros. Reshaping keeps
+/// memory that is large enough.
 class Blob {
  public:
   explicit Blob(CoreGroup& group) : group_(&group) {}
@@ -48,31 +48,32 @@ class Blob {
   const Shape& shape() const { return shape_; }
   i64 count() const { return count_; }
   int axes() const { return static_cast<int>(shape_.size()); }
-  /// Product of dimensions [from, to); `to` defaults to the end.
+  /// The product of dimensions [from, to); `to` defaults to the end.
   i64 count(int from, int to) const;
   i64 count(int from) const { return count(from, axes()); }
-  /// Dimension `axis`, negative from the end. Throws ShapeError outside.
+  /// The size of dimension `axis`; negative axes count from the end. Throws ShapeError outside [-axes, axes).
   i64 dim(int axis) const { return shape_[static_cast<std::size_t>(canonical_axis(axis))]; }
   /// `axis` as an index from the front. Throws ShapeError outside [-axes, axes).
   int canonical_axis(int axis) const;
-  /// Dimension of an at most 4-d blob seen as N x C x H x W; 1 where it has no such axis (Caffe's legacy shape).
+  /// The size of one axis of a blob seen as N x C x H x W, Caffe's legacy shape; 1 where the blob lacks it. Throws
+  /// ShapeError for a blob of more than four axes.
   i64 legacy(int axis) const;
 
   void reshape(const Shape& shape) { reshape(shape, precision_); }
-  /// Layouts are nchw, or nchw16c of four axes with channels that sixteen divides. Of one pixel both are the same: that
-  /// is called nchw.
+  /// Blobs are nchw, or nchw16c where they have four axes and sixteen divides the channels. Images of one pixel are the
+  /// same in both layouts; their layout is nchw. Throws ShapeError for a negative dimension.
   void reshape(const Shape& shape, Precision precision, Layout layout = Layout::nchw);
-  /// As the other one.
+  /// Takes shape, precision and layout of `other`.
   void reshape_like(const Blob& other) { reshape(other.shape(), other.precision(), other.layout()); }
   Precision precision() const { return precision_; }
   Layout layout() const { return layout_; }
-  /// Of its values, or of its gradient.
+  /// The bytes of the values alone; the gradient has as many.
   i64 bytes() const { return count_ * bytes_of(precision_); }
-  /// The floats of Storage that either takes.
+  /// The floats of Storage that the values take; the gradient takes as many.
   i64 storage() const { return (bytes() + 3) / 4; }
 
-  /// Cluster pointers: give them to programs and to the library; host code reads through read_data. T must be what the
-  /// blob holds.
+  /// Cluster pointers, for programs and for the matrix library; host code reads through read_data. T is the type that
+  /// the blob holds.
   const float* data() const { return data<float>(); }
   float* mutable_data() { return mutable_data<float>(); }
   const float* diff() const { return diff<float>(); }
@@ -96,18 +97,18 @@ class Blob {
   bool has_data() const { return data_ != nullptr; }
   bool has_diff() const { return diff_ != nullptr; }
 
-  /// From now on this blob's values (gradients) are the other's memory. Counts must be equal.
+  /// Afterwards this blob's values (gradients) are the other's memory. Both need equal sizes.
   void share_data(const Blob& other);
   void share_diff(const Blob& other);
   bool shares_data(const Blob& other) const { return data_ && data_ == other.data_; }
   /// Exchanges the memory of both blobs' values, which have equal counts.
   void swap_data(Blob& other) { data_.swap(other.data_); }
-  /// From now on values (gradients) live in `place`, which holds at least count() elements; old values are lost.
+  /// Afterwards values (gradients) lie in `place`, which holds at least storage() floats; old values are lost.
   void place_data(std::shared_ptr<Storage> place) { data_ = std::move(place); }
   void place_diff(std::shared_ptr<Storage> place) { diff_ = std::move(place); }
 
-  /// Copies to or from host memory of count() floats, row-major, whatever the precision and the layout; reads wait for
-  /// the cluster.
+  /// Copies count() floats, row-major, to or from host memory, whatever the precision and the layout. All of them wait
+  /// for the cluster.
   void read_data(float* host) const;
   void read_diff(float* host) const;
   void write_data(const float* host);
@@ -115,14 +116,15 @@ class Blob {
   std::vector<float> data_vector() const;
   std::vector<float> diff_vector() const;
   void zero_diff();
-  /// The gradient counts as zeros from now on. They are written when somebody asks for it, unless who would add to it
-  /// sets all of it first: then memory is passed over once instead of three times.
+  /// Afterwards the gradient counts as zeros. The next access writes them. Only sum_diff does not, whose caller sets
+  /// the gradient: then memory is passed over once instead of three times.
   void clear_diff();
-  /// For who adds to a gradient of floats and can set it as well: where it is, and which of the two.
+  /// A gradient of floats that its user adds to or sets.
   struct Sum {
     float* to;
-    bool sets;  ///< what is there means nothing: all of it is to be set, in this call
+    bool sets;  ///< the memory holds nothing yet: the caller sets all of it, in this call
   };
+  /// The gradient, for a layer that can add to it and set it.
   Sum sum_diff();
 
  private:

@@ -7,8 +7,8 @@
 
 namespace cortado {
 
-/// What decides which plan is the fastest: the machine as plans meet it, and the build. Numbers of processors have no
-/// part in it, so another binding of the same kind has the same key. A number of 0 is not known.
+/// The properties that decide which plan is the fastest: of the machine as plans meet it, and of the build. Numbers of
+/// processors are none of them, so another binding of the same kind has the same key. 0 means not known.
 struct TuningKey {
   std::string backend;
   std::string processor;  ///< its model
@@ -22,15 +22,16 @@ struct TuningKey {
   i64 cache_kib = 0;    ///< the last-level cache
 
   TuningKey() = default;
-  /// `host` is what this process has of the node; it counts where the machine works from its caches.
+  /// `host` is this process's share of the node; it counts where the machine works from its caches.
   TuningKey(const MachineSpec& machine, const HostTopology::Share& host, const std::string& build);
-  /// From an entry of version 1, whose machine is a line for people. What it does not say is not known.
+  /// The key of an entry of version 1, whose machine is a line for people. Properties that the line lacks are not
+  /// known.
   TuningKey(const std::string& backend, const std::string& machine, const std::string& build);
 
   bool operator<(const TuningKey& other) const;
 
-  /// How far another machine is from this one, in order of importance; compare as arrays. Numbers differ by the
-  /// logarithm of their ratio, names by 0 or 1. What is not known differs by 0.
+  /// The distance to another machine, in order of importance; compare distances as arrays. Numbers differ by the
+  /// logarithm of their ratio, names by 0 or 1, unknown values by 0.
   ///   0 instruction set: width of vectors, speed of bf16
   ///   1 threads and core groups
   ///   2 cores that share a last-level cache
@@ -42,7 +43,7 @@ struct TuningKey {
   using Distance = std::array<double, 8>;
   Distance distance(const TuningKey& other) const;
 
-  /// For people, in what the other differs: "threads 8 (here 2), build X (here Y)"; empty: in nothing that is known.
+  /// The differences for people: "threads 8 (here 2), build X (here Y)"; empty means that no known property differs.
   std::string differences(const TuningKey& other) const;
 };
 
