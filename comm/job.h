@@ -10,8 +10,8 @@
 
 namespace cortado {
 
-/// This process's part in an MPI job: starts and ends MPI, knows the ranks, and stops all of them when one fails.
-/// Make one, in main. A program started without mpirun is a job of one rank.
+/// This process's part in an MPI job. It starts and ends MPI, knows the ranks, and stops all of them when one fails.
+/// There is one, in main. A program started without mpirun is a job of one rank.
 class MpiJob {
  public:
   MpiJob(int* argc, char*** argv);
@@ -26,24 +26,24 @@ class MpiJob {
   int local_size() const { return local_size_; }
   std::string host() const;  ///< name of this node
 
-  /// Every rank's text, in order of ranks, on rank 0; empty elsewhere. Collective.
+  /// Gathers every rank's text, in order of ranks, on rank 0; the others get nothing. Collective.
   std::vector<std::string> gather(const std::string& text) const;
-  /// CPUs that this rank has to itself: those that it may run on, divided among the ranks of the node that may run on
-  /// just the same ones; at least 1.
+  /// The number of CPUs that this rank has to itself, at least 1. It shares the CPUs on which it may run with the ranks
+  /// of the node that may run on just the same ones.
   int own_cpus() const { return own_cpus_; }
 
-  /// Runs `work` on this rank and returns the exit code of the process: what `work` returns, or 1 when it throws. A
-  /// mistake that every rank finds within `grace_seconds` is printed once, by the lowest rank that has more to say than
-  /// PeerError. A failure of some ranks only is printed as "rank k: ...". The others' exit code is 1 too if they have
-  /// done their work; else the job ends, since ranks that wait for the failed one would wait for ever: run does not
-  /// return. Processes that another MPI library's launcher started, each of them a job of one rank, fail before any
-  /// work.
+  /// Runs `work` on this rank. Returns the exit code of the process: the result of `work`, or 1 when it throws.
+  ///
+  /// A mistake that every rank finds within `grace_seconds` is printed once, by the lowest rank that has more to say
+  /// than PeerError. A failure of some ranks only is printed as "rank k: ...". The others' exit code is 1 too if they
+  /// have done their work. Otherwise the job ends and run does not return, since ranks would wait for the failed one
+  /// for ever. Processes that another MPI library's launcher started, each a job of one rank, fail before any work.
   int run(const std::function<int()>& work, double grace_seconds = 2);
 
  private:
   enum class Failure { own, of_peer, of_wait };
-  /// What all ranks' ends come to: each gives its number; plus the number of ranks if a peer's failure ends it, plus
-  /// twice that if it succeeds.
+  /// The ends of all ranks together. Each rank gives its number, plus the number of ranks if a peer's failure ends it,
+  /// plus twice that if it succeeds.
   class Verdict {
    public:
     Verdict(int key, int ranks, MPI_Comm communicator);
@@ -54,7 +54,7 @@ class MpiJob {
    private:
     int extremes_[2], ranks_;
   };
-  /// Waits for the others' ends. Throws WaitError.
+  /// Waits for the others' ends. Returns true if all succeed. Throws WaitError.
   bool everybody_succeeds();
   int fail(const std::string& what, Failure failure, double grace_seconds);
 
@@ -67,7 +67,7 @@ class MpiJob {
   std::unique_ptr<Watchdog> watchdog_;
   MpiReplicas replicas_;
   MPI_Comm errors_ = MPI_COMM_NULL;   // failures are counted apart from the work's messages
-  std::unique_ptr<Verdict> verdict_;  // of success: MPI may write into it after a wait in vain
+  std::unique_ptr<Verdict> verdict_;  // success's; MPI may write into it after a wait in vain
   int local_rank_ = 0, local_size_ = 1, own_cpus_ = 1;
 };
 

@@ -7,9 +7,9 @@
 
 namespace cortado {
 
-/// Sums on a core group's compute cluster where that reaches the host's memory (swCaffe section V-A: "sum operations
-/// after data gathering are implemented on four CPE clusters"), and on the host elsewhere: devices, and backends that
-/// check that programs touch no memory but what they were given.
+/// Adds on a core group's compute cluster where that reaches the host's memory. swCaffe section V-A: "sum operations
+/// after data gathering are implemented on four CPE clusters". Devices, and backends that check every access, do not
+/// reach it; for them it adds on the host.
 class ClusterSum : public LocalSum {
  public:
   explicit ClusterSum(CoreGroup& group) : group_(group), reaches_host_(reaches_host()) {}
@@ -23,23 +23,23 @@ class ClusterSum : public LocalSum {
   const bool reaches_host_;
 };
 
-/// Sums on the thread that asks.
+/// Adds on the calling thread.
 class HostSum : public LocalSum {
  public:
   void add(const Span& x, const Span& y) override;
 };
 
-/// Where ranks are, from the command line.
+/// The places of ranks, from the command line.
 struct TopologyOptions {
-  std::string file;             ///< a line per rank, "NODE [SUPERNODE]"; empty: nodes are found out
-  int nodes_per_supernode = 0;  ///< 0: as Topology::of_job finds out
+  std::string file;             ///< a line per rank, "NODE [SUPERNODE]"; empty means as Topology::of_job
+  int nodes_per_supernode = 0;  ///< 0 means as Topology::of_job
 };
 
-/// What was measured to be the fastest, of some jobs and lengths (cortado tune --collectives).
+/// A measured fastest algorithm for some jobs and lengths (cortado tune --collectives).
 struct CollectiveRule {
   std::string collective;                ///< "allreduce", "reduce" or "broadcast"
-  int ranks = 0, nodes = 0;              ///< of the job; 0: any
-  i64 least_bytes = 0, most_bytes = -1;  ///< of the values; -1: any
+  int ranks = 0, nodes = 0;              ///< the job's; 0 means any
+  i64 least_bytes = 0, most_bytes = -1;  ///< the values' length; -1 means any
   std::string algorithm;
   i64 chunk_bytes = 0;  ///< 0: the default
   int radix = 0;        ///< 0: the default
@@ -52,7 +52,7 @@ struct CollectiveChoice {
   int radix = Team().radix;
 };
 
-/// The ranks of a job as a team for collectives. Made and used collectively.
+/// The ranks of a job as a team for collectives. Construction and use are collective.
 class JobTeam {
  public:
   JobTeam(MPI_Comm communicator, CoreGroup& group, const TopologyOptions& options = {})
@@ -62,16 +62,16 @@ class JobTeam {
   Team& team() { return team_; }
   const Topology& topology() const { return topology_; }
 
-  /// The first rule that fits and whose algorithm can run decides where "auto" is asked for.
+  /// Sets the rules for "auto": the first that fits and whose algorithm can run decides.
   void set_rules(std::vector<CollectiveRule> rules) { rules_ = std::move(rules); }
 
-  /// The algorithm of that name, or with "auto" what the rules say, or else what the cost model thinks fastest. Throws
-  /// ConfigError for names that are not known, and for algorithms that refuse this job.
+  /// The algorithm of that name. For "auto" the rules decide, or else the cost model takes the fastest. Throws
+  /// ConfigError for unknown names, and for algorithms that refuse this job.
   CollectiveChoice choose(const std::string& collective, const std::string& name, i64 bytes) const;
   CollectiveChoice allreduce(const std::string& name, i64 bytes) const { return choose("allreduce", name, bytes); }
   CollectiveChoice reduce(const std::string& name, i64 bytes) const { return choose("reduce", name, bytes); }
   CollectiveChoice broadcast(const std::string& name, i64 bytes) const { return choose("broadcast", name, bytes); }
-  /// Runs it.
+  /// Runs the chosen algorithm.
   void run(const CollectiveChoice& choice, const Span& values);
 
  private:

@@ -14,11 +14,11 @@
 
 namespace cortado {
 
-/// Exchanges between the ranks of divided layers over MPI. A thread of its own, begun with the first exchange, sees the
-/// messages through, one exchange after another, while the core group computes.
+/// Exchanges between the ranks of divided layers over MPI. The first exchange starts a thread. It completes one
+/// exchange after another while the core group computes.
 class MpiPartExchange : public PartExchange {
  public:
-  /// Duplicates the communicator; borrows the rest. `timeline` gets the exchanges; may be null.
+  /// Duplicates the communicator; borrows the rest. `timeline` records the exchanges; nullptr means no record.
   /// Collective.
   MpiPartExchange(MPI_Comm communicator, CoreGroup& group, Timeline* timeline = nullptr);
   ~MpiPartExchange() override;
@@ -35,8 +35,8 @@ class MpiPartExchange : public PartExchange {
   std::vector<float> scatter(const std::vector<float>& all, const std::vector<i64>& counts) const override;
 
  private:
-  /// For a message that is not sent from, or does not arrive in, the caller's memory: for codes on the cluster, for
-  /// host memory where messages do not reach the cluster's. Used again and again.
+  /// Memory for a message that does not lie in the caller's memory, used again and again. Codes lie on the cluster.
+  /// Host memory serves where messages do not reach the cluster's memory.
   struct Buffer {
     i64 floats = 0;
     ClusterMemory codes;
@@ -51,7 +51,7 @@ class MpiPartExchange : public PartExchange {
     Buffer buffer;
   };
   struct Exchange {
-    const Codec* codec = nullptr;  // null: floats as they are
+    const Codec* codec = nullptr;  // nullptr means floats as they are
     std::vector<Message> sends, receives;
     std::vector<Buffer> sent;  // of `sends`
     std::vector<Arrival> arrivals;

@@ -5,7 +5,7 @@
 
 namespace cortado {
 
-/// Replicas over an MPI communicator, which is borrowed. Counts beyond MPI's int are sent in pieces.
+/// Replicas over an MPI communicator, which it borrows. Counts beyond MPI's int are sent in pieces.
 class MpiReplicas : public Replicas {
  public:
   explicit MpiReplicas(MPI_Comm communicator);

@@ -5,8 +5,8 @@
 
 namespace cortado {
 
-/// For each whether it holds a value that is not below `limit` in size, which codecs of that limit cannot code: larger
-/// ones, NaN, infinity. One launch per set of values and one wait for all.
+/// Tells for each set whether it holds a value not below `limit` in size: a larger one, NaN or infinity. Codecs of that
+/// limit cannot code it. It takes one launch per set and one wait for all.
 std::vector<bool> any_beyond(CoreGroup& group, const std::vector<Values>& sets, float limit);
 
 }  // namespace cortado

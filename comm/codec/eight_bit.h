@@ -22,15 +22,15 @@ template <class T>
 CORTADO_FN T larger(T a, T b) {
   return math::float_of(math::max(math::bits_of(a), math::bits_of(b)));
 }
-/// Where the leaf of a value in (0.1, 1) is, as a number whose integer part is k; kept below `leaves`.
+/// The position of a value's leaf in (0.1, 1), as a number whose integer part is k; it is kept below `leaves`.
 template <class T, class L>
 CORTADO_FN auto leaf_at(T value, L leaves) {
   const auto at = (value - 0.1f) * leaves * (1 / 0.9f);
   return smaller(at, decltype(at)(leaves - 0.5f));
 }
 
-/// All ones where a < limit, else zero, for words below 2^31 and so for the bits of floats >= 0. Comparisons may become
-/// branches in compilers' hands, this stays a vector.
+/// All ones where a < limit, else zero. It holds for words below 2^31, and so for the bits of floats >= 0. Compilers
+/// may turn comparisons into branches; this stays a vector.
 template <class W>
 CORTADO_FN auto below(W a, std::uint32_t limit) {
   return 0u - ((a - limit) >> 31);
@@ -40,7 +40,7 @@ template <class W>
 CORTADO_FN auto factor(float value, W mask) {
   return math::float_of(math::bits_of(1.0f) + (mask & (math::bits_of(value) - math::bits_of(1.0f))));
 }
-/// 10^n for 0 <= n <= 7, or 10^-n: the product of what n's bits stand for. Some instructions, where a table would be
+/// 10^n for 0 <= n <= 7, or 10^-n: the product of the factors of n's bits. It takes some instructions; a table would be
 /// read value by value.
 template <bool negative = false, class W>
 CORTADO_FN auto power_of_ten(W n) {
@@ -52,15 +52,15 @@ CORTADO_FN auto power_of_ten(W n) {
   return of_bit(std::integral_constant<int, 0>()) * of_bit(std::integral_constant<int, 1>()) *
          of_bit(std::integral_constant<int, 2>());
 }
-/// -log10(value) + more without its fraction, or 1 less; for sums above -1. As a number a float's bits are its
-/// logarithm, 2^23 (127 + log2 value), less up to 0.087 of its units: 0.0262 decades.
+/// -log10(value) + more without its fraction, or 1 less; for sums above -1. A float's bits, as a number, are its
+/// logarithm 2^23 (127 + log2 value), less up to 0.087 of its units: 0.0262 decades.
 template <class T>
 CORTADO_FN auto decades_or_one_less(T value, float more) {
   constexpr float log10_of_2 = 0.30103f, most_missing = 0.0263f;
   const float offset = 127 * log10_of_2 - most_missing + more;
   return math::truncate(offset - math::as_float(math::bits_of(value)) * (log10_of_2 / (1 << 23)));
 }
-/// How many decades n below 1 a value lies, and 10^n.
+/// The number n of decades by which a value lies below 1, and 10^n.
 template <class W, class T>
 struct Decade {
   W n;
@@ -76,14 +76,14 @@ CORTADO_FN auto decade_of(T value, float edge, float log10_of_edge) {
   return Decade<decltype(near - one_more), std::decay_t<decltype(exact)>>{near - one_more, exact};
 }
 
-/// What the four 8-bit types share (Dettmers 2016, section 3.1, figure 1): bit 7 is the sign, the others are `Type`'s
-/// code of |value| / scale, which lies in [0, 1]. All round to the nearest value of the type.
+/// The common part of the four 8-bit types (Dettmers 2016, section 3.1, figure 1). Bit 7 is the sign. The others are
+/// `Type`'s code of |value| / scale, which lies in [0, 1]. All types round to their nearest value.
 template <class Type>
 struct EightBit {
   static constexpr int words = 256, per_word = 4, runs = 1;
   static constexpr bool scaled = true, state = false;
 
-  /// Of the block, unless one is `given` for all of them.
+  /// The scale of the block, or `given` for all blocks.
   template <class C, class Value>
   CORTADO_FN static auto scale(C& c, i64 n, Value value, float given) {
     return one_scale(Type::scale_for(largest(c, n, value)), given);
@@ -153,8 +153,8 @@ struct Mantissa : ByDecade, EightBit<Mantissa> {
   }
 };
 
-/// 3 bits of decimal exponent e, 4 of the tree: 10^-e leaf. The smallest of all stands for zero, which the definition
-/// lacks and gradients have in plenty.
+/// 3 bits of decimal exponent e, 4 of the tree: 10^-e leaf. The smallest value stands for zero. The definition lacks a
+/// zero, and gradients have plenty.
 struct StaticTree : ByDecade, EightBit<StaticTree> {
   static constexpr const char* name = "static_tree8";
   static constexpr int leaves = 16;
@@ -164,7 +164,7 @@ struct StaticTree : ByDecade, EightBit<StaticTree> {
     // Between the first leaf of a decade and the last one of the next.
     constexpr float edge = 0.5f * (leaf(leaves - 1, leaves) + 10 * leaf(0, leaves)), log10_of_edge = 0.051755f;
     constexpr float half = 0.5f * decade(7) * leaf(1, leaves), second_leaf = decade(7) * (0.1f + 0.9f / leaves);
-    // What lies below the smallest decade's second leaf becomes `zero`, of which the upper part is one more.
+    // Values below the smallest decade's second leaf become `zero`, of which the upper part is one more.
     const auto kept = larger(a, T(1.2e-8f));
     const auto decade = decade_of(kept, edge, log10_of_edge);
     const auto made = (decade.n << 4) + math::truncate(leaf_at(kept * decade.power, float{leaves}));
@@ -179,11 +179,11 @@ struct StaticTree : ByDecade, EightBit<StaticTree> {
   }
 };
 
-/// n zeros are the decimal exponent, the first one is a flag, the 6 - n bits after it are the tree's: 10^-n leaf; all
+/// n zeros are the decimal exponent, the first one is a flag, the 6 - n bits behind it are the tree's: 10^-n leaf. All
 /// zeros are 0. As a number the code is 2^(6 - n) + k.
 struct DynamicTree : ByMaximum, EightBit<DynamicTree> {
   static constexpr const char* name = "dynamic_tree8";
-  /// Below it decade n begins, above it n - 1.
+  /// The edge below which decade n begins; above it is decade n - 1.
   CORTADO_FN static constexpr float edge(int n) {
     const double leaves = 1 << (6 - n);
     return 0.5f * (decade(n) * leaf(leaves - 1, leaves) + decade(n - 1) * leaf(0, 2 * leaves));

@@ -3,7 +3,7 @@
 
 namespace cortado::codec {
 
-/// Single precision as it is: what the others are compared with.
+/// Single precision as it is, the measure for other codecs.
 struct Fp32 : NoScales {
   static constexpr const char* name = "fp32";
   static constexpr int words = 1024, per_word = 1;

@@ -4,25 +4,26 @@
 
 /// A *format* says how blocks of floats become 32-bit words. It is a struct of static functions for lane loops:
 ///
-///   name                what --codec calls it
+///   name                the name for --codec
 ///   words, per_word     a block has words * per_word values; word j holds values j, j + words, j + 2 words, ...,
 ///                       so that lanes read and write neighbours
-///   runs                a block is so many runs of neighbours; a divisor of per_word
+///   runs                the number of runs of neighbours in a block; a divisor of per_word
 ///   scaled              whether each run has a scale, a word
-///   state               whether what a code leaves out is kept and added to the next values (error feedback)
+///   state               whether the error of a code is kept and added to the next values (error feedback)
 ///   scale(c, n, value, given)
-///                       scaled: of a run of n values value(i); where `given` is not 0, made of that if it can be
+///                       scaled: the scale of a run of n values value(i), made of `given` if that is not 0 and the
+///                       format can
 ///   pack(value, scale)  the fields of a run's values value(0) .. value(rows_of_run - 1), as the lowest of a word
 ///   unpack(word, r, scale)
 ///                       value r of a word
 ///   decoded(value, scale)
-///                       with state: what a value becomes in the end
+///                       with state: the value that the receiver gets for `value`
 namespace cortado::codec {
 
-/// Values of a word, rows of a block, that belong to a run.
+/// The values of a word, rows of a block, that belong to one run.
 template <class Format>
 constexpr int rows_of_run = Format::per_word / Format::runs;
-/// Run k of a block of which there are `count` values, all of them if it is `whole`.
+/// Run k of a block that has `count` values, or all of them if it is `whole`.
 template <class Format, bool whole>
 CORTADO_FN Range run_of(int k, i64 count) {
   constexpr i64 length = i64{rows_of_run<Format>} * Format::words;

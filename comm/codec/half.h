@@ -24,7 +24,7 @@ struct Bf16 : NoScales {
   }
 };
 
-/// IEEE's half precision, rounded to nearest even; larger values than 65504 become that.
+/// IEEE's half precision, rounded to nearest even. Sizes above 65504 become 65504.
 struct Fp16 : NoScales {
   static constexpr const char* name = "fp16";
   static constexpr int words = 512, per_word = 2;

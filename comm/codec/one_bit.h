@@ -3,17 +3,18 @@
 
 namespace cortado::codec {
 
-/// One of two values for each run of 64: the mean plus or minus the mean distance from it, whichever is nearer; what
-/// that leaves out is kept and added to the next values. Seide et al. 2014 send signs and the means of values above and
-/// below zero in each column of a matrix; the gradients of a filter's weights often have one sign, so that sides of
-/// their mean say more. Longer runs make codes smaller, 1.125 bits a value with 256, but mix filters, and train worse
-/// (docs/measured/accuracy.md).
+/// Each run of 64 becomes one of two values: its mean plus or minus the mean distance from it, whichever is nearer. The
+/// error is kept and added to the next values.
+///
+/// Seide et al. 2014 send signs, and for each column of a matrix the means of values above and below zero. The
+/// gradients of a filter's weights often have one sign, so sides of their mean say more. Longer runs make codes
+/// smaller, 1.125 bits a value with 256. But they mix filters, and train worse (docs/measured/accuracy.md).
 struct OneBit {
   static constexpr const char* name = "one_bit";
   static constexpr int words = 32, per_word = 32, runs = 16;
   static constexpr bool scaled = true, state = true;
 
-  /// The mean and the mean distance from it, as bf16, in the upper and the lower half.
+  /// The mean in the upper half and the mean distance from it in the lower half, both as bf16.
   template <class C, class Value>
   CORTADO_FN static auto scale(C& c, i64 n, Value value, float) {
     const float share = 1.0f / static_cast<float>(math::max(n, i64{1}));

@@ -3,11 +3,15 @@
 
 namespace cortado::codec {
 
-/// Three weights in a word (ScaleDNN section IV-C, figure 8): bit 31 selects the base, the upper four exponent bits of
-/// all three (1: 0111, values below 2 in size; 0: 0110, values below 2^-15); each weight then has its sign, the lower
-/// four exponent bits and five bits of mantissa. What the paper leaves open is decided by the least error: a group with
-/// any value that needs the larger base gets it; values are rounded to nearest, not truncated; sizes beyond the base
-/// become its largest; and the smallest size of a base stands for zero.
+/// Three weights in a word (ScaleDNN section IV-C, figure 8):
+///
+///   bit 31     the base, the upper four exponent bits of all three:
+///              1 is 0111, values below 2 in size; 0 is 0110, values below 2^-15
+///   bits 29-0  three times: sign, the lower four exponent bits, five bits of mantissa
+///
+/// The least error decides what the paper leaves open. A group gets the larger base if any of its values needs it.
+/// Values are rounded to nearest, not truncated. Sizes beyond the base become its largest. The smallest size of a base
+/// stands for zero.
 struct ThreeInOne : NoScales {
   static constexpr const char* name = "three_in_one";
   static constexpr int words = 256, per_word = 3;

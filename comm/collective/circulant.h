@@ -5,7 +5,7 @@
 
 namespace cortado {
 
-/// A step of a reduce-scatter on a circulant graph, as one rank sees it. Blocks are counted round: of p blocks, block
+/// A step of a reduce-scatter on a circulant graph, as one rank sees it. Block numbers wrap round: with p blocks, block
 /// b >= p is block b - p.
 struct CirculantStep {
   int to, from;                 ///< ranks
@@ -13,15 +13,18 @@ struct CirculantStep {
   int added_first, added_last;  ///< blocks that the partial sums from `from` are added to
 };
 
-/// How a rank takes part in a reduce-scatter and an allgather on a circulant graph (Träff, "Optimal, non-pipelined
-/// reduce-scatter and allreduce algorithms", 2024): any number of ranks p takes ceil(log2 p) steps each way and sends
-/// (p - 1) / p of the values, no folding. Each step has a skip s: number v sends to v + s the blocks that others beyond
-/// need, and is left with s blocks. Here numbers go in turn over supernodes and skips are multiples of the number of
-/// supernodes while they can be, so that the large early messages stay inside one.
+/// A rank's part in a reduce-scatter and an allgather on a circulant graph (Träff, "Optimal, non-pipelined
+/// reduce-scatter and allreduce algorithms", 2024). Any number of ranks p takes ceil(log2 p) steps each way and sends
+/// (p - 1) / p of the values, no folding.
+///
+/// Each step has a skip s. Number v sends to v + s the blocks that numbers beyond need, and is left with s blocks. Here
+/// numbers go in turn over supernodes. Skips are multiples of the number of supernodes while they can be, so the large
+/// early messages stay inside one.
+///
 /// The allgather takes the steps from the last to the first: blocks `added` go to `from`, blocks `sent` come from `to`.
 struct CirculantSchedule {
   CirculantSchedule(const Topology& topology, int rank);
-  std::vector<int> owners;  ///< the rank that is left with the sum, by block
+  std::vector<int> owners;  ///< the rank that ends with the sum, by block
   int own;                  ///< this rank's block
   std::vector<CirculantStep> steps;
 };

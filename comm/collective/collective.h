@@ -23,7 +23,7 @@ struct Span {
   Span part(i64 first, i64 n) const { return {at(first), n, element}; }
 };
 
-/// Sums what arrived: y += x. On the compute cluster in training; collectives know no more of it.
+/// Adds received values: y += x. In training it runs on the compute cluster; collectives do not know where it runs.
 class LocalSum {
  public:
   virtual ~LocalSum() = default;
@@ -32,15 +32,16 @@ class LocalSum {
 
 class NodeMemory;
 
-/// What an algorithm runs on. Every setting is the same on all ranks.
+/// The ranks and settings of a collective. Every setting is the same on all ranks.
 struct Team {
   MPI_Comm communicator = MPI_COMM_NULL;
   const Topology* topology = nullptr;
   LocalSum* sum = nullptr;
-  NodeMemory* node = nullptr;  ///< null where ranks share no memory
-  i64 chunk_bytes = 1 << 20;   ///< of pipelined algorithms
+  NodeMemory* node = nullptr;  ///< nullptr means that ranks share no memory
+  i64 chunk_bytes = 1 << 20;   ///< the chunk of pipelined algorithms
   int radix = 2;               ///< k of k-nomial trees
-  /// For what arrives; algorithms make it larger where it is too small. Who needs it elsewhere gives it.
+  /// Memory for received values. Algorithms replace it where it is too small. A caller that needs memory of another
+  /// kind sets it.
   mutable std::shared_ptr<void> memory;
   mutable i64 memory_bytes = 0;
 
@@ -48,18 +49,18 @@ struct Team {
   int size() const;
 };
 
-/// Cost of messages at each level of the topology, for the models: seconds per message, seconds per byte, and per byte
-/// summed (swCaffe section V-A: alpha, beta_1, beta_2, gamma).
+/// The cost of messages at each level of the topology, for the models. Units are seconds per message, per byte, and per
+/// byte summed (swCaffe section V-A: alpha, beta_1, beta_2, gamma).
 struct Network {
   double latency = 1e-6;
   double byte_inside = 1 / 12e9;  ///< within a supernode
   double byte_across = 4 / 12e9;  ///< between supernodes, when all ranks send there at once
   double byte_summed = 0;
-  double meeting = 1e-6;             ///< of the ranks of a node, in the memory that they share
+  double meeting = 1e-6;             ///< a meeting of a node's ranks, in the memory that they share
   double byte_in_memory = 1 / 10e9;  ///< copied once, all ranks of a node at a time
 };
 
-/// What models need to know of a job.
+/// The sizes of a job that models need.
 struct JobShape {
   int ranks = 1;
   int supernode_ranks = 1;  ///< of the largest supernode
@@ -67,30 +68,31 @@ struct JobShape {
 };
 JobShape shape_of(const Topology& topology);
 
-/// One way to do a collective. `run` is collective over the team and works in place: allreduce leaves the sum over
-/// ranks on all, with the same bits everywhere and from run to run; reduce on rank 0, and anything on the others;
-/// broadcast leaves rank 0's values on all.
+/// One way to do a collective. `run` is collective over the team and works in place. Afterwards - allreduce: all ranks
+/// have the sum over ranks, with the same bits everywhere and from run to run;
+/// - reduce: rank 0 has the sum; the others' values are undefined;
+/// - broadcast: all ranks have rank 0's values.
 struct Algorithm {
   std::string name, what;  ///< `what` tells people in a few words
   std::function<void(const Team&, const Span&)> run;
-  /// Predicted seconds; see each file for the formula.
+  /// Predicted seconds; each algorithm's file has the formula.
   std::function<double(const Network&, const JobShape&, i64 bytes, i64 chunk_bytes, int radix)> cost;
-  /// Why it cannot run on a team; empty: it can. No function: on any.
+  /// The reason why it cannot run on a team; empty means that it can. An empty function means that it runs on any.
   std::function<std::string(const Team&)> refuse = {};
 
   std::string why_not(const Team& team) const { return refuse ? refuse(team) : ""; }
 };
 
-/// All of them, the library's last.
+/// All algorithms of a collective, the MPI library's last.
 const std::vector<Algorithm>& allreduce_algorithms();
 const std::vector<Algorithm>& reduce_algorithms();
 const std::vector<Algorithm>& broadcast_algorithms();
-/// Those of "allreduce", "reduce" or "broadcast". Throws ConfigError for other names.
+/// The algorithms of "allreduce", "reduce" or "broadcast". Throws ConfigError for other names.
 const std::vector<Algorithm>& algorithms_of(const std::string& collective);
-/// By name. Throws ConfigError that lists the names.
+/// The algorithm of that name. Throws ConfigError that lists the names.
 const Algorithm& find_algorithm(const std::vector<Algorithm>& all, const std::string& name);
 
-// One file each.
+// Each algorithm has a file or shares one.
 Algorithm natural_halving();         ///< halving.cpp: recursive halving and doubling, largest distance first
 Algorithm round_robin_halving();     ///< halving.cpp: the same, numbers in turn over supernodes
 Algorithm near_first_halving();      ///< halving.cpp: smallest distance first

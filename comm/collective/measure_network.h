@@ -3,9 +3,9 @@
 
 namespace cortado {
 
-/// The models' constants as this job has them, the same on every rank. Collective. All ranks exchange with a partner at
-/// once, within supernodes and then across them, 8 bytes and 4 MiB; sums, meetings and copies run on all at once too.
-/// Medians of a few runs, of the slowest rank.
+/// Measures the models' constants in this job; all ranks get the same. Collective. All ranks exchange 8 bytes and 4 MiB
+/// with a partner at once, within supernodes and then across them. Sums, meetings and copies run on all at once too.
+/// The results are medians of a few runs, of the slowest rank.
 Network measure_network(const Team& team);
 
 }  // namespace cortado

@@ -6,8 +6,8 @@
 
 namespace cortado {
 
-/// Messages of one collective, under way until `wait`. Any length: long ones go in pieces that fit MPI's int. Messages
-/// between two ranks arrive in the order in which they were sent.
+/// The messages of one collective, on their way until `wait`. They may have any length: long ones go in pieces that fit
+/// MPI's int. Messages between two ranks arrive in the order in which they were sent.
 class Messages {
  public:
   /// `name` is the collective's, for errors.
@@ -17,8 +17,8 @@ class Messages {
 
   void send(int to, const Span& values);
   void receive(int from, const Span& values);
-  /// Returns when all are through. `step` is where the collective is, for errors. Throws WaitError when nothing
-  /// moves for the patience.
+  /// Waits for all messages. `step` is the collective's step, for errors. Throws WaitError when nothing moves for the
+  /// patience.
   void wait(int step);
 
  private:
@@ -36,17 +36,18 @@ class Messages {
   std::vector<Peer> peers_;  // of requests_
 };
 
-/// Returns when all ranks have come.
+/// Waits until all ranks have called it.
 void meet(const Team& team);
 
-/// Block `i` of `blocks` nearly equal ones of n values: the first n % blocks are longer by one.
+/// The first value of block `i`, where n values make `blocks` nearly equal blocks. The first n % blocks are longer by
+/// one.
 inline i64 block_begin(i64 n, i64 blocks, i64 i) { return n / blocks * i + (i < n % blocks ? i : n % blocks); }
 inline Span block_of(const Span& values, i64 blocks, i64 first, i64 last) {
   const i64 begin = block_begin(values.count, blocks, first), end = block_begin(values.count, blocks, last);
   return values.part(begin, end - begin);
 }
 
-/// Memory of the team for `count` values that arrive.
+/// The team's memory for `count` received values.
 Span scratch(const Team& team, const Span& like, i64 count);
 
 /// The least integer not below log2(n), for n >= 1.

@@ -8,15 +8,14 @@
 
 namespace cortado {
 
-/// Copies `bytes` between a rank's own memory and memory that ranks share. With vectors: the string moves that memcpy
-/// takes for long lines are three times slower on Zen 3 where another core holds the lines.
+/// Copies `bytes` between a rank's own memory and memory that ranks share. It uses vectors. memcpy takes string moves
+/// for long lines, which are three times slower on Zen 3 where another core holds the lines.
 void copy_shared(const void* from, void* to, i64 bytes);
 
-/// Memory that the ranks of a node share, and where they meet. Made collectively by all ranks of a job.
+/// Memory that the ranks of a node share, and their meeting place. All ranks of a job make it collectively.
 class NodeMemory {
  public:
-  /// `node` is the number of this rank's node; `slot_bytes` are for each of its ranks, who must be able to share
-  /// memory.
+  /// `node` is the number of this rank's node. Each of its ranks gets `slot_bytes`. They must be able to share memory.
   NodeMemory(MPI_Comm communicator, int node, i64 slot_bytes);
   ~NodeMemory();
   NodeMemory(const NodeMemory&) = delete;
@@ -26,14 +25,15 @@ class NodeMemory {
   int size() const { return size_; }
   i64 slot_bytes() const { return slot_bytes_; }
   char* slot(int rank) const { return slots_ + rank * slot_bytes_; }
-  /// Ranks with the same number on their nodes; all of them only where every node has as many ranks.
+  /// The ranks with this rank's number on their nodes. It has a rank of every node only if is_even().
   MPI_Comm column() const { return column_; }
-  bool is_even() const { return even_; }  ///< whether every node has as many ranks
-  /// Whether ranks of some node share processors, so that who waits must give its turn away. The same on all ranks.
+  bool is_even() const { return even_; }  ///< true if all nodes have equally many ranks
+  /// True if ranks of some node share processors, so that waiting ranks must give their turns away. All ranks return
+  /// the same.
   bool is_crowded() const { return crowded_; }
 
-  /// Returns when all ranks of the node have come. What they wrote before is then seen. A wait under the patience:
-  /// throws WaitError naming `collective`, `step` and the ranks that are missing.
+  /// Waits until all ranks of the node have called it. Their writes before it are visible then. Throws WaitError after
+  /// the patience, naming `collective`, `step` and the missing ranks.
   void meet(const char* collective, int step);
 
  private:

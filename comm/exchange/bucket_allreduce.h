@@ -11,19 +11,23 @@
 
 namespace cortado {
 
-/// Gradients sent while backward goes on: layers' gradients lie in the arena in the order in which they become final,
-/// so what is final grows from its beginning, and a bucket is a range. A thread of its own sums buckets over ranks, one
-/// after another. A layer's gradients wait for the next ones while latency would be more than a fifth of what the cost
-/// model says of the bucket: then sending both together takes less. Large layers' are sent in pieces, of which latency
-/// is a fiftieth. Buckets are the same on all ranks, as are the bits of sums.
+/// Gradients sent while backward goes on. Layers' gradients lie in the arena in the order in which they become final.
+/// So final gradients grow from its beginning, and a bucket is a range:
 ///
-/// Of buckets that wait, the one that became final last goes first: the next forward needs it first, and need not wait
-/// for the others (start, wait_for). Rank 0 says which one, since ranks do not reach a layer at the same time.
+///   arena  [ bucket 0 | bucket 1 | final, not sent | not final yet        ]
+///            the last layers' gradients     ...      the first layers' gradients
+///
+/// A thread sums buckets over ranks, one after another. A layer's gradients wait for the next ones while latency is
+/// more than a fifth of the bucket's cost by the model. Sending both together then takes less. Large layers' gradients
+/// go in pieces, of which latency is a fiftieth. Buckets are the same on all ranks, and so are the bits of sums.
+///
+/// The waiting bucket that became final last goes first. The next forward needs it first, and need not wait for the
+/// others (start, wait_for). Rank 0 says which one it is, since ranks do not reach a layer at the same time.
 class BucketAllreduce : public GradientExchange {
  public:
-  /// Duplicates the communicator. `algorithm` as in JobTeam. `timeline` gets the buckets. `network` is what the cost
-  /// model knows of messages, the same on all ranks; null: it is measured. Throws ConfigError for an algorithm that is
-  /// not there, and where MPI does not let several threads call it.
+  /// Duplicates the communicator. `algorithm` as in JobTeam. `timeline` records the buckets; nullptr means no record.
+  /// `network` has the cost model's constants, the same on all ranks; nullptr means that they are measured. Throws
+  /// ConfigError for an unknown algorithm, and where MPI does not let several threads call it.
   BucketAllreduce(MPI_Comm communicator, CoreGroup& group, const TopologyOptions& options,
                   std::vector<CollectiveRule> rules, std::string algorithm, Timeline* timeline = nullptr,
                   const Network* network = nullptr);
@@ -32,7 +36,7 @@ class BucketAllreduce : public GradientExchange {
   BucketAllreduce& operator=(const BucketAllreduce&) = delete;
 
   void layer_finished(Net& net, std::size_t index) override;
-  /// Sends what is left and waits for all. Throws what the thread threw.
+  /// Sends the rest and waits for all buckets. Throws what the thread threw.
   float finish(Net& net) override;
   bool comes_in_parts() const override { return true; }
   float start(Net& net) override;
@@ -62,7 +66,7 @@ class BucketAllreduce : public GradientExchange {
   const std::string algorithm_;
   Timeline* const timeline_;
   Network network_;
-  std::shared_ptr<Storage> arena_;  // the net's: it stays until the thread has ended, whatever happens to the net
+  std::shared_ptr<Storage> arena_;  // the net's; it stays until the thread has ended, whatever happens to the net
   std::vector<i64> final_;          // Net::final_gradients
   i64 piece_ = 0;                   // values
   i64 sent_ = 0;                    // of this iteration
@@ -71,8 +75,8 @@ class BucketAllreduce : public GradientExchange {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<Bucket> buckets_;  // of an iteration, in the order in which they became final
-  std::size_t waiting_ = 0;      // of them, those not summed
+  std::vector<Bucket> buckets_;  // an iteration's, in the order in which they became final
+  std::size_t waiting_ = 0;      // the number of buckets that are not summed
   bool ends_ = false;
   std::exception_ptr failure_;
   std::thread thread_;

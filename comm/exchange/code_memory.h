@@ -6,8 +6,8 @@
 
 namespace cortado {
 
-/// Codes for the cluster, and for messages where those do not reach its memory. Places and lengths are bytes, multiples
-/// of four.
+/// Codes in cluster memory, and in host memory where messages do not reach the cluster's. Places and lengths are bytes,
+/// multiples of four.
 class CodeMemory {
  public:
   CodeMemory() = default;
@@ -19,7 +19,7 @@ class CodeMemory {
   Span message(i64 place, i64 bytes) const {
     return {host_.empty() ? cluster(place) : host_.data() + place / 4, bytes / 4, Precision::fp32};
   }
-  /// Waits.
+  /// Makes the code ready for messages. Waits for the cluster.
   void to_message(CoreGroup& group, i64 place, i64 bytes) const {
     if (!host_.empty()) group.copy(message(place, bytes).data, cluster(place), static_cast<std::size_t>(bytes));
     group.wait();

@@ -9,35 +9,36 @@
 
 namespace cortado {
 
-/// Gradients sent as codes, after backward. Every rank owns a part of the arena, whole blocks of the codec:
-/// - once: each rank encodes its gradients once and sends each part to its owner, who adds up what they decode to, its
-///   own among them;
-/// - by hops: partial sums travel as in the allreduce `circulant`; at every hop they are decoded, added and encoded
-///   again. Values are coded ceil(log2 p) times on their way, but a rank sends as few messages.
-/// Owners then encode their sums, and all ranks decode the same codes, so that they agree in every bit. What codecs
-/// with state leave out is kept for the next iteration, of gradients and of sums.
+/// Gradients sent as codes, after backward. Every rank owns a part of the arena, whole blocks of the codec: - once:
+/// each rank encodes its gradients once and sends each part to its owner. The owner adds up all decoded codes, its
+///   own among them.
+/// - hops: partial sums travel as in the allreduce `circulant`. At every hop they are decoded, added and encoded again.
+///   Values are coded ceil(log2 p) times on their way, but a rank sends as few messages.
+///
+/// Owners then encode their sums, and all ranks decode the same codes, so they agree in every bit. Codecs with state
+/// keep the errors of gradients and of sums for the next iteration.
 class CodedAllreduce : public GradientExchange {
  public:
   enum class Way { once, hops };
-  /// All are borrowed. Throws ConfigError for a codec of weights.
+  /// Borrows all. Throws ConfigError for a codec of weights.
   CodedAllreduce(JobTeam& job, CoreGroup& group, const Codec& codec, Way way);
-  /// The arena then holds the sum of decoded values; returns 1 / ranks.
+  /// Afterwards the arena holds the sum of decoded values. Returns 1 / ranks.
   float finish(Net& net) override;
   std::vector<float> residuals() const override;
   bool restore_residuals(Net& net, const std::vector<float>& values) override;
 
  private:
-  /// Neighbouring parts: where their values and their codes lie. Together they encode to no more bytes than apart.
+  /// Neighbouring parts: the places of their values and their codes. Together they encode to no more bytes than apart.
   struct Range {
     i64 first, count;
-    i64 place;        ///< of the first one's code
-    i64 parts_bytes;  ///< of the room for the code of each
+    i64 place;        ///< place of the first part's code
+    i64 parts_bytes;  ///< bytes of room for each part's code
   };
 
   void make_memory(i64 values);
   Range parts(int first, int last) const;
   i64 bytes_of(const Range& range) const { return codec_.encoded_bytes(range.count); }
-  /// Of parts counted round, at most two.
+  /// The ranges of parts whose numbers wrap round, at most two.
   std::vector<Range> ranges(int first, int last) const;
   float* state(const Range& range) const;
   void reduce_once(float* gradients);

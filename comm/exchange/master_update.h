@@ -9,15 +9,16 @@
 
 namespace cortado {
 
-/// Rank 0, the master, gets the sum of gradients, updates, and broadcasts its weights (ScaleDNN section II-B), as codes
-/// if asked to (section IV-C). The master keeps its weights in full for updates and snapshots but computes with what
-/// the codes say, as all ranks do: whose sample it is does not matter then, and one rank alone trains as many do.
+/// Rank 0, the master, gets the sum of gradients, updates, and broadcasts its weights (ScaleDNN section II-B). They
+/// travel as codes with a codec other than fp32 (section IV-C). The master keeps its weights with all bits for updates
+/// and snapshots. It computes with decoded weights, as all ranks do. So it does not matter whose sample it is, and one
+/// rank alone trains as many do.
 ///
-/// Blobs travel as floats that codes would not make smaller, and those that hold a value that the codec cannot
-/// (Codec::limit, NaN), for as long as they hold it. An exchange serves one net at a time.
+/// A blob travels as floats if codes would not make it smaller. So does a blob that holds a value that the codec cannot
+/// code (Codec::limit, NaN), for as long as it holds it. An exchange serves one net at a time.
 class MasterUpdate : public GradientExchange {
  public:
-  /// All are borrowed. Throws ConfigError for a codec with error feedback.
+  /// Borrows all. Throws ConfigError for a codec with error feedback.
   MasterUpdate(JobTeam& job, CoreGroup& group, const Codec& codec);
   bool has_master() const override { return true; }
   float finish(Net& net) override;
@@ -32,7 +33,7 @@ class MasterUpdate : public GradientExchange {
     i64 first, count;  ///< in the arena
     bool is_worth_coding;
     bool is_coded;  ///< as its values are now
-    bool was_told;  ///< that it holds values that cannot be coded
+    bool was_told;  ///< the log has said that it holds values that cannot be coded
     i64 place;      ///< in the message, in bytes
   };
 
@@ -50,11 +51,11 @@ class MasterUpdate : public GradientExchange {
   JobTeam& job_;
   CoreGroup& group_;
   const Codec& codec_;
-  std::vector<float> staging_;  // where messages do not reach the cluster's memory
+  std::vector<float> staging_;  // host memory, where messages do not reach the cluster's
   i64 message_bytes_ = 0;
 
-  // Where weights are coded:
-  std::shared_ptr<Storage> arena_;  // of the net that the rest is about
+  // These serve coded weights:
+  std::shared_ptr<Storage> arena_;  // the arena of the net that the members below belong to
   ClusterMemory full_;              // the master's weights, as in the arena
   std::vector<Part> parts_;
   CodeMemory message_;

@@ -6,10 +6,10 @@
 
 namespace cortado {
 
-/// A machine's devices and links at work in simulated seconds. Work is queued in streams, as on a device: what is put
-/// into one stream happens in order, and begins when what it waits for in others has ended too. Transfers take their
-/// bytes over a way of links at the same time; those that share a link share its bandwidth fairly (max-min: the rates
-/// of all grow alike until a link is full, whose transfers stay there, and so on).
+/// A machine's devices and links at work in simulated seconds. Work is queued in streams, as on a device. The work of a
+/// stream happens in order, and begins when the work that it waits for in others has ended. Transfers take their bytes
+/// over all links of a way at the same time. Transfers that share a link share its bandwidth fairly (max-min). The
+/// rates of all grow alike until a link is full, whose transfers stay there, and so on.
 ///
 /// Links, streams and tasks are numbers from 0 in the order in which they are added.
 class EventSimulation {
@@ -21,7 +21,7 @@ class EventSimulation {
   int compute(int stream, double seconds, const std::vector<int>& after = {});
   /// `latency` seconds, then `bytes` over the links of `way`.
   int transfer(int stream, std::vector<int> way, double bytes, double latency, const std::vector<int>& after = {});
-  /// Runs all that was added. Once.
+  /// Runs all tasks. It is called once.
   void run();
   double begin(int task) const { return at(task).begin; }
   double end(int task) const { return at(task).end; }
@@ -30,8 +30,8 @@ class EventSimulation {
   struct Task {
     double seconds, bytes;  ///< the latency and what is left to send, or the work and 0
     std::vector<int> way;
-    int waits_for;            ///< so many tasks
-    std::vector<int> before;  ///< which tasks wait for this one
+    int waits_for;            ///< number of tasks that have not ended
+    std::vector<int> before;  ///< tasks that wait for this one
     double begin = 0, end = 0;
   };
   struct Flow {

@@ -3,12 +3,12 @@
 
 namespace cortado {
 
-/// Devices of a node as in ScaleDNN's figure 1(a): sockets that are linked in a row, a PCIe bridge each with some of
-/// the devices. All rates in bytes a second, of a link in either direction.
+/// The devices of a node as in ScaleDNN's figure 1(a). Its sockets are linked in a row. Each has a PCIe bridge with
+/// some of the devices. All rates are bytes a second, of a link in either direction.
 struct DeviceTree {
   int devices = 4, devices_per_bridge = 2;
   double device_link = 1, bridge_link = 1, socket_link = 1;
-  double host_copies = 1;    ///< what the host gets out to devices, all together
+  double host_copies = 1;    ///< the host's rate to all devices together
   double latency = 0;        ///< seconds, of a copy or a collective's step
   double chunk = 1 << 22;    ///< bytes that collectives send at a time
   double memory = 1;         ///< of a device
@@ -16,7 +16,7 @@ struct DeviceTree {
   double update_passes = 5;  ///< floats read or written by the update of a weight
 };
 
-/// What an iteration has to do.
+/// The work of an iteration.
 struct MasterWork {
   double batch_bytes = 0;   ///< of all devices
   double compute = 0;       ///< seconds of forward and backward for a device's part of it
@@ -24,13 +24,13 @@ struct MasterWork {
   i64 blobs = 0;            ///< that weights lie in
 };
 
-/// How data move. Without either: the whole batch goes to device 0, which hands out parts, as it does weights.
+/// The ways of data. The default: the whole batch goes to device 0, which hands out parts, as it does weights.
 struct MasterScheme {
   bool split_and_preload = false;  ///< parts go from the host to their devices while the batch before is computed
   double weight_bytes = 4;         ///< of a weight in the broadcast; below 4 it is encoded and decoded
 };
 
-/// Seconds of an iteration among many: the mean of them, and what the last one did.
+/// Seconds of one of many iterations: `total` is their mean, the others are those of the last one.
 struct MasterIteration {
   double total = 0;
   double host_copy = 0, scatter = 0;  ///< from the first begin to the last end, whatever runs meanwhile
@@ -38,13 +38,13 @@ struct MasterIteration {
   double reduce = 0;
   double compute = 0, update = 0;  ///< of a device, and of device 0
 
-  /// That devices wait for: all but their own work.
+  /// The seconds for which devices wait: all but their own work.
   double movement() const { return total - compute - update; }
 };
 
-/// Simulates the iterations of ScaleDNN's figure 2, one after another: batch to device 0, parts to the others, weights
-/// in chunks along the devices, forward and backward, gradients in chunks back along them, update on device 0; with
-/// changes by `scheme` (sections IV-A to IV-C).
+/// Simulates the iterations of ScaleDNN's figure 2, one after another. The batch goes to device 0, parts to the others,
+/// and weights in chunks along the devices. Forward and backward follow. Gradients go in chunks back along the devices,
+/// and device 0 updates. `scheme` changes it (sections IV-A to IV-C).
 MasterIteration simulate_master_training(const DeviceTree& tree, const MasterWork& work, const MasterScheme& scheme);
 
 }  // namespace cortado

@@ -4,13 +4,14 @@
 
 namespace cortado {
 
-/// Seconds without progress after which a wait for other ranks ends the job (--patience); 0: waits are for ever, inside
-/// MPI, as simulated clusters need it. One for the process; 600 unless set before the job begins.
+/// Seconds without progress after which a wait for other ranks ends the job (--patience). 0 means that waits have no
+/// end and happen inside MPI, as simulated clusters need it. A process has one value; it is 600 unless it is set before
+/// the job begins.
 double patience();
 void set_patience(double seconds);
 
-/// While it lives, and unless it is released in time, this process ends with exit code 1 after that many seconds; a
-/// thread of its own sees to it, and logs `text` first. For calls that cannot be interrupted. 0 seconds: never.
+/// Ends this process with exit code 1 after that many seconds, unless it is destroyed before. A thread sees to it, and
+/// logs `text` first. It serves calls that cannot be interrupted. 0 seconds mean never.
 class Deadline {
  public:
   Deadline(double seconds, std::string text);
@@ -22,7 +23,7 @@ class Deadline {
   std::uint64_t number_ = 0;
 };
 
-/// As a deadline that nothing releases. `text` may be empty: nothing is logged then.
+/// Ends this process after that many seconds, come what may. Empty `text` means that nothing is logged.
 void end_after(double seconds, std::string text);
 
 }  // namespace cortado

@@ -9,27 +9,28 @@
 
 namespace cortado {
 
-/// Other ranks did not come in time: this rank ends the job, at once.
+/// Other ranks did not come in time; this rank ends the job at once.
 struct WaitError : Error {
   using Error::Error;
 };
 
-/// Asks after the ranks that one wait waits for. After a tenth of the patience without progress it warns, after all of
-/// it, it throws WaitError, saying what waits for which ranks. Ranks that say that they work alone (pulse) count as
-/// progress.
+/// Inquires after the ranks for which one wait waits. After a tenth of the patience without progress it warns. After
+/// all of it, it throws WaitError naming the work and the missing ranks. Ranks that say that they work alone (pulse)
+/// count as progress.
 class Inquiry {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// `what` waits, "collective 'ring'"; it must outlive this. `step`: where in it; 0: not known.
+  /// `what` is the work that waits, "collective 'ring'"; it must outlive this. `step` is the position in it; 0 means
+  /// not known.
   Inquiry(MPI_Comm communicator, const char* what, int step) : communicator_(communicator), what_(what), step_(step) {}
 
-  /// The wait begins. Before the first look.
+  /// Begins the wait, before the first look.
   void begin(Clock::time_point now) { moved_ = asked_ = now; }
-  /// Something has come.
+  /// Tells that a message has come.
   void moved(Clock::time_point now) { moved_ = now; }
-  /// Answers other ranks, and does what is due. `missing`: ranks of the communicator that are waited for; empty: not
-  /// known. Throws PeerError where another wait of this process has given up.
+  /// Answers other ranks, and warns or throws where that is due. `missing` lists ranks of the communicator that have
+  /// not come; empty means not known. Throws PeerError where another wait of this process has given up.
   void look(std::vector<int> missing);
 
  private:

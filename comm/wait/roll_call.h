@@ -9,31 +9,31 @@
 
 namespace cortado {
 
-/// Ranks that wait ask the others what they are at, so that errors name the rank that is stopped instead of one that
-/// waits itself. Ranks answer while they wait (Wait) and while they work alone (pulse); who computes, or is stopped,
-/// does not.
+/// Waiting ranks ask the others for their state, so that errors name the stopped rank instead of one that waits itself.
+/// Ranks answer while they wait (Wait) and while they work alone (pulse). Ranks that compute or are stopped do not
+/// answer.
 class RollCall {
  public:
   using Clock = std::chrono::steady_clock;
-  /// What a rank said last.
+  /// A rank's last answer.
   struct Answer {
-    Clock::time_point when;  ///< of its arrival; long ago where nothing has come
+    Clock::time_point when;  ///< time of its arrival; long ago where nothing has come
     bool works = false;      ///< alone, for others
     std::string what;        ///< "collective 'sum'"
   };
 
-  /// Duplicates the communicator of all ranks. Collective, as the end is.
+  /// Duplicates the communicator of all ranks. Constructor and destructor are collective.
   explicit RollCall(MPI_Comm world);
   ~RollCall();
   RollCall(const RollCall&) = delete;
   RollCall& operator=(const RollCall&) = delete;
 
-  /// The job's; nullptr before it begins and after it ends.
+  /// The job's roll call; nullptr before it begins and after it ends.
   static RollCall* of_job();
 
   /// Asks all other ranks.
   void ask();
-  /// Answers who has asked, and takes answers in. Does not wait.
+  /// Answers the ranks that have asked, and takes answers in. It does not wait.
   void answer(const std::string& what, bool works);
   Answer last_answer(int rank);
   int rank() const { return rank_; }
@@ -56,7 +56,7 @@ class RollCall {
   MPI_Comm communicator_ = MPI_COMM_NULL;
   int rank_ = 0, size_ = 1;
   std::mutex mutex_;
-  std::list<Sending> sent_;  // whose memory MPI reads
+  std::list<Sending> sent_;  // MPI reads their memory
   std::vector<Answer> answers_;
 };
 

@@ -9,29 +9,29 @@
 
 namespace cortado {
 
-/// Says whether this process has a processor that no other rank of its node uses. Then the main thread's waits keep it
-/// for their first 200 us, in which short messages come: other programs that run beside would take each turn that is
-/// given away. Not until it is said.
+/// Tells whether this process has a processor that no other rank of its node uses. If so, the main thread's waits keep
+/// the processor for their first 200 us, in which short messages come. Other programs on the node would take each turn
+/// that is given away. Before the first call, waits do not keep it.
 void own_processor(bool has_one);
 
 /// One wait for other ranks, as a loop that tries again and again: `while (!done()) wait.turn();`. It spins, then gives
 /// its turn to others, then sleeps between turns. An Inquiry warns meanwhile, and throws WaitError in the end.
 class Wait {
  public:
-  /// `what` waits, "collective 'ring'"; it must outlive this. `step`: where in it; 0: not known. The first `spins`
-  /// turns keep the processor.
+  /// `what` is the work that waits, "collective 'ring'"; it must outlive this. `step` is the position in it; 0 means
+  /// not known. The first `spins` turns keep the processor.
   Wait(MPI_Comm communicator, const char* what, int step = 0, int spins = 100)
       : inquiry_(communicator, what, step), spins_(spins) {}
 
   void turn() {
     turn([] { return std::vector<int>(); });
   }
-  /// `missing()`: the ranks of the communicator that are waited for; empty: not known.
+  /// `missing()` lists the ranks of the communicator that have not come; empty means not known.
   template <class Missing>
   void turn(Missing missing) {
     if (++turns_ > spins_ && looks()) inquiry_.look(missing());
   }
-  /// Something has come.
+  /// Tells that a message has come.
   void moved() { has_moved_ = true; }
 
  private:

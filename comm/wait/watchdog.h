@@ -10,19 +10,20 @@
 
 namespace cortado {
 
-/// Looks on while the main thread is inside a collective of the MPI library that blocks: answers other ranks for it,
-/// warns, and ends the job as Wait does. A thread of its own, which sleeps but for a moment every tenth of a second at
-/// most. MPI must allow it (MPI_THREAD_MULTIPLE).
+/// Watches the main thread while it is inside a collective of the MPI library that blocks. It answers other ranks in
+/// its place, warns, and ends the job as Wait does. It has a thread, which sleeps but for a moment every tenth of a
+/// second at most. MPI must allow it (MPI_THREAD_MULTIPLE).
 class Watchdog {
  public:
-  /// One in a process, and on all ranks of the job or on none: ranks with one call other functions of MPI. `give_up`
-  /// gets the error, from the watchdog's thread, and ends the job.
+  /// A process makes one at most. All ranks of the job have one, or none has: ranks with one call other functions of
+  /// MPI. `give_up` gets the error, on the watchdog's thread, and ends the job.
   explicit Watchdog(std::function<void(const std::string&)> give_up);
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  /// Who looks after this thread: the process's watchdog on the main thread; nullptr on others and without a watchdog.
+  /// The process's watchdog on the main thread. nullptr means that this is another thread, or that there is no
+  /// watchdog.
   static Watchdog* of_this_thread();
 
   /// A collective runs while it lives. `what` must outlive it.
@@ -46,7 +47,7 @@ class Watchdog {
   bool ends_ = false;
   // The main thread's collective.
   MPI_Comm communicator_ = MPI_COMM_NULL;
-  const char* what_ = nullptr;  // nullptr: none runs
+  const char* what_ = nullptr;  // nullptr means that none runs
   std::uint64_t number_ = 0;
   std::thread thread_;  // last: it uses the others
 };
