@@ -36,14 +36,14 @@ struct SetFlags {
   std::vector<std::string> sets;  ///< folders of models/, or net prototxts
   i64 batch = 0;                  ///< images; 0: as the set says
 
-  /// The sets of this moment are the default.
+  /// Adds both flags. The present sets are the default.
   void add_to(Flags& flags);
 };
 
 /// --set for a verb that takes one net.
 void add_one_set(Flags& flags, std::string& set, const std::string& what);
 
-/// What a report's header says of a bench of nets: its kind, "conv", and what else it was asked.
+/// The header of a report on nets: the kind of bench, "conv", and its other options.
 nlohmann::json bench_options(const std::string& kind, const SetFlags& sets, const Limits& limits,
                              const std::string& plan = "all");
 

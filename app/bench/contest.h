@@ -8,18 +8,18 @@
 
 namespace cortado {
 
-/// The sizes given; none: 4 KB and four times as much each time, up to `largest`.
+/// The given sizes. If there are none: 4 KB and four times as much each time, up to `largest`.
 std::vector<i64> sizes_or(const std::vector<i64>& given, i64 largest);
 
 /// "4K", "1M"
 std::string size_text(i64 bytes);
 
-/// Seconds over ranks, as the OSU micro-benchmarks have them.
+/// Seconds over ranks, as in the OSU micro-benchmarks.
 struct Latency {
   double average, least, most;
 };
 
-/// An algorithm with settings, and what its rounds took.
+/// An algorithm with settings, and the times of its rounds.
 struct Contestant {
   CollectiveChoice choice;
   std::vector<Latency> rounds = {};
@@ -34,13 +34,13 @@ class Contest {
   Contest(const Session& session, const TopologyFlags& topology, const std::vector<i64>& sizes);
   JobTeam& job() { return job_; }
 
-  /// In turn, `rounds` times, each for about as long as `bytes_a_round` take. Each time begins after all ranks have met
-  /// and those whose values count have just written them, as training does: reading what another processor has written
-  /// takes longer than reading again what it has not touched since.
+  /// Runs the contestants in turn, `rounds` times, each for about as long as `bytes_a_round` take. Each time begins
+  /// after all ranks have met, and the ranks whose values count have just written them, as training does. Reading
+  /// values that another processor has written takes longer than reading untouched ones again.
   void measure(const std::string& collective, std::vector<Contestant>& contestants, i64 bytes, i64 rounds,
                i64 bytes_a_round);
 
-  /// Throws BugError unless it gives what it should; values are small whole numbers, so sums are exact.
+  /// Throws BugError unless the collective's result is right; values are small whole numbers, so sums are exact.
   void check(const std::string& collective, const CollectiveChoice& choice, i64 bytes);
 
  private:

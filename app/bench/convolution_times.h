@@ -15,22 +15,22 @@ struct PlanTime {
   std::string refused;
 };
 
-/// What one layer and direction took by every candidate that was asked for.
+/// The times of one layer and direction by every measured candidate.
 struct ConvolutionTimes {
   std::string layer;
   ConvolutionDirection direction;
   ConvolutionShape shape;
   std::vector<PlanTime> plans;
 
-  /// The quickest, or null if all refused; with a family, the quickest of it.
+  /// The quickest plan, or the quickest of a family; nullptr means that all refused.
   const PlanTime* quickest(const std::string& family = "") const;
 };
 
-/// "implicit" or "explicit": the published plan that a candidate is one of; empty for others.
+/// The published plan that a candidate belongs to, "implicit" or "explicit"; empty for others.
 std::string family_of(const std::string& plan);
 
 /// Times beside published ones. *Entries* are the published times of a plan, each against the quickest candidate of its
-/// family; *cells* are layers and directions, the best published plan against the quickest candidate of all.
+/// family. *Cells* are layers and directions, the best published plan against the quickest candidate of all.
 struct Comparison {
   std::vector<double> entries, cells;      ///< ours over published
   int winners = 0;                         ///< cells with two published entries that differ by more than 10 %

@@ -5,9 +5,9 @@
 
 namespace cortado {
 
-/// A shared file system as swCaffe section V-B sees it: disk arrays of limited bandwidth, each shared equally by those
-/// who read from it at a time, and readers of limited bandwidth. A data set lies on one array ("single-split"), or in
-/// blocks round robin on many.
+/// A shared file system in swCaffe section V-B's model. It has disk arrays of limited bandwidth, each shared equally by
+/// its present readers, and readers of limited bandwidth. A data set lies on one array ("single-split"), or in blocks
+/// round robin on many.
 struct DiskArrays {
   int arrays = 1;                         ///< over which the data set is striped
   double array_bytes_per_s = 1e9;         ///< of one array
@@ -17,7 +17,7 @@ struct DiskArrays {
   double batch_bytes = 192 * 1048576.0;  ///< each read is so many bytes in a row, anywhere in the set
 };
 
-/// What readers reach when all read `batches` batches one after another.
+/// The readers' performance when all read `batches` batches one after another.
 struct ArraysResult {
   double bytes_per_s = 0;    ///< all readers' bytes by the time that the last one needs
   double batch_seconds = 0;  ///< mean time of a batch

@@ -6,12 +6,12 @@
 
 namespace cortado {
 
-/// A data set of images of noise in files without names, which are gone with it, however the process ends.
+/// A data set of images of noise in files without names, which go with it, however the process ends.
 struct NoiseFiles {
   std::vector<Descriptor> values;  ///< the only file, or stripes
   Descriptor master;               ///< of stripes
-  std::string path;                ///< by which this process opens the set
-  double open_s = 0, write_s = 0;  ///< what its writing took
+  std::string path;                ///< the path by which this process opens the set
+  double open_s = 0, write_s = 0;  ///< seconds of its writing
 };
 
 constexpr i64 noise_sample_bytes = 3 * 256 * 256 + 4;  ///< with its label
@@ -19,7 +19,7 @@ constexpr i64 noise_sample_bytes = 3 * 256 * 256 + 4;  ///< with its label
 /// Writes an HDF5 file in the first folder, or a set striped over all of them. Throws FileError.
 NoiseFiles write_noise(i64 samples, const std::vector<std::string>& folders, bool striped);
 
-/// How many samples are written in so many seconds, by a short try. Throws FileError.
+/// The number of samples that are written in `seconds`, by a short try. Throws FileError.
 i64 noise_written_in(double seconds, const std::string& folder);
 
 }  // namespace cortado

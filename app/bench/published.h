@@ -14,11 +14,11 @@ struct PublishedConvolutions {
   std::string source;
   std::map<std::string, std::map<std::string, Plans>> layers;  ///< layer -> direction -> plans
 
-  /// Empty where nothing is known.
+  /// The published seconds; empty where nothing is known.
   std::optional<double> seconds(const std::string& layer, const std::string& direction, const std::string& plan) const;
 };
 
-/// What is published for a set and batch; without layers if nothing is. Throws FileError for a broken file.
+/// The published times of a set and batch; it has no layers if there are none. Throws FileError for a broken file.
 PublishedConvolutions published_convolutions(const std::string& set, i64 batch);
 
 /// Published training rates of one node (models/published/nets.json).

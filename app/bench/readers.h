@@ -8,26 +8,26 @@
 
 namespace cortado {
 
-/// What IOR reports of a phase.
+/// IOR's report of a phase.
 struct ReadingTimes {
   double open = 0, read = 0, close = 0, latency = 0;
   i64 bytes = 0, transfers = 0;
 };
 
-/// One reader's work: what it opens, and how it reads batch b of `batch` samples.
+/// One reader's work: opening, and reading batch b of `batch` samples.
 struct Reading {
   std::function<std::shared_ptr<void>()> open;
   std::function<i64(void* opened, i64 b, std::vector<Values>& to)> read;  ///< returns bytes
 };
 
-/// How much is read at a time, and how long.
+/// The amount of one reading and its longest time.
 struct Amount {
   i64 batches, passes;
   double seconds;  ///< no reader begins another batch later
 };
 
-/// `readers` threads share the batches, and read them in passes. All begin at once after `prepare`, with files that
-/// are open and memory that they have touched before.
+/// Runs `readers` threads that share the batches, and read them in passes. All begin at once after `prepare`, with open
+/// files and memory that they have touched before.
 ReadingTimes run_readers(int readers, const Amount& amount, const Reading& reading,
                          const std::function<void()>& prepare);
 

@@ -13,11 +13,11 @@ struct Command {
   std::unique_ptr<Verb> verb;  ///< nullptr after --help and --version, which have printed
   std::vector<GivenFlag> given;
   std::vector<AddFields> add_fields;  ///< refer to `verb`
-  std::vector<std::string> notes;     ///< which words have no effect, for the log
+  std::vector<std::string> notes;     ///< words without effect, for the log
   double patience = 600;              ///< seconds that a wait for other ranks may last without progress
 };
 
-/// Parses; Caffe's single-dash flags are taken too. Throws ConfigError for what it does not understand.
+/// Parses the command line; it takes Caffe's single-dash flags too. Throws ConfigError for anything else.
 Command parse_command_line(int count, char** arguments);
 
 }  // namespace cortado

@@ -15,27 +15,27 @@ class Option;
 namespace cortado {
 struct StartField;
 
-/// Adds what the ranks of a job compare before they start (app/start/start_fields.h).
+/// Adds fields that the ranks of a job compare before they start (app/start/start_fields.h).
 using AddFields = std::function<void(std::vector<StartField>& fields)>;
 
-/// How the ranks of a job compare what each was given for a flag.
+/// The way in which the ranks of a job compare a flag's values.
 enum class Compared {
   text,     ///< All ranks need the same text.
   content,  ///< All ranks give the flag or none does; texts may differ, and AddFields tells what they name.
   never     ///< Each rank has its own.
 };
 
-/// A flag of a verb. The functions say what values it takes and how ranks compare it.
+/// A flag of a verb. Its functions restrict its values and set how ranks compare them.
 class Flag {
  public:
   Flag required() const;
-  /// --help shows the variable's value of this moment as the default.
+  /// Makes --help show the variable's present value as the default.
   Flag shows_default() const;
   Flag one_of(const std::vector<std::string>& words) const;
   Flag not_negative() const;
   Flag positive() const;
   Flag within(double least, double most) const;
-  /// Numbers may end in K, M or G, of 1024.
+  /// Lets numbers end in K, M or G, powers of 1024.
   Flag counts_bytes() const;
   /// The value names a file to write. One that exists is an error unless it holds JSON, which is replaced.
   Flag replaces_json() const;
@@ -45,7 +45,7 @@ class Flag {
   Flag needs(const Flag& other) const;
   /// Ranks may give different values.
   Flag differs_by_rank() const;
-  /// Ranks compare what `add_fields` adds instead of the text. It runs whether the flag is given or not.
+  /// Ranks compare the fields of `add_fields` instead of the text. It runs whether the flag is given or not.
   Flag compared_by(AddFields add_fields) const;
 
  private:
@@ -59,7 +59,7 @@ class Flag {
   State* state_;
 };
 
-/// A flag of the command line as it was given.
+/// A given flag of the command line.
 struct GivenFlag {
   std::string name, text;  ///< "--stage", "a,b"
   Compared compared;
@@ -82,9 +82,9 @@ class Flags {
 
   /// The flags that were given, once the command line is parsed.
   std::vector<GivenFlag> given() const;
-  /// What ranks compare instead of texts.
+  /// The functions that add fields instead of texts.
   std::vector<AddFields> add_fields() const;
-  /// Names of the flags that ranks compare in this way.
+  /// The names of the flags that ranks compare in this way.
   std::vector<std::string> names(Compared compared) const;
 
  private:

@@ -13,14 +13,14 @@ Flag add_file(Flags& flags, const std::string& name, std::string& file, const st
 Flag add_weights(Flags& flags, std::string& files, const std::string& what);
 /// --tuning: the job's tuning file, besides the shipped one and the user's.
 void add_tuning(Flags& flags, std::string& file);
-/// --json: where the rows of a report are written too.
+/// --json: a file for the rows of a report.
 void add_json(Flags& flags, std::string& file);
 /// --strict: a damaged image is an error.
 void add_strict(Flags& flags);
 /// --rounds: runs of each candidate.
 void add_rounds(Flags& flags, i64& rounds);
 
-/// What flags take, for --help: names separated by commas.
+/// The values of a flag, for --help: names separated by commas.
 std::string codec_names();
 /// `collective` is "allreduce", "reduce" or "broadcast".
 std::string algorithm_names(const std::string& collective);

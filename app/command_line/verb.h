@@ -6,7 +6,7 @@
 
 namespace cortado {
 
-/// What `cortado NAME` does. A verb keeps the values of its flags as members, in one file with what it does with them.
+/// A verb, `cortado NAME`. It keeps the values of its flags as members, and one file has its flags and its work.
 class Verb {
  public:
   Verb() = default;
@@ -16,9 +16,9 @@ class Verb {
 
   /// Adds the verb's flags, in the order of --help. They write to members.
   virtual void add_to(Flags& flags) = 0;
-  /// Does the work, on every rank, and returns the exit code. Throws Error for what it cannot do.
+  /// Does the work, on every rank, and returns the exit code. Throws Error on failure.
   virtual int run(const MpiJob& job) = 0;
-  /// Whether the verb makes SignalActions: signals then wait for it instead of ending the process.
+  /// True if the verb makes SignalActions: signals then wait for it instead of ending the process.
   virtual bool handles_signals() const { return false; }
 };
 

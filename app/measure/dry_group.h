@@ -6,9 +6,9 @@
 
 namespace cortado {
 
-/// A core group in which nothing runs and no memory is filled: what is allocated is addresses, and is counted. A net or
-/// a solver built on it takes the steps that it takes on `real`, whose plans and layouts it chooses, and leaves how
-/// much memory that needs. Values that are read are zeros.
+/// A core group in which nothing runs and no memory is filled: allocations are counted addresses. A net or a solver on
+/// it takes the steps that it takes on `real`, with the same plans and layouts. Afterwards its memory need is known.
+/// Values read from it are zeros.
 class DryGroup : public CoreGroup {
  public:
   explicit DryGroup(CoreGroup& real);
@@ -28,9 +28,9 @@ class DryGroup : public CoreGroup {
   MatrixLibrary* library() override { return library_.get(); }
   std::string why_no_library() const override { return real_.why_no_library(); }
 
-  /// Bytes allocated at the same time, scratchpads of the largest plan included: the most so far.
+  /// The most bytes allocated at the same time so far, scratchpads of the largest plan included.
   i64 peak() const { return peak_ + scratch_; }
-  /// Bytes of what is allocated that somebody has written in spite of all, and that the system therefore holds.
+  /// The allocated bytes that somebody has written all the same, so that the system holds them.
   i64 resident() const;
 
  protected:

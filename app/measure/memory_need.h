@@ -14,29 +14,29 @@ class SolverParameter;
 
 namespace cortado {
 
-/// What a training, or a test, needs in each process, in bytes.
+/// The memory need of a training, or a test, in each process, in bytes.
 struct MemoryNeed {
-  i64 program = 0;     ///< libraries, readers, what messages pass through
+  i64 program = 0;     ///< libraries, readers, memory of messages
   i64 parameters = 0;  ///< of the net
   i64 gradients = 0;   ///< of parameters
   i64 history = 0;     ///< the solver's
-  i64 blobs = 0;     ///< between layers, with their gradients, test nets, and what layers and plans keep for themselves
+  i64 blobs =
+      0;  ///< between layers, with their gradients, test nets, and memory that layers and plans keep for themselves
   i64 snapshot = 0;  ///< on rank 0, while it is written
   i64 batch = 0;     ///< of the net; 0: it has none
 
   i64 total() const { return program + parameters + gradients + history + blobs + snapshot; }
-  /// The largest batch that fits into so many bytes: memory of blobs is in proportion to it. 0: none.
+  /// The largest batch that fits into `bytes`, since the memory of blobs is in proportion to it; 0 means none.
   i64 batch_within(i64 bytes) const;
 };
 
-/// A training, or a forward pass, whose steps are taken without arithmetic and without memory (DryGroup), to see what
-/// it needs. Building throws what building and stepping throw: ConfigError, ShapeError, FileError of data that is not
-/// there.
+/// A training, or a forward pass, without arithmetic and without memory (DryGroup), which finds the memory need.
+/// Building throws as building and stepping do: ConfigError, ShapeError, FileError of absent data.
 class DryRun {
  public:
-  /// Two iterations of a solver with its nets.
+  /// Takes two iterations of a solver with its nets.
   DryRun(Session& session, const caffe::SolverParameter& parameter);
-  /// A forward pass of a net.
+  /// Takes a forward pass of a net.
   DryRun(Session& session, const caffe::NetParameter& parameter, const NetOptions& options);
 
   Net& net() { return solver_ != nullptr ? solver_->net() : *net_; }
@@ -51,12 +51,12 @@ class DryRun {
   MemoryNeed need_;
 };
 
-/// For people, two lines: what is needed for what, and which batch would fit into what is free.
+/// Two lines for people: the parts of the need, and the batch that fits into free memory.
 std::string describe(const MemoryNeed& need);
-/// For programs.
+/// The need for programs.
 nlohmann::json to_json(const MemoryNeed& need);
 
-/// What would fit, where this training ran out of memory; empty: that cannot be found out.
+/// Advice on what fits, where this training ran out of memory; empty means that it cannot be found out.
 std::string memory_advice(Session& session, const caffe::SolverParameter& parameter);
 
 }  // namespace cortado

@@ -10,7 +10,7 @@
 
 namespace cortado {
 
-/// What a prediction is of.
+/// The flags of a prediction.
 struct PredictFlags {
   NetFlags net;
   SessionFlags session;
@@ -27,20 +27,21 @@ struct PredictFlags {
 /// Predicts the speed-up of --model on the devices of --machine.
 void forecast(const Session& session, const PredictFlags& flags);
 
-/// `--divide`: how fully connected layers' weights should lie over devices, and what to write into the net for it.
+/// `--divide`: shows the best division of fully connected layers' weights over devices, and the fields to write into
+/// the net.
 void show_divisions(const Session& session, const PredictFlags& flags, const Work& work, const Links& links,
                     const Coding& coding, const Parallelism& how);
 
-/// `--check`: trains on this job's ranks, and prints what is predicted for it beside what it takes. Throws ConfigError
-/// for a job of one rank.
+/// `--check`: trains on this job's ranks, and prints the prediction beside the measurement. Throws ConfigError for a
+/// job of one rank.
 void check_prediction(const Session& session, const PredictFlags& flags);
 
-/// `--published`, `--scalednn`: papers' numbers beside ours. Reports go to `json` too, unless that is empty.
+/// `--published`, `--scalednn`: show papers' numbers beside ours. Reports go to `json` too, unless that is empty.
 void show_published(const Session& session, const std::string& json);
 void show_scalednn(const Session& session, const std::string& json);
 
-/// The codec that the command line asks messages to be sent as, `otherwise` unless it names one. Throws ConfigError for
-/// unknown ones and for those that cannot code gradients.
+/// The command line's codec for messages, or else the one named `otherwise`. Throws ConfigError for unknown codecs and
+/// for those that cannot code gradients.
 const Codec& codec_of(const PredictFlags& flags, const std::string& otherwise);
 
 }  // namespace cortado

@@ -7,13 +7,13 @@
 
 namespace cortado {
 
-/// The machine that `cortado predict` looks at, from a JSON file; docs/use/prediction.md lists its fields.
+/// The machine of `cortado predict`, from a JSON file; docs/use/prediction.md lists its fields.
 struct PredictionMachine {
   Links links;
   bool has_network = false;       ///< `across` is in the file
   double encode = 0, decode = 0;  ///< seconds a value
   double divided_efficiency = 1;  ///< Parallelism::divided_efficiency
-  /// Times of layers on one device; none where they are to be measured.
+  /// Times of layers on one device; absent means that they are measured.
   struct Compute {
     i64 batch = 0;
     double iteration = 0;                     ///< seconds; 0: the sum over layers
@@ -22,12 +22,12 @@ struct PredictionMachine {
   std::optional<Compute> compute;
 };
 
-/// Throws FileError, and ConfigError naming file and field for what is missing, unknown, of another type or not
-/// positive.
+/// Reads a machine. Throws FileError, and ConfigError naming file and field for fields that are missing, unknown, of
+/// another type or not positive.
 PredictionMachine read_prediction_machine(const std::string& file);
 
-/// Gives `work`, whose layers have names and sizes, the file's times. Throws ConfigError for a layer with parameters
-/// that the file lacks, and for layers of the file that the net lacks.
+/// Sets the times of `work`, whose layers have names and sizes, from the file. Throws ConfigError for a layer with
+/// parameters that the file lacks, and for layers of the file that the net lacks.
 void take_times(const std::string& file, const PredictionMachine::Compute& from, Work& work);
 
 }  // namespace cortado

@@ -26,7 +26,7 @@ struct ScaleDnn {
   std::vector<Comparison> comparisons;
 };
 
-/// Throws FileError.
+/// Simulates all runs. Throws FileError.
 ScaleDnn simulate_scalednn();
 
 }  // namespace cortado

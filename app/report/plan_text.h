@@ -5,14 +5,14 @@
 
 namespace cortado {
 
-/// "forward: winograd, weight_gradient: direct": what a layer has chosen; empty for layers without a choice.
+/// The choices of a layer, "forward: winograd, weight_gradient: direct"; empty for layers without a choice.
 std::string plans_of(const Layer& layer);
 
-/// A line for every plan that a layer of the net passed over, with the reason; then what the convolutions' among them
-/// do.
+/// A line for every plan that a layer of the net passed over, with the reason. Behind them stands what the
+/// convolutions' plans among them do.
 std::string reasons_of(const Net& net);
 
-/// What every pass did to the net, in their order: a line for each change, with the pass's name before the first.
+/// The changes of every pass to the net, in their order: a line for each, with the pass's name before the first.
 std::string passes_of(const Net& net);
 
 }  // namespace cortado

@@ -6,8 +6,8 @@
 
 namespace cortado {
 
-/// One line on standard error that is rewritten in place: done, rate, time left. Draws nothing where standard error is
-/// not a terminal, so logs in files stay clean.
+/// One line on standard error that is rewritten in place: done, rate, time left. It draws nothing where standard error
+/// is not a terminal, so logs in files stay clean.
 class ProgressBar {
  public:
   explicit ProgressBar(std::string label);
@@ -15,7 +15,7 @@ class ProgressBar {
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
-  /// `done` of `total`; `note` stands at the end ("1234 images/s"). Redraws at most ten times a second.
+  /// Shows `done` of `total`; `note` stands at the end ("1234 images/s"). It redraws at most ten times a second.
   void show(i64 done, i64 total, const std::string& note = "");
 
  private:

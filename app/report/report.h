@@ -8,9 +8,9 @@
 
 namespace cortado {
 
-/// What every measuring verb prints: rows for people as an aligned table, and for programs as JSON
-/// {"header": {"machine": ..., "build": ..., "software": ..., "options": ...}, "rows": [...]}, one object per printed
-/// row.
+/// The output of every measuring verb: rows for people as an aligned table, and for programs as JSON, one object per
+/// row:
+///   {"header": {"machine": ..., "build": ..., "software": ..., "options": ...}, "rows": [...]}
 class Report {
  public:
   /// A column: the row's key, the table's heading, digits after the point for numbers.
@@ -22,7 +22,7 @@ class Report {
 
   /// A row's values by column key; keys without a column appear in the JSON only.
   void add(nlohmann::json row) { rows_.push_back(std::move(row)); }
-  /// What the rows say together; "summary" in the JSON.
+  /// Sets the summary of the rows; "summary" in the JSON.
   void summarize(nlohmann::json summary) { summary_ = std::move(summary); }
 
   std::string table() const;
@@ -34,12 +34,13 @@ class Report {
   nlohmann::json header_, rows_, summary_;
 };
 
-/// On rank 0 prints the table, then `below`, and writes the JSON to `json` unless that is empty. Throws FileError.
+/// Prints the table, then `below`, on rank 0, and writes the JSON to `json` unless that is empty. Throws FileError.
 void show(const Report& report, const MpiJob& job, const std::string& below, const std::string& json);
 
-/// As text; bytes of names that are no UTF-8, as old nets have them, become U+FFFD. On one line if `indent` is -1.
+/// The JSON as text, on one line if `indent` is -1. Bytes of names that are no UTF-8, as old nets have them, become
+/// U+FFFD.
 std::string json_text(const nlohmann::json& json, int indent = -1);
-/// The machine as JSON, as reports and device_query show it.
+/// The machine as JSON, the form of reports and device_query.
 nlohmann::json to_json(const MachineSpec& machine);
 /// Version, compiler, backend and build type of this program.
 nlohmann::json build_description();

@@ -6,9 +6,9 @@
 
 namespace cortado {
 
-/// Writes the timelines of all ranks into one file of trace events, as Perfetto and chrome://tracing read them: a
-/// process per rank, a track per lane. With it goes "breakdown": per rank the seconds of each kind on core group 0, as
-/// they are logged; what runs beside it, as buckets do, is told apart as overlapped. Collective. Throws FileError.
+/// Writes the timelines of all ranks into one file of trace events, which Perfetto and chrome://tracing read: a process
+/// per rank, a track per lane. The file also has "breakdown", per rank the logged seconds of each kind on core group 0.
+/// Work beside it, such as buckets, is listed apart as overlapped. Collective. Throws FileError.
 void write_timeline(const Timeline& timeline, const MpiJob& job, const std::string& file);
 
 }  // namespace cortado

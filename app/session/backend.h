@@ -17,12 +17,12 @@ struct BackendOptions {
   std::string profile;       ///< simulator: a timeline is written here at the end, and a table by kernel to stderr
 };
 
-/// The processor of the backend that this build was configured for, with every program of the tree. Throws ConfigError
-/// for what only the simulator has.
+/// Makes the processor of this build's backend, with every program of the tree. Throws ConfigError for options that
+/// only the simulator has.
 std::unique_ptr<Processor> make_processor(const BackendOptions& options = {});
 
-/// Names and versions of the software between the backend and the machine; of GPUs the driver and NVIDIA's libraries.
-/// Needs no device.
+/// The names and versions of the software between the backend and the machine; for GPUs, of the driver and NVIDIA's
+/// libraries. It needs no device.
 std::vector<std::pair<std::string, std::string>> backend_software();
 
 /// One core group of the reference backend, which every build has.

@@ -13,30 +13,30 @@ class SolverParameter;
 
 namespace cortado {
 
-/// Flags that say where ranks are, and which collective is fastest there.
+/// Flags for the places of ranks, and for the fastest collectives there.
 struct TopologyFlags {
   TopologyOptions places;
   std::string rules;
 
   void add_to(Flags& flags);
-  /// The rules that the file holds; none without one. Throws FileError, ConfigError.
+  /// Reads the file's rules; there are none without a file. Throws FileError, ConfigError.
   std::vector<CollectiveRule> read_rules() const;
 };
 
-/// How ranks agree on gradients, where the command line says so; empty names leave it to the solver. Verbs add flags
+/// The ranks' way to agree on gradients, from the command line; empty names leave it to the solver. Verbs add flags
 /// with their own texts.
 struct ExchangeFlags {
   std::string exchange, allreduce, codec;
   TopologyFlags topology;
 };
 
-/// Whether core groups meet in host memory (SolverOptions::host_sums). Throws ConfigError where they should and there
-/// is one.
+/// True if core groups meet in host memory (SolverOptions::host_sums). Throws ConfigError where that is wanted and
+/// there is one core group.
 bool uses_host_sums(const Session& session, const ExchangeFlags& flags, const caffe::SolverParameter& solver);
 
-/// How the job's ranks agree on gradients: as the command line says, or else the solver. `team` is borrowed. Logs what
-/// it made. `timeline` may be nullptr. Collective. Throws ConfigError for names that are not known and for what does
-/// not go together.
+/// Makes the exchange by which the job's ranks agree on gradients: the command line's, or else the solver's. Borrows
+/// `team`. Logs the exchange. `timeline` records its work; nullptr means no record. Throws ConfigError for unknown
+/// names and for names that do not go together. Collective.
 std::unique_ptr<GradientExchange> make_exchange(const Session& session, const ExchangeFlags& flags,
                                                 const caffe::SolverParameter& solver, JobTeam& team,
                                                 Timeline* timeline);

@@ -25,12 +25,12 @@ void read_net_for(const NetState& state, const std::string& file, Phase phase, c
 /// Reads a solver and sets the state of its nets.
 void read_solver_for(const NetState& state, const std::string& file, caffe::SolverParameter& solver);
 
-/// The net that a verb reads without a solver, and its phase and state.
+/// The net of a verb that has no solver, with its phase and state.
 class NetFlags {
  public:
   explicit NetFlags(Phase phase = Phase::train) : phase_(phase) {}
 
-  /// Adds --model. Ranks compare the net, in the phase and state that the other flags say.
+  /// Adds --model. Ranks compare the net, in the phase and state of the other flags.
   Flag add_model(Flags& flags, const std::string& what = "Net prototxt");
   /// Adds --phase; `after` stands behind its words.
   void add_phase(Flags& flags, const std::string& after = "; default TRAIN");

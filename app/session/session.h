@@ -13,10 +13,10 @@
 
 namespace cortado {
 
-/// Flags that say on what nets run, and how they are built.
+/// Flags for the devices of nets, and for building nets.
 struct SessionFlags {
-  int core_groups = 1;               ///< 0: as many as the backend finds useful
-  std::vector<std::string> devices;  ///< GPUs: numbers, or "all"; empty: the local rank's
+  int core_groups = 1;               ///< 0 means as many as the backend finds useful
+  std::vector<std::string> devices;  ///< GPUs: numbers, or "all"; empty means the local rank's
   bool timing_only = false;          ///< of the simulator (app/session/backend.h), like the next
   std::string profile;
   bool needs_shapes_only = false;    ///< Zeros stand for data whose source is away.
@@ -33,10 +33,10 @@ struct SessionFlags {
   void add_without(Flags& flags);
 };
 
-/// What every verb that builds a net needs: the job's ranks, this process's processor, the layer table, the readers,
+/// The services for verbs that build a net: the job's ranks, this process's processor, the layer table, the readers,
 /// the writers.
 struct Session {
-  /// Throws ConfigError, also where --without names what is no pass.
+  /// Throws ConfigError, also where --without has a name that no pass has.
   Session(const MpiJob& job, const SessionFlags& flags);
 
   const MpiJob& job;
@@ -52,7 +52,8 @@ struct Session {
   /// For nets and solvers on core group 0, alone.
   Services services() const;
   NetOptions net_options() const;
-  /// The net takes weights from a .caffemodel or .caffemodel.h5. Throws FileError; NumericError where one is no number.
+  /// Copies weights from a .caffemodel or .caffemodel.h5 to the net. Throws FileError; NumericError for weights that
+  /// are not finite.
   void take_weights(Net& net, const std::string& file) const;
 };
 

@@ -6,11 +6,11 @@
 
 namespace cortado {
 
-/// The readers; for verbs that need no more than shapes, zeros stand for data whose source is away.
+/// The readers. For verbs that need shapes alone, zeros stand for absent data.
 class ShapeSources : public SourceOpener {
  public:
-  /// `needs_values`: nothing stands for data that is away. `shape` is that of the samples away, as "3x227x227"; empty:
-  /// what crop_size, or new_height and new_width, say. Throws ConfigError for another text.
+  /// `needs_values` means that absent data are an error. `shape` is the shape of absent samples, as "3x227x227"; empty
+  /// means the one of crop_size, or of new_height and new_width. Throws ConfigError for another text.
   ShapeSources(bool needs_values, const std::string& shape);
   std::unique_ptr<BatchSource> open(const BatchRequest& request, CoreGroup& group) const override;
 

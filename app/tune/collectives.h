@@ -7,13 +7,13 @@
 
 namespace cortado {
 
-/// What `cortado tune --collectives` measures, and where it writes.
+/// Options of `cortado tune --collectives`: its measurements, and its output.
 struct CollectiveTuning {
   std::vector<i64> sizes;  ///< bytes; empty: 4 KB to 64 MB
   TopologyFlags topology;
   i64 iterations = 5;  ///< rounds of each candidate
   std::string out;     ///< the rules
-  std::string json;    ///< the rows; empty: nowhere
+  std::string json;    ///< the file for the rows; empty means none
 };
 
 /// Finds the fastest allreduce, reduce and broadcast of every size for this job. Collective. Throws FileError.

@@ -6,7 +6,7 @@
 
 namespace cortado {
 
-/// What is known of the fastest plans on this machine, the later winning: models/tuning.prototxt below the current
+/// Reads the known fastest plans on this machine. Later files override: models/tuning.prototxt below the current
 /// folder, which comes with Cortado; the user's $XDG_CONFIG_HOME/cortado/tuning.prototxt (default ~/.config); and
 /// `file`, the job's, if not empty. Rank 0 reads, and all ranks get its table. Throws FileError when `file` is absent,
 /// ConfigError for mistakes in any, PeerError on the other ranks. Collective.

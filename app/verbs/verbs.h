@@ -6,11 +6,11 @@
 
 namespace cortado {
 
-/// A verb's row: what `cortado NAME` is. "bench conv" belongs to "bench", which only gathers verbs.
+/// A verb's row in the table. "bench conv" belongs to "bench", which only gathers verbs.
 struct VerbRow {
   const char* name;
   const char* what;                 ///< one line of --help
-  std::unique_ptr<Verb> (*make)();  ///< nullptr: the row gathers those below it
+  std::unique_ptr<Verb> (*make)();  ///< nullptr means that the row gathers those below it
 };
 
 /// All verbs, in the order of --help.

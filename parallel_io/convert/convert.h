@@ -4,14 +4,14 @@
 
 namespace cortado {
 
-/// What conversions share. All are collective over `ranks`, which share the work where the format lets them. A
-/// conversion that was killed goes on when it is run again; what is there already is refused.
+/// The common options of conversions. All conversions are collective over `ranks`, which share the work where the
+/// format lets them. A killed conversion goes on when it is run again. Existing results are refused.
 struct ConvertOptions {
-  const Replicas* ranks = nullptr;  ///< null: this process alone
+  const Replicas* ranks = nullptr;  ///< nullptr means this process alone
   Progress progress;                ///< may be empty
 };
 
-/// One data set of any format, told by its content (open_set), to another.
+/// Options to convert one data set of any format, recognised by its content (open_set), to another.
 struct SetOptions {
   OpenOptions open;
   Preparation preparation;
@@ -19,25 +19,24 @@ struct SetOptions {
 };
 void convert_set(const std::string& from, const std::string& to, SetOptions set, const ConvertOptions& options);
 
-/// The mean sample of a set of images, prepared as `set` says, to a .binaryproto as Caffe's compute_image_mean writes
-/// it
-/// (`mean_file` of a transform_param). Returns the mean of each channel. Throws ConfigError for samples that are no
-/// images.
+/// Writes the mean sample of a set of images, prepared as `set` says, to a .binaryproto as Caffe's compute_image_mean
+/// does (`mean_file` of a transform_param). Returns the mean of each channel. Throws ConfigError for samples that are
+/// no images.
 std::vector<float> convert_mean(const std::string& from, const std::string& to, const SetOptions& set,
                                 const ConvertOptions& options);
 
-/// The conversions below make the data that nets in models/ name: FOLDER/NAME.h5 with data sets `data`
-/// (N x C x H x W) and `label` (N), and the list FOLDER/NAME.txt that an HDF5Data layer names as its source.
+/// Options of the conversions below, which make the data for nets in models/. FOLDER/NAME.h5 has data sets `data` (N x
+/// C x H x W) and `label` (N). FOLDER/NAME.txt is a list, the source of an HDF5Data layer.
 struct FolderOptions {
-  std::string to;      ///< folder, made if it is not there
+  std::string to;      ///< folder; made if it is absent
   bool bytes = false;  ///< store data as uint8 instead of float; then no mean, no scale
-  float scale = 1;     ///< factor on stored values, after the mean is gone
+  float scale = 1;     ///< factor on stored values, after the mean is subtracted
 };
 
-/// MNIST's four IDX files of `from`, under their usual names with or without .gz, to train and test.
+/// Converts MNIST's four IDX files in `from`, under their usual names with or without .gz, to train and test.
 void convert_mnist(const std::string& from, const FolderOptions& folder, const ConvertOptions& options);
 
-/// Generated digits to train and test; as IDX files under MNIST's names with `idx`.
+/// Generated digits for train and test; `idx` makes IDX files under MNIST's names.
 struct DigitOptions {
   i64 train = 20000, test = 4000;
   std::uint64_t seed = 1;
@@ -45,13 +44,13 @@ struct DigitOptions {
 };
 void convert_digits(const DigitOptions& digits, const FolderOptions& folder, const ConvertOptions& options);
 
-/// Folders of JPEG and PNG images: FROM/SPLIT/CLASS/IMAGE to SPLIT.h5 for the splits train, val, test that are there,
-/// or FROM/CLASS/IMAGE to train.h5. Classes are numbered in order of their names, which go to labels.txt; images are
-/// shuffled, because training reads them in file order.
+/// Options for folders of JPEG and PNG images. FROM/SPLIT/CLASS/IMAGE become SPLIT.h5 for the existing splits among
+/// train, val and test; FROM/CLASS/IMAGE become train.h5. Classes are numbered in order of their names, which go to
+/// labels.txt. Images are shuffled, because training reads them in file order.
 struct ImageOptions {
   enum class Mean { none, pixel, channel };
-  Mean mean = Mean::none;  ///< of the training split, subtracted from all; also written to mean.binaryproto
-  ImageSize size;          ///< without, all images must have the first one's
+  Mean mean = Mean::none;  ///< of the training split; it is subtracted from all, and written to mean.binaryproto
+  ImageSize size;          ///< without it, all images must have the first one's size
   bool rgb = false;        ///< channel order red, green, blue; Caffe's is blue, green, red
 };
 void convert_images(const std::string& from, const ImageOptions& images, const FolderOptions& folder,

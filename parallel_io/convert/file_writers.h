@@ -6,7 +6,7 @@
 namespace cortado {
 
 /// Writes a list TO of images and labels, and the images beside it in a folder named like the list:
-/// FOLDER/LABEL/NUMBER, as PNG, or as they are where they are encoded already. The list is written last.
+/// FOLDER/LABEL/NUMBER. Encoded images stay as they are; others become PNG. The list is written last.
 class ImageWriter : public SetWriter {
  public:
   /// Throws ConfigError where the format cannot hold the set, or `to` is no name for it.
@@ -28,15 +28,15 @@ class ImageWriter : public SetWriter {
   const Replicas& ranks_;
   Unfinished note_;
   WorkerPool workers_;
-  std::string lines_;  // of the block at hand
+  std::string lines_;  // the lines of the block at hand
 };
 
-/// A file that is written from front to back in small pieces, and then gets its name.
+/// A file that is written from front to back in small pieces. `finish` gives it its name.
 class GrowingFile {
  public:
   explicit GrowingFile(const std::string& name) : file_(name) {}
   void append(const void* from, i64 bytes);
-  /// Throws FileError if the name is taken, unless it is to be replaced.
+  /// Gives the file its name. Throws FileError if the name is taken, unless `replace`.
   void finish(bool replace = false);
 
  private:
@@ -46,7 +46,8 @@ class GrowingFile {
   std::string buffer_;
 };
 
-/// What formats without places for their samples share: one rank writes from front to back, and begins anew each time.
+/// The common part of formats without places for their samples. One rank writes from front to back, and begins anew
+/// each time.
 class SerialWriter : public SetWriter {
  public:
   i64 block() const override { return set_.samples(); }
@@ -59,7 +60,7 @@ class SerialWriter : public SetWriter {
                const std::vector<std::string>& works)
       : set_(set), ranks_(ranks), note_(to, plan, ranks, works) {}
   bool goes_on() const { return note_.goes_on(); }  ///< whether this was begun before
-  /// The files get their names; on rank 0.
+  /// Gives the files their names, on rank 0.
   virtual void name_files() = 0;
 
   const DataSet& set_;
@@ -69,7 +70,7 @@ class SerialWriter : public SetWriter {
   Unfinished note_;
 };
 
-/// Writes MNIST's pair of IDX files; TO names the images' one.
+/// Writes MNIST's pair of IDX files. TO is the name of the images' file.
 class IdxWriter : public SerialWriter {
  public:
   /// Throws ConfigError where the format cannot hold the set, or `to` is no name for it.

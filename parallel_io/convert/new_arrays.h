@@ -8,12 +8,12 @@
 
 namespace cortado::hdf5 {
 
-/// An array of `samples` and their shape.
+/// The dimensions of an array of `samples`.
 std::vector<hsize_t> dims_of(i64 samples, const Shape& sample);
-/// Makes a contiguous array, its place in the file settled at once. Throws FileError for `where`.
+/// Makes a contiguous array, whose place in the file is settled at once. Throws FileError for `where`.
 void add_array(hid_t file, const std::string& where, const std::string& name, hid_t type,
                const std::vector<hsize_t>& dims, bool zeroed);
-/// All values of an array that is there. Throws FileError for `where`.
+/// Writes all values of an existing array. Throws FileError for `where`.
 void write_array(hid_t file, const std::string& where, const std::string& name, hid_t type, const void* values);
 
 }  // namespace cortado::hdf5

@@ -7,22 +7,22 @@
 
 namespace cortado {
 
-/// What a conversion does to samples on their way.
+/// The changes that a conversion makes to samples.
 struct Preparation {
-  bool decode = true;      ///< encoded images become bytes of one shape; otherwise they stay, or become PNG
-  ImageSize size;          ///< of images; without, all that are decoded must have the first one's size
-  bool shuffle = false;    ///< visit the samples in a random order
+  bool decode = true;      ///< encoded images become bytes of one shape; otherwise they stay encoded, or become PNG
+  ImageSize size;          ///< the images' size; without it, all decoded images must have the first one's
+  bool shuffle = false;    ///< the samples come in a random order
   std::uint64_t seed = 1;  ///< of that order
   bool rgb = false;        ///< three channels as red, green, blue instead of blue, green, red
   bool to_float = false;   ///< store (value - mean) * scale
   float scale = 1;
-  std::vector<float> mean;  ///< of one sample; empty: none
+  std::vector<float> mean;  ///< of one sample; empty means no mean
 };
 
-/// A data set as a preparation makes it. Uses all CPUs.
+/// A data set with a preparation applied. It uses all CPUs.
 class PreparedSet : public DataSet {
  public:
-  /// Throws ConfigError for a preparation that the set's values do not allow.
+  /// Throws ConfigError for a preparation that does not apply to the set's values.
   PreparedSet(std::unique_ptr<DataSet> from, const Preparation& preparation);
 
   void read(const i64* indices, i64 count, std::vector<Values>& to) const override;
@@ -31,7 +31,7 @@ class PreparedSet : public DataSet {
  private:
   i64 source_of(i64 sample) const;
   void prepare(const std::uint8_t* from, i64 bytes, i64 sample, std::uint8_t* to) const;
-  /// Encoded images, resized and encoded again.
+  /// Decodes images, resizes them and encodes them again.
   Values encode_again(const Values& values, const i64* indices, i64 count) const;
 
   std::unique_ptr<DataSet> from_;

@@ -7,56 +7,59 @@
 
 namespace cortado {
 
-/// Writes a data set in blocks of neighbouring samples, so that a conversion that was killed goes on with the first
-/// block that is missing. Until `finish` nothing lies under the set's own name: an unfinished set cannot be mistaken.
+/// Writes a data set in blocks of neighbouring samples, so that a killed conversion goes on with the first missing
+/// block. Until `finish` nothing lies under the set's own name, so nobody mistakes an unfinished set for a whole one.
 class SetWriter {
  public:
   virtual ~SetWriter() = default;
   virtual i64 block() const = 0;  ///< samples of a block; the last one may be short
-  /// Whether the block was written before, by a conversion that did not finish.
+  /// True if an earlier conversion, which did not finish, has written the block.
   virtual bool is_done(i64 block) const = 0;
-  /// Whether blocks may be written in any order by many ranks. Otherwise one writes all in order.
+  /// True if many ranks may write blocks in any order. Otherwise one rank writes all in order.
   virtual bool takes_many() const { return false; }
-  /// Samples [first, first + count) of one block, all fields, as they are to be stored; in order within the block.
+  /// Writes samples [first, first + count) of one block, all fields, in stored form; calls come in order within the
+  /// block.
   virtual void write(i64 first, i64 count, const std::vector<Values>& values) = 0;
   virtual void finish_block(i64 block) = 0;
-  /// All blocks are there: the set gets its name. Collective.
+  /// Gives the set its name, when all blocks are written. Collective.
   virtual void finish() = 0;
 };
 
-/// Formats to write.
+/// The formats that conversions write.
 enum class Format { hdf5, striped, lmdb, images, idx, cifar };
 
 struct WriteOptions {
   Format format = Format::hdf5;
   i64 stripes = 32;                   ///< files of a striped set (swCaffe section V-B)
-  i64 stripe_bytes = i64{256} << 20;  ///< of data that lie together in a stripe
-  std::vector<std::string> folders;   ///< where stripes go in turn; none: a folder beside the master
-  std::string from;                   ///< what is converted, and how: another text does not go on with this one's work
-  bool only_fields = false;           ///< of hdf5: neither checksums nor sums are left in the finished file
-  /// Of hdf5 and striped: open files that take the stripes, instead of files with names; of striped at most as many
-  /// stripes. `to` is then the path_of a file, which is written over and of hdf5 the only stripe. Nothing is noted.
+  i64 stripe_bytes = i64{256} << 20;  ///< bytes of data that lie together in a stripe
+  std::vector<std::string> folders;   ///< folders that take stripes in turn; empty means a folder beside the master
+  std::string
+      from;  ///< the source and the preparation; a conversion with another text does not continue this one's work
+  bool only_fields = false;  ///< hdf5: the finished file has neither checksums nor sums
+  /// hdf5 and striped: open files that take the stripes, instead of files with names; for striped at most as many as
+  /// stripes. `to` is then the path_of a file, which is overwritten; for hdf5 it is the only stripe. No note of
+  /// unfinished work is made. nullptr means files with names.
   const std::vector<Descriptor>* unnamed = nullptr;
 };
 
-/// A writer of `to` for what `set` holds. Collective. Throws ConfigError if the format cannot hold it, FileError if
-/// `to` is there already or holds the unfinished work of another conversion.
+/// Makes a writer of `to` for the samples of `set`. Throws ConfigError if the format cannot hold them, FileError if
+/// `to` exists or holds the unfinished work of another conversion. Collective.
 std::unique_ptr<SetWriter> make_writer(const DataSet& set, const std::string& to, const WriteOptions& options,
                                        const Replicas& ranks);
 
 using Progress = std::function<void(i64 done, i64 total)>;
 
-/// Reads all of `set` and writes it; ranks share the blocks where the writer takes many. Collective.
+/// Reads all of `set` and writes it. Ranks share the blocks where the writer takes many. Collective.
 void write_set(const DataSet& set, SetWriter& to, const Replicas& ranks, const Progress& progress = {});
 
-/// Remembers beside an unfinished set what is being written: TO.part, a text.
+/// A note beside an unfinished set that describes the conversion: TO.part, a text.
 class Unfinished {
  public:
-  /// On rank 0, others wait: makes the note, or finds one of the same text. `works` are names that the conversion will
-  /// take besides, all of one format in an order of its own. Collective. Throws FileError where they are taken.
+  /// Rank 0 makes the note, or finds one of the same text; others wait. `works` are further names that the conversion
+  /// will take, ordered by format. Throws FileError where names are taken. Collective.
   Unfinished(const std::string& to, const std::string& plan, const Replicas& ranks,
              const std::vector<std::string>& works);
-  bool goes_on() const { return goes_on_; }  ///< whether there was one
+  bool goes_on() const { return goes_on_; }  ///< true if there was a note
   void remove() const;                       ///< on rank 0
   static std::string name(const std::string& to) { return to + ".part"; }
 

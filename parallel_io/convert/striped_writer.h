@@ -8,9 +8,9 @@
 
 namespace cortado {
 
-/// Writes HDF5: a striped set (StripedLayout), or one plain file, which is the same with one stripe that gets the set's
-/// name. Stripes are made by parallel HDF5 where the library has it, which passes striping hints to a file system that
-/// hears them; then every rank writes its blocks at the arrays' offsets. Stripes keep note of the blocks that are done.
+/// Writes HDF5: a striped set (StripedLayout), or one plain file. The plain file is one stripe that gets the set's
+/// name. Parallel HDF5 makes stripes where the library has it, and passes striping hints to file systems that take
+/// them. Then every rank writes its blocks at the arrays' offsets. Stripes record their finished blocks.
 class StripedWriter : public SetWriter {
  public:
   StripedWriter(const DataSet& set, const std::string& to, const WriteOptions& options, const std::string& plan,
@@ -38,7 +38,7 @@ class StripedWriter : public SetWriter {
   void fill_stripe(const std::string& name, unsigned how, i64 stripe) const;
   void add_arrays(hid_t file, i64 stripe) const;
   Stripe open_stripe(i64 stripe) const;
-  /// Where the samples of a stripe lie in its row of bytes: begin and size of each.
+  /// The begin and size of each sample in a stripe's row of bytes.
   std::vector<std::uint64_t> encoded_places(i64 stripe) const;
   void write_encoded(std::size_t field, i64 block, i64 first, i64 count, const Values& values);
   void add_to_sums(i64 count, const Values& values);
@@ -46,7 +46,7 @@ class StripedWriter : public SetWriter {
   std::vector<double> mean() const;
   void leave_fields() const;
   void write_master() const;
-  /// What the master and every stripe say alike of the set that they belong to.
+  /// Writes the attributes that the master and every stripe share, which identify their set.
   void write_identity(hid_t file, const std::string& where) const;
   void fill_master(const std::string& path) const;
   void present(hid_t master, const std::string& array) const;
@@ -64,7 +64,7 @@ class StripedWriter : public SetWriter {
   std::vector<std::string> names_, names_in_master_;
   std::optional<Unfinished> note_;
   std::vector<Stripe> stripes_;
-  std::vector<double> sums_;  // of the block at hand, by channel
+  std::vector<double> sums_;  // sums of the block at hand, by channel
 };
 
 }  // namespace cortado

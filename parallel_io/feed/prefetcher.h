@@ -14,14 +14,14 @@
 
 namespace cortado {
 
-/// Reads batches ahead on a thread of its own, into a ring of request.prefetch batches (swCaffe section V-B: "an I/O
-/// thread to prefetch one mini-batch"); decodes and transforms with a few helpers. The ring, and two batches in use,
-/// are all the memory there is. Samples of a batch have one shape; one that is a batch may have its own, for which its
-/// place in the ring grows.
+/// Reads batches ahead into a ring of request.prefetch batches. A thread reads (swCaffe section V-B: "an I/O thread to
+/// prefetch one mini-batch"), and a few helpers decode and transform. The ring and two batches in use are all the
+/// memory. Samples of a batch have one shape. A batch of one sample may have its own shape; its place in the ring grows
+/// for it.
 class Prefetcher : public BatchSource {
  public:
-  /// `timeline` gets a lane of what the reader does, with how many batches lie ready; may be null. `makers` make the
-  /// samples of the fields, in their order; without them, transformers do.
+  /// `timeline` records the reader's work in a lane, with the number of ready batches; nullptr means no record.
+  /// `makers` make the samples of the fields, in their order; empty means transformers.
   using Makers = std::vector<std::unique_ptr<SampleMaker>>;
   Prefetcher(std::unique_ptr<DataSet> set, const BatchRequest& request, CoreGroup& group, Timeline* timeline = nullptr,
              Makers makers = {});
@@ -36,10 +36,10 @@ class Prefetcher : public BatchSource {
  private:
   using Clock = std::chrono::steady_clock;
   struct Slot : Batch {
-    std::vector<std::shared_ptr<Storage>> rooms;  // of the fields, which may need less
+    std::vector<std::shared_ptr<Storage>> rooms;  // room for the fields, which may need less
     std::exception_ptr failure;
   };
-  /// Batches that nobody uses. It outlives the prefetcher where a batch does.
+  /// Unused batches. It outlives the prefetcher where a batch does.
   struct Pool {
     std::mutex mutex;
     std::condition_variable changed;
@@ -63,18 +63,18 @@ class Prefetcher : public BatchSource {
   std::vector<Shape> shapes_;
   std::shared_ptr<Pool> pool_ = std::make_shared<Pool>();
 
-  // Of the reader thread.
+  // The reader thread uses these.
   std::vector<i64> indices_;
   std::vector<Values> values_;
   WorkerPool workers_;
 
-  // Guarded by pool_->mutex.
+  // pool_->mutex guards these.
   std::deque<std::unique_ptr<Slot>> ready_;
-  i64 next_ = -1;      // the first position of the batch to be read; -1: nothing is wanted yet
+  i64 next_ = -1;      // the first position of the batch to be read; -1 means that nothing is wanted yet
   i64 expected_ = -1;  // the first position of the batch to be taken
-  i64 last_ = -1;      // and of the one that was taken last
+  i64 last_ = -1;      // the first position of the batch taken last
   i64 stride_ = 0;
-  i64 generation_ = 0;  // of batches in a row; those of an earlier one are not wanted any more
+  i64 generation_ = 0;  // counts series of batches; those of an earlier series are dropped
   bool stopping_ = false;
   Statistics statistics_;
 

@@ -8,7 +8,7 @@ namespace cortado {
 /// The readers of this folder, for data layers.
 class Sources : public SourceOpener {
  public:
-  /// `timeline`, which may be null, gets what the readers do.
+  /// `timeline` records the readers' work; nullptr means no record.
   explicit Sources(Timeline* timeline = nullptr) : timeline_(timeline) {}
   std::unique_ptr<BatchSource> open(const BatchRequest& request, CoreGroup& group) const override;
 
@@ -16,7 +16,7 @@ class Sources : public SourceOpener {
   Timeline* const timeline_;
 };
 
-/// The data set alone that a request wants. `cache_bytes` as OpenOptions has it. Throws FileError, ConfigError.
+/// Opens the data set of a request. `cache_bytes` as in OpenOptions. Throws FileError, ConfigError.
 std::unique_ptr<DataSet> open_data(const BatchRequest& request, i64 cache_bytes);
 
 }  // namespace cortado

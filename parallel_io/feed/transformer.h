@@ -7,24 +7,24 @@
 
 namespace cortado {
 
-/// A sample as it is stored.
+/// A sample in stored form.
 struct StoredSample {
   const std::uint8_t* bytes;
   i64 count;                     ///< of its bytes
   i64 position;                  ///< in the run
-  const Shape* shape = nullptr;  ///< of numbers that have their own; null: the field's
+  const Shape* shape = nullptr;  ///< the shape of numbers that have their own; nullptr means the field's
 };
 
-/// Gives room for a sample's floats of that shape, or throws if it cannot.
+/// Returns room for a sample's floats of that shape, or throws if it cannot.
 using Room = std::function<float*(const Shape& shape)>;
 
 /// Makes a sample's floats of its stored values. Any number of threads may use one.
 class SampleMaker {
  public:
   virtual ~SampleMaker() = default;
-  /// Of the first sample that it makes. Others may have another one if they are stored so.
+  /// The shape of its first sample. Others may have another one if they are stored so.
   const Shape& sample_shape() const { return shape_; }
-  /// Throws FileError for `where()`.
+  /// Makes one sample. Throws FileError for `where()`.
   virtual void operator()(const StoredSample& sample, const std::function<std::string()>& where,
                           const Room& room) const = 0;
 
@@ -32,22 +32,23 @@ class SampleMaker {
   Shape shape_;
 };
 
-/// What a transform_param subtracts: `image`, of that shape as its file has it, or a value per channel, or nothing.
+/// The mean that a transform_param subtracts: `image`, of that shape as its file has it, or a value per channel, or
+/// nothing.
 struct Mean {
   Shape shape;
   std::vector<float> image;
   std::vector<float> channel;
 };
-/// Throws ConfigError for one that does not fit so many channels, FileError for a bad mean file.
+/// Reads a request's mean. Throws ConfigError for one that does not fit `channels`, FileError for a bad mean file.
 Mean read_mean(const BatchRequest& request, i64 channels);
 
-/// The maker of all fields but windows: decodes and resizes images, and does what Caffe's transform_param
-/// says: (value - mean) * scale, crops (anywhere in training, the middle in testing), mirrors. What is random depends
-/// on the request's seed and the sample's position in the run alone.
+/// The maker of all fields but windows. It decodes and resizes images, and applies Caffe's transform_param: (value -
+/// mean) * scale, crops (anywhere in training, the middle in testing), mirrors. Random choices depend on the request's
+/// seed and the sample's position in the run alone.
 class Transformer : public SampleMaker {
  public:
-  /// Throws ConfigError for parameters that do not fit the field, FileError for a bad mean file. `request` must have a
-  /// transform or none: fields that are no images take none.
+  /// Throws ConfigError for parameters that do not fit the field, FileError for a bad mean file. Fields that are no
+  /// images take no transform; their `request` must have none.
   Transformer(const DataSet::Field& field, const BatchRequest& request, bool is_image);
 
   /// Throws FileError also when an image is smaller than the crop, or is not of the mean image's size.
@@ -62,7 +63,7 @@ class Transformer : public SampleMaker {
   void set_labels(const BatchRequest& request);
   Place place_of(i64 height, i64 width, i64 position) const;
   float* room_for(const Shape& image, const std::function<std::string()>& where, const Room& room) const;
-  /// One sample whose channel c is plane (c * step + start) of `values`.
+  /// Transforms one sample whose channel c is plane (c * step + start) of `values`.
   template <class T>
   void transform(const T* values, bool backwards, i64 height, i64 width, i64 position, float* to) const;
 
@@ -71,7 +72,7 @@ class Transformer : public SampleMaker {
   ImageSize size_;
   bool is_image_, mirror_ = false, training_;
   float scale_ = 1;
-  Mean mean_;  // of images before the crop
+  Mean mean_;  // the images' mean before the crop
   std::uint64_t key_;
 };
 

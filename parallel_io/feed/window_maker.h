@@ -4,9 +4,9 @@
 
 namespace cortado {
 
-/// Makes samples of windows as Caffe's WindowData does: the window, grown so that `context` pixels of the crop lie
-/// around it, is cut out as far as the image goes and resized to its part of the crop; the rest of the crop is 0. The
-/// values are (value - mean) * scale with the middle of the mean image, and may be mirrored.
+/// Makes samples of windows as Caffe's WindowData does. The window grows so that `context` pixels of the crop lie
+/// around it. It is cut out as far as the image goes and resized to its part of the crop; the rest of the crop is 0.
+/// The values are (value - mean) * scale with the middle of the mean image, and may be mirrored.
 class WindowMaker : public SampleMaker {
  public:
   /// `set` must outlive it. Throws ConfigError and FileError for a mean that does not fit.
@@ -15,7 +15,7 @@ class WindowMaker : public SampleMaker {
                   const Room& room) const override;
 
  private:
-  /// What of an image goes where in the crop.
+  /// A piece of an image, and its place in the crop.
   struct Place {
     int x1, y1, x2, y2;  ///< corners in the image, both inside
     int left, top, width, height;

@@ -19,7 +19,7 @@ class WorkerPool {
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
-  /// work(i) for all i in [0, n), in any order; throws the first exception. One thread may call it at a time.
+  /// Calls work(i) for all i in [0, n), in any order; throws the first exception. One thread may call it at a time.
   void for_each(i64 n, const std::function<void(i64)>& work);
 
  private:
@@ -36,9 +36,10 @@ class WorkerPool {
   std::vector<std::thread> threads_;
 };
 
-/// CPUs on which some thread of this process may run. Threads that a runtime binds to one CPU each count together.
+/// The number of CPUs on which some thread of this process may run. Threads that a runtime binds to one CPU each count
+/// together.
 int process_cpus();
-/// Lets the calling thread run on all of them, whatever the thread that made it was bound to.
+/// Lets the calling thread run on all of them, though its creator may have been bound to fewer.
 void run_on_all_cpus();
 
 }  // namespace cortado

@@ -5,8 +5,8 @@
 
 namespace cortado {
 
-/// MNIST's pair of IDX files: the one of images (N x H x W bytes) is named, that of labels has "labels" and "idx1"
-/// where it has "images" and "idx3".
+/// MNIST's pair of IDX files. The given one has images (N x H x W bytes). The labels' name has "labels" and "idx1" in
+/// place of "images" and "idx3".
 class IdxSet : public DataSet {
  public:
   explicit IdxSet(const std::string& images);
@@ -18,7 +18,7 @@ class IdxSet : public DataSet {
   IdxFile images_, labels_;
 };
 
-/// The file of labels that belongs to one of images; throws FileError if the name tells none.
+/// The file of labels for a file of images. Throws FileError if the name of the images has no such form.
 std::string idx_labels_of(const std::string& images);
 
 /// CIFAR-10's binary files: records of a label byte and 3 x 32 x 32 bytes, which the file keeps as red, green, blue. A

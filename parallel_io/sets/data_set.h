@@ -10,11 +10,11 @@
 
 namespace cortado {
 
-/// How the values of a field are stored: numbers in one shape for all samples, or JPEG and PNG files of any size.
+/// The stored form of a field: numbers in one shape for all samples, or JPEG and PNG files of any size.
 enum class Stored { float32, uint8, encoded };
 
-/// Memory for a vector that begins on a page and is not cleared. Copying from the page cache is slower by a tenth where
-/// source and destination lie a few bytes apart within their pages.
+/// Allocates memory for a vector that begins on a page and is not cleared. Copying from the page cache is slower by a
+/// tenth where source and destination lie a few bytes apart within their pages.
 template <class T>
 struct PageAllocator {
   using value_type = T;
@@ -41,23 +41,23 @@ struct PageAllocator {
 };
 using Bytes = std::vector<std::uint8_t, PageAllocator<std::uint8_t>>;
 
-/// Values of one field for some samples as they are stored: sample after sample. Of an encoded field, and of one whose
-/// samples have shapes of their own, sample i is bytes[begin[i]] to bytes[begin[i + 1]]; of others `begin` is empty.
+/// The values of one field for some samples in stored form, sample after sample. Encoded fields, and samples with
+/// shapes of their own, have `begin`: sample i is bytes[begin[i]] to bytes[begin[i + 1]]. For others `begin` is empty.
 struct Values {
   Bytes bytes;
   std::vector<i64> begin;
   std::vector<Shape> shapes;  ///< the samples', if they have their own (OpenOptions::any_shape)
 };
 
-/// Samples of labelled data on storage, whatever the format: the readers of this folder. Three-channel images are
-/// blue, green, red, channel by channel, as in Caffe.
+/// Samples of labelled data on storage, in any format that this folder reads. Three-channel images are blue, green,
+/// red, channel by channel, as in Caffe.
 class DataSet {
  public:
   virtual ~DataSet() = default;
   struct Field {
     std::string name;
-    /// Of encoded images: the first one's, channels x height x width; others may have other heights and widths, and are
-    /// to be decoded to the same number of channels.
+    /// Encoded images have the first one's shape here, channels x height x width. Others may differ in height and
+    /// width, and are decoded to the same number of channels.
     Shape sample_shape;
     Stored stored = Stored::float32;
     i64 sample_bytes() const { return count_of(sample_shape) * (stored == Stored::float32 ? 4 : 1); }
@@ -67,7 +67,8 @@ class DataSet {
   /// Names of the classes, where the format keeps them.
   const std::vector<std::string>& classes() const { return classes_; }
 
-  /// Any samples, in any order, of all fields. Any number of threads may read. Throws FileError with file and sample.
+  /// Reads any samples, in any order, all fields. Any number of threads may read. Throws FileError with file and
+  /// sample.
   virtual void read(const i64* indices, i64 count, std::vector<Values>& to) const = 0;
   /// "FILE, sample 7", for messages.
   virtual std::string where(i64 sample) const = 0;
@@ -78,7 +79,7 @@ class DataSet {
   std::vector<std::string> classes_;
 };
 
-/// How to open what can be understood in more than one way.
+/// Options for files that can be read in several ways.
 struct OpenOptions {
   std::vector<std::string> fields = {"data", "label"};  ///< arrays of HDF5 files
   bool verify = false;               ///< compare samples with their checksums (striped sets and what `convert` writes)
@@ -90,10 +91,14 @@ struct OpenOptions {
   i64 cache_bytes = i64{1} << 28;    ///< HDF5 files that cannot be read at an offset are kept if they are no larger
 };
 
-/// Opens what is at `path`, told by its content: an HDF5 file, plain or the master of a striped set; an LMDB folder of
-/// Caffe's Datum; an IDX file of images (its labels beside it); a CIFAR file or a folder of them; a folder of images,
-/// one folder per class; a text that lists HDF5 files, or images with labels. Throws FileError for what is absent,
-/// unfinished, broken or none of these.
+/// Opens the data set at `path`, recognised by its content:
+/// - an HDF5 file, plain or the master of a striped set;
+/// - an LMDB folder of Caffe's Datum;
+/// - an IDX file of images (its labels beside it);
+/// - a CIFAR file or a folder of them;
+/// - a folder of images, one folder per class;
+/// - a text that lists HDF5 files, or images with labels.
+/// Throws FileError for files that are absent, unfinished, broken or none of these.
 std::unique_ptr<DataSet> open_set(const std::string& path, const OpenOptions& options = {});
 
 }  // namespace cortado

@@ -12,19 +12,20 @@ namespace cortado {
 /// Names a sample, for messages.
 using Where = std::function<std::string()>;
 
-/// The Datum that `count` bytes hold. Throws FileError.
+/// Parses the Datum in `count` bytes. Throws FileError.
 void parse_datum(const void* bytes, std::size_t count, const Where& where, caffe::Datum& datum);
 
-/// How a set of Datum messages stores its samples, told by its first one: bytes, floats, or encoded images, which are
-/// to be decoded to `channels` (0: as many as it has). Throws FileError; so where its shape is not that of its values.
+/// The stored form of a set of Datum messages, as its first one has it: bytes, floats, or encoded images. Encoded
+/// images are decoded to `channels` (0 means as many as the image has). Throws FileError, also where the shape does not
+/// fit the values.
 DataSet::Field field_of(const caffe::Datum& first, const Where& where, int channels);
 
-/// The values of a Datum as they are stored; they live as long as it does.
+/// The stored values of a Datum; they live as long as the Datum.
 struct DatumValues {
   const void* data;
   i64 bytes;
 };
-/// Throws FileError if they are not what `field` says; numbers may have another shape if `any_shape`.
+/// Returns a Datum's values. Throws FileError if they differ from `field`; `any_shape` allows numbers of another shape.
 DatumValues values_of(const caffe::Datum& datum, const DataSet::Field& field, const Where& where,
                       bool any_shape = false);
 

@@ -9,8 +9,8 @@
 
 namespace cortado::hdf5 {
 
-/// Held by every use of the HDF5 library, which is not for several threads at a time. From the first lock on, the
-/// library prints nothing: the stack of errors of a call that fails goes to the debug log.
+/// The lock of the HDF5 library, which one thread at a time may use. Every use holds it. After the first lock the
+/// library prints nothing; the stack of errors of a failed call goes to the debug log.
 std::unique_lock<std::recursive_mutex> library_lock();
 
 /// An HDF5 identifier that closes itself.
@@ -40,8 +40,8 @@ class Handle {
   Close close_ = nullptr;
 };
 
-/// How a file is opened or made: HDF5's usual driver wants the real path, which a file without a name (path_of a
-/// descriptor) has not.
+/// The access property list for a file. HDF5's usual driver needs the real path; a file without a name (path_of a
+/// descriptor) has none and gets another driver.
 Handle access_to(const std::string& file);
 
 /// A file open for reading. Throws FileError with HDF5's own reason for absent, foreign and truncated files.
@@ -61,17 +61,17 @@ class File {
 /// A data set of a file, whose first dimension counts samples.
 class Array {
  public:
-  /// Keeps up to `most_cached` bytes of unpacked chunks, where it has chunks. Throws FileError naming file and data
-  /// set; an absent one with what is there.
+  /// Keeps up to `most_cached` bytes of unpacked chunks, if the array has chunks. Throws FileError naming file and data
+  /// set. For an absent one it lists those that exist.
   Array(const File& file, const std::string& name, i64 most_cached = 0);
   hid_t id() const { return set_.get(); }
   i64 samples() const { return samples_; }
   const Shape& sample_shape() const { return sample_shape_; }
   bool is_uint8() const;
   bool is_float32() const;
-  /// Where its values begin in the file, if they lie there one after another just as memory holds them; otherwise -1.
+  /// The offset of its values in the file, if they lie there one after another just as memory holds them; otherwise -1.
   i64 offset() const;
-  /// Samples [first, first + count) as float, whatever number type is stored. Throws FileError.
+  /// Reads samples [first, first + count) as float, whatever number type is stored. Throws FileError.
   void read(i64 first, i64 count, float* to) const;
 
  private:
@@ -81,16 +81,15 @@ class Array {
   Shape sample_shape_;
 };
 
-/// Reads the box of `dims` values that begins at `start` of a data set as floats, whatever number type is stored, and
-/// many small chunks a few at a time. False where the library cannot: Quiet tells why.
+/// Reads the box of `dims` values that begins at `start` of a data set as floats, whatever number type is stored. It
+/// reads many small chunks a few at a time. Returns false where the library cannot; Quiet tells why.
 bool read_floats(hid_t set, const std::vector<hsize_t>& start, const std::vector<hsize_t>& dims, float* to);
 
-/// Brings an open file to the disk as far as HDF5 holds it back. Closing would not say that it failed. Throws
-/// FileError.
+/// Writes to the disk what HDF5 holds back of an open file. Closing does not report failures. Throws FileError.
 void flush(hid_t file, const std::string& where);
 
-/// Attributes of a file or a data set. All throw FileError for `where`; reading, also for one that is absent or
-/// foreign.
+/// Write and read attributes of a file or a data set. All throw FileError for `where`; reading throws for absent and
+/// foreign ones too.
 void write_attribute(hid_t of, const std::string& name, i64 value, const std::string& where);
 void write_attribute(hid_t of, const std::string& name, const std::vector<double>& values, const std::string& where);
 void write_attribute(hid_t of, const std::string& name, const std::vector<std::string>& values,
@@ -105,7 +104,7 @@ class Quiet {
   Quiet();
   Quiet(const Quiet&) = delete;
   Quiet& operator=(const Quiet&) = delete;
-  /// What HDF5 found first: the system's word for it, or its own sentence.
+  /// HDF5's first reason: the system's message, or its own sentence.
   std::string reason() const;
 
  private:

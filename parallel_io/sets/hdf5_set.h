@@ -5,14 +5,18 @@
 
 namespace cortado {
 
-/// Samples of HDF5 files: one plain file, several one after another as a list names them (Caffe's HDF5Data source: a
-/// path per line, taken from the working directory or, if it is not there, from the list's own folder), or a striped
-/// set (StripedLayout), whose master is named. Arrays of all files must have equal sample shapes, unless
-/// OpenOptions::any_shape allows others.
+/// Samples of HDF5 files, which are
+/// - one plain file;
+/// - several one after another, in a list (Caffe's HDF5Data source). It has a path per line, from the working directory
+/// or,
+///   if the file is not there, from the list's own folder;
+/// - a striped set (StripedLayout), by its master.
+/// Arrays of all files must have equal sample shapes, unless OpenOptions::any_shape allows others.
 ///
-/// Contiguous arrays of bytes and of floats are read at their offsets in the files, without the HDF5 library, by any
-/// number of threads at once; other arrays (chunked, compressed, other types) through the library, as float. A set with
-/// such arrays of up to `cache_bytes` is read once and kept; of a larger one as many bytes of chunks.
+/// Contiguous arrays of bytes and of floats are read at their offsets in the files, without the HDF5 library. Any
+/// number of threads may read them at once. Other arrays (chunked, compressed, other types) are read through the
+/// library, as float. A set with such arrays of up to `cache_bytes` is read once and kept. A larger one keeps as many
+/// bytes of chunks.
 class Hdf5Set : public DataSet {
  public:
   Hdf5Set(const std::string& path, const OpenOptions& options);
@@ -26,7 +30,7 @@ class Hdf5Set : public DataSet {
   /// One file's part of a field.
   struct Column {
     hdf5::Array values;
-    i64 offset = -1;                  // of values that can be read without the library
+    i64 offset = -1;                  // values' offset, if they can be read without the library
     i64 places = -1, checksums = -1;  // offsets of FIELD_place and FIELD_crc
   };
   struct OneFile {
@@ -41,7 +45,7 @@ class Hdf5Set : public DataSet {
     std::size_t file;
     i64 place;
   };
-  /// A wanted sample: where it lies, and its number among the wanted.
+  /// A wanted sample: its place, and its number among the wanted.
   struct Wanted {
     i64 sample, place;
     std::size_t file;
@@ -63,7 +67,7 @@ class Hdf5Set : public DataSet {
   /// Calls read(file, [first, last)) for each run of `wanted` in one file.
   template <class Read>
   void by_file(const std::vector<Wanted>& wanted, Read read) const;
-  /// Whether the sample is another than the one before it: an index may be given twice.
+  /// True if the sample differs from the one before it: an index may occur twice.
   static bool is_new(const std::vector<Wanted>& wanted, std::size_t i);
   void read_by_library(const Column& column, const std::vector<Wanted>& wanted, std::size_t first, std::size_t last,
                        float* to) const;
@@ -76,7 +80,7 @@ class Hdf5Set : public DataSet {
   i64 most_cached_ = 0;      // of one array's chunks
   std::vector<OneFile> files_;
   std::vector<Piece> pieces_;
-  std::vector<std::vector<float>> cache_;  // [field]; empty: read from files
+  std::vector<std::vector<float>> cache_;  // [field]; empty means read from files
 };
 
 }  // namespace cortado

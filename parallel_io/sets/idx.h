@@ -7,14 +7,14 @@
 
 namespace cortado {
 
-/// An array of bytes as MNIST's files hold it: magic number, dimensions, values. A gzipped one is unpacked to an
-/// unnamed file first.
+/// An array of bytes in the form of MNIST's files: magic number, dimensions, values. A gzipped one is first unpacked to
+/// an unnamed file.
 class IdxFile {
  public:
   /// Throws FileError for absent, foreign and truncated files, and for types other than bytes.
   explicit IdxFile(const std::string& name);
   const Shape& shape() const { return shape_; }
-  /// Values [first, first + count), by any number of threads.
+  /// Reads values [first, first + count). Any number of threads may read.
   void read(i64 first, i64 count, void* to) const { file_.read(begin_ + first, count, to); }
 
  private:

@@ -12,51 +12,52 @@ struct Image {
   std::uint8_t at(int c, int y, int x) const { return values[static_cast<std::size_t>((c * height + y) * width + x)]; }
 };
 
-/// Those that an image may have, 11585 x 11585.
+/// The most pixels that an image may have, 11585 x 11585.
 constexpr std::size_t most_pixels = std::size_t{1} << 27;
 
-/// A size that images are brought to, and how; height 0: each keeps its own.
+/// The size to which images are resized, and the method. Height 0 means that each keeps its own.
 struct ImageSize {
   int height = 0, width = 0;
-  /// Off: bilinear interpolation between pixel centres, to the bit as OpenCV's resize, so Caffe's, does it; most pixels
-  /// of a much larger image have no part in it. On: all pixels have, by a triangle filter as wide as the shrinking
-  /// asks for, as in Pillow's bilinear resize.
+  /// False: bilinear interpolation between pixel centres, to the bit as OpenCV's resize, and so Caffe's, does it. Most
+  /// pixels of a much larger image have no part in it. True: all pixels count, by a triangle filter as wide as the
+  /// ratio of sizes, as in Pillow's bilinear resize.
   bool antialias = false;
 };
-/// Throws ConfigError for `where` if it has more pixels than any image may have.
+/// Throws ConfigError for `where` if the size has more than most_pixels.
 void check_size(const ImageSize& size, const std::string& where);
 
-/// Decodes the bytes of a JPEG or PNG file to 1 channel (grey), 3, or 0: as many as it has. JPEGs in CMYK and YCCK, and
-/// those that EXIF's orientation turns, come as OpenCV, and so Caffe, gives them. With `size`, resized; if that is
-/// antialiased, a JPEG is decoded at the smallest of TurboJPEG's scales up to 1/2 that is no smaller. Throws FileError
-/// for `where`.
+/// Decodes the bytes of a JPEG or PNG file to 1 channel (grey), 3, or 0, which means as many as it has. JPEGs in CMYK
+/// and YCCK, and those that EXIF's orientation turns, come as OpenCV, and so Caffe, gives them. `size` resizes. If that
+/// is antialiased, a JPEG is decoded at the smallest of TurboJPEG's scales up to 1/2 that is no smaller. Throws
+/// FileError for `where`.
 Image decode_image(const void* bytes, std::size_t count, const std::string& where, int channels = 0,
                    const ImageSize& size = {});
-/// A PNG file whose pixels are numbers of classes: one channel, the values of a grey image of 8 bits or, of an image
-/// with a palette, as VOC's labels are, places in it. Throws FileError for `where`, also for colours.
+/// Decodes a PNG file whose pixels are numbers of classes, one channel. They are the values of a grey image of 8 bits.
+/// Of an image with a palette, such as VOC's labels, they are its indices. Throws FileError for `where`, also for
+/// colours.
 Image decode_labels(const void* bytes, std::size_t count, const std::string& where);
-/// What becomes of images that end early or are damaged otherwise, and still decode to something: by default a warning
-/// each, for the first few, and a count at the end; strict: a FileError.
+/// Makes damaged images a FileError: images that end early, or are damaged otherwise, and still decode. Otherwise the
+/// first few give a warning each, and the end a count.
 void refuse_damaged_images();
-/// Those that this process took note of, a digest a line.
+/// The damaged images that this process has noted, a digest a line.
 std::string damaged_images();
-/// Logs how many different ones the processes have, if any. `of_ranks` are their damaged_images().
+/// Logs the number of different damaged images of all processes, if any. `of_ranks` are their damaged_images().
 void report_damaged_images(const std::vector<std::string>& of_ranks);
-/// Takes note of one, `what` is wrong with it; each counts once, however often it is decoded. Any thread may. Throws
-/// FileError where they are refused.
+/// Notes a damaged image; `what` is the damage. An image counts once, however often it is decoded. Any thread may call
+/// it. Throws FileError where damaged images are refused.
 void note_damaged_image(const std::string& where, const std::string& what);
 
-/// decode_image of a file.
+/// Decodes a file as decode_image does.
 Image read_image(const std::string& file, int channels = 3, const ImageSize& size = {});
-/// A PNG file of an image with 1 or 3 channels, to be written. Loses nothing.
+/// The bytes of a PNG file of an image with 1 or 3 channels, without loss.
 std::vector<std::uint8_t> encode_png(const Image& image);
 
 Image resize(const Image& image, const ImageSize& size);
 
-/// Nearest neighbours, for what cannot be mixed.
+/// Resizes by nearest neighbours, for labels, which cannot be mixed.
 Image resize_labels(const Image& image, const ImageSize& size);
 
-/// Whether the name ends like a file that read_image reads.
+/// True if the name has the extension of a file that read_image reads.
 bool is_image_name(const std::string& name);
 
 }  // namespace cortado

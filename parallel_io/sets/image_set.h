@@ -4,10 +4,13 @@
 
 namespace cortado {
 
-/// JPEG and PNG files with labels. As a list (Caffe's ImageData source): a line per image, its path, then its label, or
-/// several of them, or a PNG image that has one for each pixel (OpenOptions::any_label); a path is taken from `root`,
-/// or from the working directory or, if it is not there, from the list's own folder. As a folder: FOLDER/CLASS/IMAGE,
-/// classes numbered in order of their names, images in order of theirs.
+/// JPEG and PNG files with labels, in a list or in folders.
+///
+/// A list (Caffe's ImageData source) has a line per image: its path, then its label. Instead of one label there may be
+/// several, or a PNG image with one for each pixel (OpenOptions::any_label). A path starts at `root`, or at the working
+/// directory or, if the file is not there, at the list's own folder.
+///
+/// A folder is FOLDER/CLASS/IMAGE. Classes are numbered in order of their names, images in order of theirs.
 class ImageSet : public DataSet {
  public:
   ImageSet(const std::string& path, const OpenOptions& options);
@@ -16,7 +19,7 @@ class ImageSet : public DataSet {
   std::string where(i64 sample) const override { return entry(sample).file; }
 
  private:
-  /// What stands in one line of a list.
+  /// One line of a list.
   struct Entry {
     std::string file;
     std::vector<float> labels;
@@ -32,9 +35,9 @@ class ImageSet : public DataSet {
   void settle_labels(const OpenOptions& options);
 
   std::string path_, root_;
-  std::size_t labels_ = 0;  // of a line; 0: no line was seen
+  std::size_t labels_ = 0;  // labels of a line; 0 means that no line was read
   bool label_images_ = false;
-  const ListFile list_;  // a folder's is made
+  const ListFile list_;  // for a folder it is generated
 };
 
 }  // namespace cortado

@@ -7,8 +7,8 @@
 
 namespace cortado {
 
-/// The lines of a text, of any number: memory keeps a mark every so many. Empty lines do not count, and blanks at the
-/// end of a line are no part of it. Any number of threads may ask.
+/// The lines of a text, of any number; memory keeps a mark every so many. Empty lines do not count, and a line does not
+/// include blanks at its end. Any number of threads may read.
 class ListFile {
  public:
   struct Line {
@@ -21,7 +21,7 @@ class ListFile {
   Line line(i64 index) const;
 
  private:
-  /// Where the lines from a multiple of `stride` on begin.
+  /// The position of a line whose index is a multiple of `stride`.
   struct Mark {
     i64 offset, number;
   };
@@ -30,7 +30,7 @@ class ListFile {
   i64 lines_ = 0;
 };
 
-/// A text that is written line by line to an unnamed file and can then be read as a ListFile.
+/// A text that is written line by line to an unnamed file. Afterwards it can be read as a ListFile.
 class ListWriter {
  public:
   /// `name` is for messages.

@@ -7,18 +7,18 @@
 
 namespace cortado {
 
-/// An LMDB's main database, read without its library, which maps the file and trusts what it finds there: a file that
-/// is damaged, or shrinks while it is read, would end the program. Here pages are read at their offsets into memory,
-/// and every number in them is held against the file before it is used. Any number of threads may read.
+/// An LMDB's main database, read without its library. The library maps the file and trusts its contents, so a file that
+/// is damaged, or shrinks while it is read, would end the program. This class reads pages at their offsets into memory.
+/// It checks every number in them against the file before using it. Any number of threads may read.
 ///
-/// The format (mdb.c of LMDB 0.9, "page", "node", "meta"): pages of `page size` bytes; the first two describe the
-/// database, the one of the later transaction counts. Keys and values lie in leaves of a B-tree, in order; values that
-/// are larger than half a page in overflow pages of their own.
+/// The format (mdb.c of LMDB 0.9, "page", "node", "meta") has pages of `page size` bytes. The first two describe the
+/// database, and the one of the later transaction counts. Keys and values lie in leaves of a B-tree, in order. Values
+/// larger than half a page lie in overflow pages of their own.
 class LmdbFile {
  public:
-  /// Goes over all leaves. Throws FileError for what is no LMDB, is truncated, or is damaged.
+  /// Reads all leaves. Throws FileError for files that are no LMDB, truncated, or damaged.
   explicit LmdbFile(const std::string& file);
-  /// Whether a file begins as an LMDB does. Throws FileError if it cannot be read.
+  /// True if a file begins as an LMDB does. Throws FileError if it cannot be read.
   static bool begins(const std::string& file);
 
   const std::string& name() const { return name_; }
@@ -27,7 +27,7 @@ class LmdbFile {
   class Cursor;
 
  private:
-  /// A page on the way from the root to a leaf, and which of its nodes the way takes.
+  /// A page on the way from the root to a leaf, and the node of it that the way takes.
   struct Step {
     std::uint64_t page;
     std::size_t node;
@@ -49,19 +49,19 @@ class LmdbFile {
   std::uint64_t pages_ = 0, last_page_ = 0, root_ = 0;
   std::size_t depth_ = 0;
   i64 entries_ = 0;
-  std::vector<Mark> marks_;  // of some leaves, the first among them
+  std::vector<Mark> marks_;  // marks of some leaves, the first among them
 };
 
 /// A place in an LMDB, for one thread.
 class LmdbFile::Cursor {
  public:
-  /// Before the first entry. `file` must outlive it.
+  /// Stands before the first entry. `file` must outlive it.
   explicit Cursor(const LmdbFile& file) : file_(file) {}
 
-  /// Goes to an entry of [0, entries), which is cheap when it follows the last one. Throws FileError.
+  /// Moves to an entry of [0, entries); the next entry is cheap. Throws FileError.
   void go(i64 entry);
   std::string key() const;
-  /// Its value, until the cursor moves. Throws FileError.
+  /// The entry's value, until the cursor moves. Throws FileError.
   struct Value {
     const std::uint8_t* data;
     std::size_t bytes;

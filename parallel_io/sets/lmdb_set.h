@@ -4,7 +4,7 @@
 
 namespace cortado {
 
-/// Caffe's LMDB folders of Datum messages, or an LMDB in one file, in order of their keys. Read without locks, as
+/// Caffe's LMDB folders of Datum messages, or an LMDB in one file, in order of their keys. It reads without locks, as
 /// shared file systems need it: nobody may write at the same time. Fields are data (bytes, floats or encoded images, as
 /// the first Datum has it) and label.
 class LmdbSet : public DataSet {

@@ -12,10 +12,10 @@ class RawFile {
  public:
   enum class For { reading, writing };
   explicit RawFile(const std::string& name, For use = For::reading);
-  /// One without a name in $TMPDIR or /tmp, for reading and writing, that is gone with its object. `name` stands for it
-  /// in messages.
+  /// Makes a file without a name in $TMPDIR or /tmp, for reading and writing, that goes with its object. `name` stands
+  /// for it in messages.
   static RawFile unnamed(const std::string& name);
-  /// One that is open for reading and writing already.
+  /// A second RawFile on a file that is open for reading and writing.
   static RawFile again(const Descriptor& descriptor);
   const std::string& name() const { return name_; }
   i64 bytes() const;
@@ -25,11 +25,11 @@ class RawFile {
     void* to;
   };
   /// Reads parts that are sorted by offset and do not overlap. Neighbours, and those with small gaps between, come in
-  /// one system call. Throws FileError when the file ends before.
+  /// one system call. Throws FileError when the file ends too early.
   void read(const std::vector<Part>& parts) const;
   void read(i64 offset, i64 bytes, void* to) const { read({{offset, bytes, to}}); }
   void write(i64 offset, i64 bytes, const void* from) const;
-  /// Brings to the disk what was written.
+  /// Brings written bytes to the disk.
   void sync() const;
 
  private:

@@ -5,23 +5,23 @@
 
 namespace cortado {
 
-/// How a striped data set divides its samples (swCaffe section V-B): blocks of `block` neighbours go round robin to
-/// `stripes` files. Version 1 of the format:
+/// The division of a striped data set (swCaffe section V-B): blocks of `block` neighbours go round robin to `stripes`
+/// files. Version 1 of the format:
 ///
-/// Each stripe is an HDF5 file of contiguous arrays, each a whole number of blocks one after another (the very last may
-/// be short), aligned to `alignment` bytes: `data` and `label`, and for FIELD of these
+/// Each stripe is an HDF5 file of contiguous arrays, aligned to `alignment` bytes. An array is a whole number of blocks
+/// one after another; the very last block may be short. The arrays are `data` and `label`, and for FIELD of these
 /// - FIELD_crc: zlib's CRC-32 of each sample's bytes;
-/// - FIELD_place, of encoded fields only: where each sample begins in FIELD, and its bytes. FIELD is then a row of
-/// bytes;
+/// - FIELD_place, of encoded fields only: each sample's begin in FIELD, and its bytes. FIELD is then a row of bytes;
 /// - `block_done`: 1 for the blocks that are written, and `block_sum`: the sums of their values by channel.
+///
 /// The master presents data, label and their checksums as virtual data sets over all stripes. It is written last, so a
-/// master says that the set is whole. Attributes of all these files: see striped_attribute.
+/// master says that the set is whole. striped_attribute lists the attributes of all these files.
 struct StripedLayout {
   i64 samples = 0, block = 1, stripes = 1;
 
   i64 blocks() const { return (samples + block - 1) / block; }
   i64 stripe_of(i64 b) const { return b % stripes; }
-  /// First sample of a block, in the set and in its stripe; and how many it has.
+  /// The first sample of a block, in the set and in its stripe, and the block's number of samples.
   i64 first_of(i64 b) const { return b * block; }
   i64 place_of(i64 b) const { return b / stripes * block; }
   i64 size_of(i64 b) const { return std::min(block, samples - first_of(b)); }
@@ -42,7 +42,7 @@ constexpr const char* stripes = "stripes";          ///< the files' names, relat
 constexpr const char* layout = "layout";            ///< "channels height width", for people
 constexpr const char* classes = "classes";          ///< names, where known
 constexpr const char* mean = "mean";                ///< of each channel, of data that are not encoded; master only
-constexpr const char* from = "from";                ///< what the set was converted from, and how
+constexpr const char* from = "from";                ///< the source and the preparation of the conversion
 constexpr const char* sample_shape = "sample_shape";  ///< of encoded fields: on FIELD_place, the first image's
 }  // namespace striped_attribute
 

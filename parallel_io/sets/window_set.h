@@ -6,23 +6,22 @@
 
 namespace cortado {
 
-/// Caffe's window files (R-CNN): images, each with windows in it that overlap objects of a class more or less. For each
-/// image,
+/// Caffe's window files (R-CNN): images, each with windows that overlap objects of a class more or less. Each image has
 ///   # NUMBER
 ///   PATH
 ///   CHANNELS
 ///   HEIGHT
 ///   WIDTH
 ///   WINDOWS
-///   CLASS OVERLAP X1 Y1 X2 Y2      (as often as it has windows; both corners belong to the window)
+///   CLASS OVERLAP X1 Y1 X2 Y2      (once for each of its windows; both corners belong to the window)
 ///
-/// An endless set: sample p is what is drawn at position p. Batches have background windows first, then foreground. The
-/// k-th background window of a run is a function of seed and k, and so is the k-th foreground window: so global batches
-/// hold the same windows however ranks divide them, if each rank's share of foreground windows is whole.
+/// The set has no end: sample p is the one drawn at position p. Batches have background windows first, then foreground.
+/// The k-th background window of a run depends on seed and k alone, and so does the k-th foreground window. So global
+/// batches hold the same windows however ranks divide them, if each rank's share of foreground windows is whole.
 class WindowSet : public DataSet {
  public:
-  /// Throws FileError with the line of what is wrong in the list; ConfigError where it lacks windows of a kind that
-  /// batches need.
+  /// Throws FileError with the line of a mistake in the list; ConfigError where it lacks windows of a kind that batches
+  /// need.
   explicit WindowSet(const BatchRequest& request);
 
   struct Window {
@@ -38,7 +37,7 @@ class WindowSet : public DataSet {
 
   void read(const i64* indices, i64 count, std::vector<Values>& to) const override;
   std::string where(i64 sample) const override;
-  /// Of all images, 1 or 3.
+  /// The number of channels of all images, 1 or 3.
   i64 channels() const { return fields_[0].sample_shape[0]; }
 
  private:
@@ -47,7 +46,7 @@ class WindowSet : public DataSet {
   const i64 batch_, foreground_;  // windows of a batch
   const std::uint64_t key_;
   std::vector<std::string> images_;
-  std::vector<std::vector<std::uint8_t>> files_;  // of the images, if they are to be kept
+  std::vector<std::vector<std::uint8_t>> files_;  // the images' files, if they are kept
   std::array<std::vector<Window>, 2> windows_;    // background, foreground
 };
 
