@@ -3,8 +3,8 @@
 
 namespace cortado {
 
-/// Caffe's Accuracy: the share of positions whose label is among the top_k scores; an optional second top has it per
-/// class. Ties count against the label. Has no backward.
+/// Caffe's Accuracy: the share of positions whose label is among the top_k scores. An optional second top has it per
+/// class. Ties count against the label. It has no backward.
 class AccuracyLayer : public Layer {
  public:
   using Layer::Layer;

@@ -3,10 +3,10 @@
 
 namespace cortado {
 
-/// Caffe's ArgMax: the top_k largest values' places along `axis`, largest first (of equal values the later place, as
-/// Caffe sorts); with out_max_val, along an axis, the values instead. Without an axis each sample is one row and the
-/// top is N x 1 x top_k, or with out_max_val N x 2 x top_k: places, then values. Has no gradient. Works on the
-/// management side.
+/// Caffe's ArgMax: the places of the top_k largest values along `axis`, largest first; of equal values the later place
+/// first, as Caffe sorts. With out_max_val, along an axis, it gives the values instead. Without an axis each sample is
+/// one row and the top is N x 1 x top_k. With out_max_val it is then N x 2 x top_k: places, then values. It has no
+/// gradient, and works on the management side.
 class ArgMaxLayer : public Layer {
  public:
   using Layer::Layer;

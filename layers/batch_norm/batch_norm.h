@@ -4,11 +4,12 @@
 
 namespace cortado {
 
-/// Caffe's BatchNorm: y = (x - mean) / sqrt(variance + eps) per channel (axis 1). In training mean and variance are the
-/// batch's, and the three blobs keep running sums: of means, of variances (times m / (m - 1)), and of the weights that
-/// both are to be divided by. In testing, or with use_global_stats, they are the running ones. Statistics are this
-/// rank's unless batch_norm_param.synchronised asks for those of all ranks. May run in place. Accepts an affine map, a
-/// sum with another blob, and a rectifier: one pass instead of four.
+/// Caffe's BatchNorm: y = (x - mean) / sqrt(variance + eps) per channel (axis 1).
+///
+/// In training mean and variance are the batch's. The three blobs keep running sums of means, of variances (times m /
+/// (m - 1)), and of the weights that divide both. In testing, or with use_global_stats, mean and variance are the
+/// running ones. Statistics are this rank's, or all ranks' with batch_norm_param.synchronised. It may run in place. It
+/// accepts an affine map, a sum with another blob, and a rectifier: one pass over memory instead of four.
 class BatchNormLayer : public Layer {
  public:
   using Layer::Layer;
@@ -29,7 +30,7 @@ class BatchNormLayer : public Layer {
  private:
   bool global() const;
   bool synchronised() const;
-  /// Whether backward needs the bottom that an in-place run would overwrite.
+  /// True if backward needs the bottom that an in-place run would overwrite.
   bool keeps(const Blobs& bottom, const Blobs& top) const;
   void move_top(Blob& top);
   double values() const { return static_cast<double>(shape_.count()) / static_cast<double>(shape_.channels); }
@@ -53,9 +54,9 @@ class BatchNormLayer : public Layer {
   std::unique_ptr<Blob> kept_, mean_, variance_, sums_;
   std::unique_ptr<Blob> parts_, identity_;  // sums of pieces; scales of one and biases of zero
   std::optional<AffineMap> affine_;         // accepted, if any
-  ChannelSums sums_of_maker_;               // of the bottom
-  bool adds_ = false;                       // a second bottom
-  bool is_joined_ = false;                  // that bottom's gradient, when backward begins
+  ChannelSums sums_of_maker_;               // sums over the bottom
+  bool adds_ = false;                       // it adds a second bottom
+  bool is_joined_ = false;                  // that bottom has its gradient when backward begins
   bool rectifies_ = false;
   float slope_ = 1;
 };

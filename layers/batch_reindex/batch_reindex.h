@@ -4,8 +4,8 @@
 
 namespace cortado {
 
-/// Caffe's BatchReindex: sample i of the top is that sample of the first bottom which value i of the second names;
-/// samples may be taken several times or not at all. Throws ConfigError for numbers of no sample.
+/// Caffe's BatchReindex: value i of the second bottom names the sample of the first bottom that becomes sample i of the
+/// top. Samples may appear several times or not at all. Throws ConfigError for numbers of no sample.
 class BatchReindexLayer : public Layer {
  public:
   using Layer::Layer;

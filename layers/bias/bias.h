@@ -4,7 +4,7 @@
 namespace cortado {
 
 /// Caffe's Bias: y = x plus a bias whose shape is num_axes of the bottom's axes from `axis` on, repeated over the
-/// others. The bias is learned, or is the second bottom. May run in place.
+/// others. The bias is learned, or is the second bottom. It may run in place.
 class BiasLayer : public FactorLayer {
  public:
   using FactorLayer::FactorLayer;

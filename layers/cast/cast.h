@@ -3,8 +3,8 @@
 
 namespace cortado {
 
-/// Where two precisions meet: the top holds the bottom's values in the precision that the layer's parameter names, and
-/// the bottom gets the top's gradient in its own. The pass `casts` inserts these.
+/// Connects two precisions. The top holds the bottom's values in the precision of the layer's parameter, and the bottom
+/// gets the top's gradient in its own. The pass `casts` inserts these.
 class CastLayer : public Layer {
  public:
   using Layer::Layer;

@@ -3,7 +3,7 @@
 
 namespace cortado {
 
-/// Queues to = from, n elements; of float and bf16, one is From and the other To.
+/// Queues to = from, n elements. From and To are float and bf16, or the other way round.
 template <class From, class To>
 void convert(CoreGroup& group, const From* from, To* to, i64 n);
 

@@ -3,9 +3,9 @@
 
 namespace cortado {
 
-/// Caffe's ContrastiveLoss of pairs of features (N x C each) at distance d, and whether they are similar (third bottom,
-/// N): d^2 for similar pairs, max(margin - d, 0)^2 for others (max(margin - d^2, 0) with legacy_version), summed and
-/// divided by 2 N.
+/// Caffe's ContrastiveLoss of pairs of features (N x C each) at distance d; the third bottom (N) says whether they are
+/// similar. The loss is d^2 for similar pairs and max(margin - d, 0)^2 for others (max(margin - d^2, 0) with
+/// legacy_version), summed and divided by 2 N.
 class ContrastiveLossLayer : public LossLayer {
  public:
   using LossLayer::LossLayer;

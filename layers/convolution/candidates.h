@@ -13,27 +13,27 @@ namespace cortado {
 enum class ConvolutionDirection { forward, weight_gradient, input_gradient };
 constexpr ConvolutionDirection convolution_directions[] = {
     ConvolutionDirection::forward, ConvolutionDirection::weight_gradient, ConvolutionDirection::input_gradient};
-/// "forward", "weight_gradient", "input_gradient": as plan books name them.
+/// "forward", "weight_gradient" or "input_gradient", the keys of plan books.
 const char* to_string(ConvolutionDirection direction);
 
-/// Operands in cluster memory, of the shape's precision but for weights and their gradients, which are float. forward
-/// writes y; the weight gradient adds to dw or sets it; the input gradient writes dx.
+/// Operands in cluster memory. Weights and their gradients are float; the others have the shape's precision. Forward
+/// writes y. The weight gradient adds to dw or sets it. The input gradient writes dx.
 struct ConvolutionArguments {
-  const void* x = nullptr;   ///< src; not read by the input gradient, unless it joins another one
-  const float* w = nullptr;  ///< weights; not read by the weight gradient
-  const void* dy = nullptr;  ///< diff_dst; not read by forward
+  const void* x = nullptr;   ///< src; the input gradient reads it only if it joins another gradient
+  const float* w = nullptr;  ///< weights; the weight gradient does not read them
+  const void* dy = nullptr;  ///< diff_dst; forward does not read it
   void* out = nullptr;       ///< y, dw or dx
-  /// Forward: where packed weights stay, ConvolutionPlan::kept_weights floats; nullptr means nowhere.
+  /// Forward: memory for packed weights, ConvolutionPlan::kept_weights floats; nullptr means that they are not kept.
   float* kept = nullptr;
-  bool are_kept = false;  ///< they lie there since an earlier run
-  /// Forward: [partial sum][of outputs, of their squares][oc], ConvolutionPlan::partial_sums of them, to be left while
-  /// outputs are made; nullptr means none.
+  bool are_kept = false;  ///< `kept` holds the packed weights of an earlier run
+  /// Forward writes ConvolutionPlan::partial_sums partial sums here, in order [partial sum][2][oc]: of outputs, of
+  /// their squares. nullptr means no sums.
   float* sums = nullptr;
-  /// Input gradient of a plan that joins: what dx is added to, `out` or an array like it. The sum counts `slope` times
-  /// where x, which is then read, is not positive. nullptr means that dx is made by itself.
+  /// Input gradient of a plan that joins: the gradient to which dx is added, `out` itself or an array like it. The sum
+  /// counts `slope` times where x is not positive. nullptr means that dx alone is written.
   const void* other = nullptr;
   float slope = 1;
-  /// Weight gradient of a plan that sets: dw is set.
+  /// Weight gradient of a plan that sets: true sets dw, false adds to it.
   bool sets = false;
 
   template <class T>
@@ -48,23 +48,23 @@ struct ConvolutionArguments {
   T* out_as() const {
     return static_cast<T*>(out);
   }
-  /// Tells a program's OtherGradient what to join.
+  /// Fills a program's OtherGradient.
   template <class OtherGradient>
   void join_to(OtherGradient& p) const {
     p.values = static_cast<decltype(p.values)>(other), p.x = static_cast<decltype(p.x)>(x), p.slope = slope;
   }
 };
 
-/// How a candidate convolves one shape in one direction: its programs with their tiles and bookings. It is made once
-/// and run in every iteration.
+/// A candidate's work for one shape in one direction: its programs with their tiles and bookings. A layer makes it once
+/// and runs it in every iteration.
 struct ConvolutionPlan {
-  std::string refused;         ///< why the candidate cannot; empty: it can, and what follows holds
-  i64 workspace = 0;           ///< floats that `run` wants
-  i64 kept_weights = 0;        ///< forward: floats of packed weights that may be kept while the weights stay; 0: none
-  i64 partial_sums = 0;        ///< forward: how many partial sums of outputs it can leave; 0: it cannot
-  bool joins = false;          ///< input gradient: it can join another one of the same blob
-  bool sets = false;           ///< weight gradient: it can set dw as well as add to it
-  double estimate = 0;         ///< seconds by the analytic model; 0: there is none
+  std::string refused;   ///< why the candidate cannot do it; empty means that it can, and that the other members hold
+  i64 workspace = 0;     ///< floats that `run` needs
+  i64 kept_weights = 0;  ///< forward: floats of packed weights that may be kept while the weights stay; 0 means none
+  i64 partial_sums = 0;  ///< forward: the number of partial sums of outputs that `run` can write; 0 means none
+  bool joins = false;    ///< input gradient: `run` can add to another gradient of the same blob
+  bool sets = false;     ///< weight gradient: `run` can set dw as well as add to it
+  double estimate = 0;   ///< seconds by the analytic model; 0 means that there is no estimate
   std::vector<i64> decisions;  ///< the sizes by which variants of a candidate differ
   /// Queues the work.
   std::function<void(CoreGroup&, const ConvolutionArguments&, float* workspace)> run;
@@ -76,24 +76,23 @@ struct ConvolutionCandidate {
   using Judge = std::function<bool(const MachineSpec&, const ConvolutionShape&, ConvolutionDirection)>;
 
   std::string name;
-  std::string what;             ///< it does, for people
-  Planner make;                 ///< called by `plan` alone
-  bool takes_blocks = false;    ///< it knows activations in blocks of channels, whatever it refuses else
-  Judge pays = {};              ///< whether to take it, where it can run, without having measured; empty: always
-  std::string variant_of = {};  ///< the candidate that it is a variant of; empty: none
+  std::string what;             ///< what it does, for people
+  Planner make;                 ///< only `plan` calls it
+  bool takes_blocks = false;    ///< it works on activations in blocks of channels, though it may refuse a shape
+  Judge pays = {};              ///< true if it pays to take it without a measurement; empty means always
+  std::string variant_of = {};  ///< the candidate of which it is a variant; empty means none
 
-  /// The plan, which says in `refused` why there is none. A variant that decides what its candidate does is refused.
+  /// The plan; its `refused` says why there is none. A variant that decides the same sizes as its candidate is refused.
   ConvolutionPlan plan(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const;
 };
 
-/// The table, best first. The first candidate that pays and can run is the default choice. Behind those that are
-/// chosen so stand swCaffe's plans as published, to be measured against its tables, and then variants, named
-/// CANDIDATE:VARIANT, for tuners.
+/// The table, best first. The first candidate that pays and can run is the default choice. Behind those stand swCaffe's
+/// plans as published, to measure them against its tables. Variants, named CANDIDATE:VARIANT, come last, for tuners.
 const std::deque<ConvolutionCandidate>& convolution_candidates();
-/// Adds a row at the end, for layers that are shaped afterwards.
+/// Adds a row at the end. Layers that are shaped afterwards see it.
 void add_convolution_candidate(ConvolutionCandidate candidate);
 
-/// What candidates that know only float in planes answer to other shapes; empty for those.
+/// The refusal of candidates that work only on floats in planes; empty for such shapes.
 inline std::string refuse_storage(const ConvolutionShape& shape) {
   if (!shape.in_planes()) return "takes planes, not blocks of channels";
   return shape.precision == Precision::fp32 ? "" : "is for single precision";

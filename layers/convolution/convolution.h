@@ -6,9 +6,9 @@
 
 namespace cortado {
 
-/// What Convolution and Deconvolution share: a window that slides over the axes behind `axis`, the channels', any
-/// number of them; axes before it count samples. And the choice of candidates. All work on two axes; of fewer the
-/// others have extent 1, and of more the leading ones become images and channels (Volume).
+/// The common part of Convolution and Deconvolution: a window that slides over the axes behind `axis`, and the choice
+/// of candidates. `axis` has the channels; axes before it count samples; there may be any number behind it. All work
+/// happens on two axes. Fewer get others of extent 1; of more, the leading ones become images and channels (Volume).
 class WindowedLayer : public Layer {
  public:
   using Layer::Layer;
@@ -20,7 +20,7 @@ class WindowedLayer : public Layer {
   void choose_plans(const PlanBook& wanted) override { choices_.want(wanted); }
   std::vector<std::string> refusals() const override { return choices_.refusals(); }
   Cost cost(const Blobs& bottom, const Blobs& top) const override;
-  /// Of each bottom, since the last reshape, as candidates see it.
+  /// The shape of each bottom's convolution, set by the last reshape.
   const ConvolutionShape& shape() const { return shape_; }
 
  protected:
@@ -31,11 +31,11 @@ class WindowedLayer : public Layer {
   /// Shapes the tops: the bottom's samples, these channels and spatial extents.
   void shape_tops(const Blob& bottom, const Blobs& top, i64 channels, const std::vector<i64>& extents,
                   Layout layout = Layout::nchw) const;
-  /// Whether blobs of `channels` channels may lie in blocks: the wanted candidates must know them.
+  /// True if blobs of `channels` channels may lie in blocks: the wanted candidates must take them.
   bool could_block(i64 channels) const;
-  /// The layout asked for; empty if none was.
+  /// The wanted layout; empty if there is none.
   std::string wanted_layout() const { return choices_.wanted(layout_direction); }
-  /// Makes shape_ that of a convolution between these spatial extents, and chooses candidates.
+  /// Sets shape_ to a convolution between these spatial extents, and chooses candidates.
   void plan(i64 samples, i64 in_channels, i64 out_channels, const std::vector<i64>& in, const std::vector<i64>& out,
             Precision precision, Layout src = Layout::nchw, Layout dst = Layout::nchw);
   /// All bottoms must have the first one's shape, and these channels. Throws ShapeError.
@@ -61,15 +61,16 @@ class WindowedLayer : public Layer {
   void keep_weights(i64 floats, ConvolutionArguments& arguments);
 
   ClusterMemory kept_weights_;  // as forward packs them
-  i64 kept_version_ = 0;        // RunState::parameter_version when they were packed; 0: they are not
+  i64 kept_version_ = 0;        // RunState::parameter_version when they were packed; 0 means that they are not
   Choices<ConvolutionPlan> choices_{"forward", "weight_gradient", "input_gradient"};
 };
 
-/// Caffe's Convolution: every bottom (N x C x H x W, or another number of spatial axes) gives a top (N x num_output x
-/// OH x OW) through the same weights (num_output x C / group x KH x KW) and bias. OH = (H + 2 pad - (dilation (KH - 1)
-/// + 1)) / stride + 1, rounded down. With a bias it accepts a rectifier; without one it leaves sums over its top, where
-/// its candidate can. Tops lie in blocks of channels (nchw16c) where the plan book says so for "layout", or by default
-/// where that pays.
+/// Caffe's Convolution. Every bottom (N x C x H x W, or another number of spatial axes) gives a top (N x num_output x
+/// OH x OW). All use the same weights (num_output x C / group x KH x KW) and bias. OH = (H + 2 pad - (dilation (KH - 1)
+/// + 1)) / stride + 1, rounded down.
+///
+/// It accepts a rectifier if it has a bias. Otherwise it writes sums over its top, if its candidate can. Tops lie in
+/// blocks of channels (nchw16c) where the plan book has that for "layout", or by default where it pays.
 class ConvolutionLayer : public WindowedLayer {
  public:
   using WindowedLayer::WindowedLayer;
@@ -88,11 +89,11 @@ class ConvolutionLayer : public WindowedLayer {
  private:
   struct ChosenLayout {
     Layout layout = Layout::nchw;
-    std::string why;  ///< the other one was passed over
+    std::string why;  ///< the reason why the other one was passed over
     bool is_chosen = false;
   };
   void choose_layout(const Blob& bottom, const Shape& top);
-  /// Why tops of so many channels cannot lie in blocks; empty: they can.
+  /// The reason why tops of so many channels cannot lie in blocks; empty means that they can.
   std::string refuse_blocks(const Blob& bottom, i64 channels) const;
   float* room_for_sums();
   template <class T>
@@ -102,15 +103,15 @@ class ConvolutionLayer : public WindowedLayer {
   ChosenLayout layout_;
   bool rectifies_ = false;
   float slope_ = 1;
-  ChannelSums* top_sums_ = nullptr;  // where to leave sums over the top, if anywhere
-  ClusterMemory sums_;               // which lie here
-  Blob* other_ = nullptr;            // whose gradient the bottom's joins, if any
+  ChannelSums* top_sums_ = nullptr;  // place for sums over the top; nullptr means none
+  ClusterMemory sums_;               // memory of these sums
+  Blob* other_ = nullptr;            // the blob whose gradient the bottom's joins; nullptr means none
   float slope_of_bottom_ = 1;        // of the rectifier that made it, then
 };
 
-/// Caffe's Deconvolution: a convolution turned round. The bottom (N x C x H x W) is what a convolution with these
-/// weights (C x num_output / group x KH x KW) would make from the top (N x num_output x OH x OW): forward is that
-/// convolution's input gradient. OH = stride (H - 1) + dilation (KH - 1) + 1 - 2 pad.
+/// Caffe's Deconvolution, a convolution turned round. A convolution with these weights (C x num_output / group x KH x
+/// KW) would make the bottom (N x C x H x W) from the top (N x num_output x OH x OW). Forward is that convolution's
+/// input gradient. OH = stride (H - 1) + dilation (KH - 1) + 1 - 2 pad.
 class DeconvolutionLayer : public WindowedLayer {
  public:
   using WindowedLayer::WindowedLayer;

@@ -5,7 +5,7 @@
 
 namespace cortado {
 
-/// Caffe's Im2col: the values under a convolution's window, as N x (C KH KW) x OH x OW; over any number of spatial
+/// Caffe's Im2col: the values under a convolution's window, as N x (C KH KW) x OH x OW, over any number of spatial
 /// axes.
 class Im2colLayer : public Layer {
  public:

@@ -6,20 +6,20 @@
 
 namespace cortado {
 
-/// Lines for joining another gradient in runs of up to `pixels` pixels.
+/// Books lines to join another gradient, in runs of up to `pixels` pixels.
 template <class T>
 void book(OtherGradient<T>& p, i64 pixels, PlanBuilder& builder) {
   p.values_buf = builder.line("other gradient", 4 * pixels * block_channels, Depth::two);
   p.x_buf = builder.line("what was rectified", 4 * pixels * block_channels, Depth::two);
 }
 
-/// For lines of up to `weights` weights.
+/// Books lines of up to `weights` weights.
 inline void book(SetOrAdd& p, i64 weights, PlanBuilder& builder) {
   p.set_buf = builder.tile("gradients of weights", 4 * weights, 1);
   p.add_buf = builder.line("gradients of weights", 4 * weights, 1);
 }
 
-/// Divides `all` into smaller equal parts than `part`, one by one, while `is_wrong`.
+/// Divides `all` into smaller equal parts than `part`, step by step, while `is_wrong`.
 template <class Condition>
 void shrink(i64& part, i64 all, const Condition& is_wrong) {
   while (part > 1 && is_wrong()) part = even_part(all, part - 1);

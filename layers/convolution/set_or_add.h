@@ -12,12 +12,13 @@ CORTADO_FN void set_or_add(C& c, i64 step, Sums& sums, Operands& in, const Taps&
     c.fma(sums, c.row_share(in.first, 0), c.col_share(in.second, 0), taps);
 }
 
-/// Where a line of gradients of weights goes on its way to memory.
+/// The buffers of a line of weights' gradients on its way to memory.
 struct SetOrAdd {
   Buf set_buf;  ///< a tile
   Buf add_buf;  ///< a line
 
-  /// Sets p[i] = value(i), past the caches, since other layers' gradients come before anybody reads it; or adds to it.
+  /// Sets p[i] = value(i), or adds to it. Setting goes past the caches, since other layers' gradients come before
+  /// anybody reads it.
   template <class C, class Value>
   CORTADO_FN void leave(C& c, bool sets, float* p, i64 n, const Value& value) const {
     if (sets) {

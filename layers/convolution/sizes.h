@@ -3,7 +3,7 @@
 
 namespace cortado {
 
-/// A convolution as programs need it; see ConvolutionShape. `images` counts those of one launch.
+/// A convolution's sizes for programs; see ConvolutionShape. `images` counts those of one launch.
 struct ConvolutionSizes {
   i64 images, ic, ih, iw, oc, oh, ow, g;
   i64 kh, kw, sh, sw, ph, pw, dh, dw;

@@ -4,9 +4,10 @@
 
 namespace cortado {
 
-/// A convolution over more than two spatial axes as one over two: for every position of the output along the leading
-/// axes, the input planes under the kernel become channels of an image of their own. The weights' memory (oc x ic x
-/// leading kernel x kh x kw) is then that of oc x (ic leading kernel) x kh x kw weights. Queues copies of planes.
+/// A convolution over more than two spatial axes, turned into one over two. Every output position along the leading
+/// axes becomes an image, and the input planes under its kernel become the image's channels. The weights' memory (oc x
+/// ic x leading kernel x kh x kw) is then that of oc x (ic leading kernel) x kh x kw weights. It queues copies of
+/// planes.
 class Volume {
  public:
   explicit Volume(CoreGroup& group) : group_(group), stacked_(group), ordered_(group), unordered_(group) {}
@@ -20,9 +21,9 @@ class Volume {
 
   /// x (samples x channels x volume) to images x (channels taps) x plane, zero where the kernel sees padding.
   void stack(const float* x, float* images) { stacked_.gather(x, nullptr, in_plane_, images); }
-  /// The gradient's way back: dx (`count` values) = sums of what came from each plane.
+  /// Makes the gradient: dx (`count` values) = the sums of the gradients of each plane's copies.
   void unstack(const float* images, float* dx, i64 count);
-  /// An output as samples x channels x volume from images x channels x plane, and the other way.
+  /// Turns an output of images x channels x plane into samples x channels x volume, and back.
   void order(const float* images, float* y) { ordered_.gather(images, nullptr, out_plane_, y); }
   void unorder(const float* y, float* images) { unordered_.gather(y, nullptr, out_plane_, images); }
 

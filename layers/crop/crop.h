@@ -4,8 +4,8 @@
 
 namespace cortado {
 
-/// Caffe's Crop: the first bottom's axes from `axis` on are cut to the second bottom's sizes, beginning at the offsets
-/// (none: 0; one for all axes, or one each).
+/// Caffe's Crop: cuts the first bottom's axes from `axis` on to the second bottom's sizes, beginning at the offsets.
+/// There may be no offset, which means 0, one for all axes, or one for each.
 class CropLayer : public Layer {
  public:
   using Layer::Layer;

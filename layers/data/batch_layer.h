@@ -5,14 +5,15 @@
 
 namespace cortado {
 
-/// The longest side that images are resized or cropped to, in pixels: JPEG's.
+/// The longest side in pixels to which images are resized or cropped: JPEG's.
 constexpr unsigned most_side = 65500;
 
-/// What the layers that read data sets share: every pass gives the next batch. With n ranks a global batch is n
-/// batch_size neighbouring positions of the sample order, rank r takes the r-th part. The position is a function of the
-/// run's pass alone, so a resumed run goes on where it stopped. Batches are read ahead. A batch of one sample has that
-/// sample's shape. Layers of one net draw one order, and the same crops and mirrors: what lies at one position of two
-/// sources, images and their labels, stays together.
+/// The common part of layers that read data sets. Every pass gives the next batch, read ahead.
+///
+/// A global batch of n ranks is n batch_size neighbouring positions of the sample order, and rank r takes the r-th
+/// part. The position depends on the run's pass alone, so a resumed run goes on where it stopped. A batch of one sample
+/// has that sample's shape. Layers of one net draw one order, and the same crops and mirrors. So two sources, such as
+/// images and their labels, stay together.
 class BatchLayer : public Layer {
  public:
   using Layer::Layer;
@@ -23,13 +24,13 @@ class BatchLayer : public Layer {
   void forward(const Blobs& bottom, const Blobs& top) override;
   void backward(const Blobs&, const std::vector<bool>&, const Blobs&) override {}
   std::string statistics() const override;
-  /// How many its source has.
+  /// The number of its source's samples.
   i64 samples() const { return source_->samples(); }
 
  protected:
-  /// What the layer's own parameter asks for. `source`, `batch` and `prefetch` are checked here.
+  /// The request of the layer's own parameter. The base class checks `source`, `batch` and `prefetch`.
   virtual BatchRequest request() const = 0;
-  /// What Caffe's rand_skip leaves out at the beginning: less than `most`, drawn once.
+  /// The positions that Caffe's rand_skip leaves out at the beginning: less than `most`, drawn once.
   i64 skipped(i64 most) const;
   /// The fields `shuffle` and `shuffle_block` of a parameter that has both.
   template <class Parameter>

@@ -3,10 +3,10 @@
 
 namespace cortado {
 
-/// Caffe's Data: images (top 0) and, if wanted, labels (top 1) of an LMDB folder of Datum, transformed as
-/// `transform_param` says. Here `source` may name a data set of any format that Cortado reads, told by its content:
-/// striped or plain HDF5, IDX, CIFAR, image folders and lists. Cortado's own fields: `shuffle` (a fresh permutation
-/// each epoch; in Caffe the order is that of the keys), `shuffle_block`, `verify`.
+/// Caffe's Data: images (top 0) and, if there is a second top, labels (top 1) of an LMDB folder of Datum, transformed
+/// by `transform_param`. Here `source` may name a data set of any format that Cortado reads: striped or plain HDF5,
+/// IDX, CIFAR, image folders and lists. Its content tells the format. Cortado's own fields are `shuffle` (a fresh
+/// permutation each epoch; in Caffe the order is that of the keys), `shuffle_block` and `verify`.
 class DataLayer : public BatchLayer {
  public:
   using BatchLayer::BatchLayer;

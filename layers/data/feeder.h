@@ -7,12 +7,12 @@ namespace cortado {
 class Feeder {
  public:
   virtual ~Feeder() = default;
-  /// The batch at `first` becomes the values, and the shape behind the number of samples, of `top` on the compute
-  /// stream; see BatchSource::take for `stride`. What read the batch before must have been queued.
+  /// Makes the batch at `first` the values of `top`, and its shape that of `top` behind the number of samples, on the
+  /// compute stream. `stride` is as in BatchSource::take. The reads of the batch before must have been queued.
   virtual void feed(i64 first, i64 stride, const Layer::Blobs& top) = 0;
 };
 
-/// Where the cluster's memory is the host's: blobs are the staging memory itself.
+/// Feeds clusters whose memory is the host's: blobs are the staging memory itself.
 class HandOver : public Feeder {
  public:
   HandOver(CoreGroup& group, BatchSource& source) : group_(group), source_(source) {}
@@ -24,8 +24,9 @@ class HandOver : public Feeder {
   std::shared_ptr<const Batch> held_;
 };
 
-/// Elsewhere: copies on a stream of their own into two buffers in turn, and begins with batch n + 1, if it has been
-/// read, before batch n is computed (ScaleDNN section IV-B). Each core group gets its own samples from the host (IV-A).
+/// Feeds other clusters. It copies on a stream of its own into two buffers in turn. It begins with batch n + 1, if that
+/// has been read, before batch n is computed (ScaleDNN section IV-B). Each core group gets its own samples from the
+/// host (IV-A).
 class Preload : public Feeder {
  public:
   Preload(CoreGroup& group, BatchSource& source) : group_(group), source_(source), copies_(group.make_stream()) {}
@@ -50,8 +51,8 @@ class Preload : public Feeder {
   std::size_t next_ = 0;
 };
 
-/// The baseline that ScaleDNN is compared with (section III): core group 0 gets the process's whole batch, then the
-/// others copy their parts from its memory. Nothing overlaps. `source` gives whole batches and is core group 0's.
+/// The baseline of ScaleDNN's comparison (section III): core group 0 gets the process's whole batch, then the others
+/// copy their parts from its memory. Nothing overlaps. `source` gives whole batches and is core group 0's.
 class MasterScatter : public Feeder {
  public:
   MasterScatter(CoreGroup& group, BatchSource& source, const Replicas& replicas)

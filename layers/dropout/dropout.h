@@ -3,10 +3,9 @@
 
 namespace cortado {
 
-/// Caffe's Dropout: in training each value is zeroed with probability dropout_ratio and scaled by 1 / (1 - ratio) else;
-/// in testing values pass. The mask of a sample depends on its number among all samples since training began, not on
-/// the rank that has it: n ranks with batch b / n drop what one rank with batch b drops. Nothing is stored. May run in
-/// place.
+/// Caffe's Dropout. In training each value is zeroed with probability dropout_ratio, else scaled by 1 / (1 - ratio); in
+/// testing values pass. A sample's mask depends on its number among all samples since training began, not on its rank.
+/// So n ranks with batch b / n drop the same as one rank with batch b. No mask is stored. It may run in place.
 class DropoutLayer : public Layer {
  public:
   using Layer::Layer;

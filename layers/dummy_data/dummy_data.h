@@ -3,9 +3,9 @@
 
 namespace cortado {
 
-/// Caffe's DummyData: tops of given shapes (`shape`, or the older num, channels, height, width; one for all or one
-/// each) from fillers (none: zeros; one for all or one each). Constants are filled once; random tops are drawn anew
-/// each pass, differently on each rank.
+/// Caffe's DummyData: tops of given shapes from fillers. Shapes are `shape`, or the older num, channels, height, width;
+/// one for all tops or one for each. Fillers are one for all or one for each; none means zeros. Constants are filled
+/// once. Random tops are drawn anew each pass, differently on each rank.
 class DummyDataLayer : public Layer {
  public:
   using Layer::Layer;

@@ -3,9 +3,9 @@
 
 namespace cortado {
 
-/// Caffe's layers that apply a function of one value to every element. May run in place; those whose gradient needs
-/// the input then keep a copy. `Functions::with(layer's parameter, use)` calls `use` with the function (functions.h),
-/// and throws ConfigError for parameters that make none.
+/// Caffe's layers that apply a function of one value to every element. They may run in place; if the gradient needs the
+/// input, they then keep a copy. `Functions::with(layer's parameter, use)` calls `use` with the function (functions.h),
+/// and throws ConfigError for impossible parameters.
 template <class Functions>
 class ElementwiseLayer : public Layer {
  public:

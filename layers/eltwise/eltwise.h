@@ -4,7 +4,7 @@
 namespace cortado {
 
 /// Caffe's Eltwise: product, sum with coefficients, or maximum of two or more bottoms of one shape. The product's
-/// gradient multiplies the other bottoms (Caffe's stable way) whatever stable_prod_grad says: dividing by the input
+/// gradient multiplies the other bottoms (Caffe's stable way), whatever stable_prod_grad says: dividing by the input
 /// fails at 0. A sum accepts a rectifier, and two gradients of its top.
 class EltwiseLayer : public Layer {
  public:
@@ -29,9 +29,9 @@ class EltwiseLayer : public Layer {
   void run_sum_backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom);
   float coefficient(std::size_t i) const;
   std::unique_ptr<Blob> index_;  // of the bottom that was largest
-  bool rectifies_ = false;       // the sum
+  bool rectifies_ = false;       // it rectifies the sum
   float slope_ = 1;
-  std::size_t gradients_ = 1;  // of the top that backward adds
+  std::size_t gradients_ = 1;  // gradients of the top that backward adds
 };
 
 }  // namespace cortado

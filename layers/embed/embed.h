@@ -4,9 +4,9 @@
 
 namespace cortado {
 
-/// Caffe's Embed: every value of the bottom is a number in [0, input_dim) and picks that row of the weights (input_dim
-/// x num_output); plus a bias. The top has the bottom's shape with num_output behind. Throws ConfigError for numbers
-/// outside.
+/// Caffe's Embed. Every value of the bottom is a number in [0, input_dim) and picks that row of the weights (input_dim
+/// x num_output). A bias is added. The top has the bottom's shape with num_output behind. Throws ConfigError for other
+/// numbers.
 class EmbedLayer : public Layer {
  public:
   using Layer::Layer;

@@ -4,8 +4,8 @@
 
 namespace cortado {
 
-/// Caffe's Filter: of all bottoms but the last, those samples whose value in the last bottom is not 0, one top each.
-/// The tops' batch is another in every pass, and may be none.
+/// Caffe's Filter: takes the samples of all bottoms but the last whose value in the last bottom is not 0, one top for
+/// each bottom. The tops' batch differs from pass to pass, and may be none.
 class FilterLayer : public Layer {
  public:
   using Layer::Layer;

@@ -3,9 +3,9 @@
 
 namespace cortado {
 
-/// Caffe's HDF5Data: one top per array of HDF5 files, named like it. `source` is a text that lists files, or names one
-/// file, or the master of a striped set. `shuffle` visits the samples in a fresh permutation each epoch. Cortado's own
-/// fields: `shuffle_block`, `verify`, as in Data. Applies no transforms, as in Caffe.
+/// Caffe's HDF5Data: one top per array of HDF5 files, with the array's name. `source` is a text that lists files, or
+/// names one file, or the master of a striped set. `shuffle` visits the samples in a fresh permutation each epoch.
+/// Cortado's own fields are `shuffle_block` and `verify`, as in Data. It applies no transforms, as in Caffe.
 class Hdf5DataLayer : public BatchLayer {
  public:
   using BatchLayer::BatchLayer;

@@ -5,10 +5,11 @@
 namespace cortado {
 
 /// Caffe's HDF5Output: writes its bottoms, N samples each, to the arrays `data` and `label` of the HDF5 file
-/// `file_name`. Every forward pass appends N rows, which are in the file from then on. Of several ranks, rank r writes
-/// its own samples to a file of its own: "out.h5" becomes "out.rank3.h5". A file that is there is begun anew with the
-/// first pass; training that goes on from a snapshot goes on in it instead, behind the rows of the passes before that
-/// snapshot. Has no gradient. Works on the management side.
+/// `file_name`. Every forward pass appends N rows, which are in the file afterwards. With several ranks, rank r writes
+/// its own samples to a file of its own: "out.h5" becomes "out.rank3.h5".
+///
+/// The first pass replaces an existing file. Training that goes on from a snapshot continues the file instead, behind
+/// the rows of the passes before that snapshot. It has no gradient, and works on the management side.
 class Hdf5OutputLayer : public Layer {
  public:
   using Layer::Layer;
@@ -23,7 +24,7 @@ class Hdf5OutputLayer : public Layer {
  private:
   std::string file_name() const;
 
-  std::unique_ptr<ArraySink> sink_;  // from the first forward on: who only builds a net makes no file
+  std::unique_ptr<ArraySink> sink_;  // opened by the first forward, so that building a net makes no file
   std::vector<Shape> rows_;          // of a sample of each bottom
 };
 

@@ -4,8 +4,8 @@
 namespace cortado {
 
 /// Caffe's ImageData: images (top 0) and labels (top 1) of a text that lists JPEG and PNG files, `root_folder` before
-/// each; resized to new_height x new_width, in colour (blue, green, red) or grey, then transformed. Resizing is
-/// bilinear.
+/// each. Images are resized to new_height x new_width by bilinear interpolation, in colour (blue, green, red) or grey,
+/// then transformed.
 class ImageDataLayer : public BatchLayer {
  public:
   using BatchLayer::BatchLayer;

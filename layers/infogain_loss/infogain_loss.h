@@ -5,8 +5,8 @@
 
 namespace cortado {
 
-/// Caffe's InfogainLoss: like SoftmaxWithLoss, but -sum over classes of H[label][class] log softmax(scores)[class]. The
-/// matrix H (classes x classes) is the third bottom, or is read from infogain_loss_param.source (a BlobProto). An
+/// Caffe's InfogainLoss: SoftmaxWithLoss with -sum over classes of H[label][class] log softmax(scores)[class]. The
+/// matrix H (classes x classes) is the third bottom, or comes from infogain_loss_param.source (a BlobProto). An
 /// optional second top is the softmax.
 class InfogainLossLayer : public LossLayer {
  public:

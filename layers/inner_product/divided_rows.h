@@ -10,44 +10,44 @@
 
 namespace cortado {
 
-/// Takes rows (samples) between the ranks over which a product's weights are divided (Dettmers 2016, section 2.2, and
-/// 2.4 for its sub-batches). Every rank has rows of its own, equally many: inputs, `terms` wide, and outputs. Of the
-/// two one is *divided*: a rank multiplies by the weights of some of its columns. So for a product over all ranks' rows
+/// Moves rows (samples) between the ranks over which a product's weights are divided (Dettmers 2016, section 2.2, and
+/// 2.4 for its sub-batches). Every rank has rows of its own, equally many: inputs, `terms` wide, and outputs. One of
+/// the two is *divided*: a rank multiplies by the weights of some of its columns. A product over all ranks' rows moves
 ///
-///   the undivided one   travels whole: every rank gets all ranks' rows; on the way back rows are sums over ranks
-///   the divided one     travels in columns: every rank gets those that it has weights of; on the way back rows are put
-///                       together
+///   the undivided one   whole: every rank gets all ranks' rows; on the way back rows are sums over ranks
+///   the divided one     in columns: every rank gets those for which it has weights; on the way back rows are joined
 ///
-/// Own rows go through in sub-batches: while one is multiplied, the next one's rows and the last one's products travel.
-/// All ranks' rows, as they are multiplied, lie one sub-batch after another, in each those of rank 0 first.
+/// Own rows go through in sub-batches. While one is multiplied, the next one's rows and the last one's products travel.
+/// All ranks' rows lie one sub-batch after another when they are multiplied; in each, rank 0's come first.
 class DividedRows {
  public:
   struct Settings {
     i64 terms, outputs;   ///< of the whole product
     bool inputs_divided;  ///< else outputs are
-    i64 sub_batches;      ///< as far as there are rows
-    std::string codec;    ///< of what travels; what stays on its rank is exact
+    i64 sub_batches;      ///< no more than there are rows
+    std::string codec;    ///< codec of messages; values that stay on their rank are exact
   };
-  /// Everything is borrowed. `division`'s divided dimension is that of the divided side.
+  /// Borrows everything. `division`'s divided dimension is that of the divided side.
   DividedRows(PartExchange& ranks, CoreGroup& group, Workspace& workspace, const Division& division,
               const Settings& settings);
 
-  /// Of every rank.
+  /// Sets the number of every rank's rows.
   void reshape(i64 rows);
-  /// Rows of all ranks together, and of the longest product forward.
+  /// The rows of all ranks together, and of the longest product forward.
   i64 all_rows() const { return ranks_.size() * rows_; }
   i64 most_rows() const { return ranks_.size() * ceil_div(rows_, sub_batches_); }
-  /// Widths as this rank multiplies: of inputs and of outputs.
+  /// The widths of this rank's products: of inputs and of outputs.
   i64 terms_here() const { return here(inputs_); }
   i64 outputs_here() const { return here(outputs_); }
 
-  /// Products of `rows` rows, at those addresses.
+  /// Multiply `rows` rows at those addresses.
   using Forward = std::function<void(const float* x, float* y, i64 rows)>;
   using Errors = std::function<void(const float* dy, float* dx, i64 rows)>;
   using Gradient = std::function<void(const float* dy, const float* x, i64 rows)>;
-  /// From own inputs to own outputs. All ranks' inputs are kept for `backward`.
+  /// Computes own outputs from own inputs. All ranks' inputs are kept for `backward`.
   void forward(const float* x, float* y, const Forward& multiply);
-  /// `dx` may be null, `gradient` empty. Gradients are computed while the last errors travel.
+  /// Computes own inputs' gradients and the weights'. nullptr for `dx`, or an empty `gradient`, means without these.
+  /// Weights' gradients are computed while the last errors travel.
   void backward(const float* dy, float* dx, const Errors& multiply, const Gradient& gradient);
 
  private:
@@ -60,19 +60,19 @@ class DividedRows {
   i64 count(i64 sub_batch) const { return begin(sub_batch + 1) - begin(sub_batch); }
   i64 columns(const Side& side, int rank) const { return side.divided ? division_.count(rank) : side.width; }
   i64 here(const Side& side) const { return columns(side, ranks_.rank()); }
-  /// Where a rank's rows of a sub-batch are, among all ranks' rows as they are multiplied.
+  /// The place of a rank's rows of a sub-batch among all ranks' rows.
   i64 place(const Side& side, i64 sub_batch, int rank) const;
-  /// Memory for what `to_all` packs, and for what `to_owners` receives.
+  /// The memory for `to_all` to pack, and for `to_owners` to receive.
   i64 packed(const Side& side) const { return side.divided ? rows_ * side.width : 0; }
   i64 arriving(const Side& side) const { return (side.divided ? 1 : ranks_.size()) * rows_ * side.width; }
-  /// Where the columns, or the terms of sums, that go from or to a rank lie in such memory.
+  /// The place in such memory of the columns, or the terms of sums, that go from or to a rank.
   i64 place_in_packed(const Side& side, i64 sub_batch, int rank) const;
 
   /// Begins to bring own rows to all. Returns the exchange.
   i64 to_all(const Side& side, i64 sub_batch, const float* own, float* packed, float* all);
   /// Begins to bring products to the rows' owners. Returns the exchange.
   i64 to_owners(const Side& side, i64 sub_batch, const float* all, float* arriving);
-  /// What came with `to_owners` becomes own rows.
+  /// Makes own rows of the values that came with `to_owners`.
   void settle(const Side& side, i64 sub_batch, const float* all, const float* arriving, float* own);
   void settle_all(const Side& side, const std::vector<i64>& exchanges, const float* all, const float* arriving,
                   float* own);

@@ -8,16 +8,15 @@
 
 namespace cortado {
 
-/// Caffe's InnerProduct: the bottom's axes from `axis` on are flattened into K terms, those before into M rows; the top
+/// Caffe's InnerProduct. The bottom's axes from `axis` on are flattened into K terms, those before into M rows. The top
 /// is M x num_output = bottom (M x K) weights^T (K x num_output) + bias. Weights are num_output x K, or K x num_output
 /// with `transpose`.
 ///
-/// With `divided` and several ranks, each holds the weights of some outputs, or of some inputs, and multiplies all
-/// ranks' rows by them (DividedRows). Their gradients are then sums over all ranks' rows, which nobody needs to
-/// exchange. Each rank has the whole bias, adds it to its own rows, and has its gradient from them.
+/// Each of several ranks holds, if `divided`, the weights of some outputs, or of some inputs. It multiplies all ranks'
+/// rows by them (DividedRows). The weights' gradients are then sums over all ranks' rows, and need no exchange. Each
+/// rank has the whole bias, adds it to its own rows, and computes its gradient from them.
 ///
-/// Where its blobs are bf16, products may round weights to that as well (MatrixLibrary::Gemm::operands). Divided layers
-/// work in float.
+/// In bf16, products may round weights to that as well (MatrixLibrary::Gemm::operands). Divided layers work in float.
 class InnerProductLayer : public Layer {
  public:
   using Layer::Layer;
@@ -46,7 +45,7 @@ class InnerProductLayer : public Layer {
   void multiply_forward(const float* x, float* y, i64 rows);
   void multiply_errors(const float* dy, float* dx, i64 rows);
   void multiply_gradient(const float* dy, const float* x, i64 rows);
-  // From floats to floats; `dx` may be null.
+  // These take and make floats; nullptr for `dx` means that it is not computed.
   void compute(const float* x, float* y);
   void compute_gradients(const float* dy, const float* x, float* dx);
 
@@ -54,14 +53,14 @@ class InnerProductLayer : public Layer {
   i64 rows_ = 0, terms_ = 0, outputs_ = 0;
   bool bias_ = true, transpose_ = false;
   Precision precision_ = Precision::fp32;  // of bottom and top
-  /// How to multiply.
+  /// A way to multiply.
   struct ProductPlan {
     std::string refused;
     double estimate = 0;
     Multiplier multiplier = Multiplier::library;
   };
   Choices<ProductPlan> choices_{"product"};
-  std::unique_ptr<Division> division_;  // of the weights; null: each rank has all
+  std::unique_ptr<Division> division_;  // the weights' division; nullptr means that each rank has all
   std::unique_ptr<DividedRows> divided_;
 };
 

@@ -3,9 +3,9 @@
 
 namespace cortado {
 
-/// A loss of scores (N x anything) with a label for each sample: the sum over scores of a term that depends on the
-/// score and on whether it is the label's, divided by the batch. `Terms::with(layer's parameter, use)` calls `use` with
-/// the term (layers/loss/functions.h).
+/// A loss of scores (N x anything) with a label for each sample: the sum of a term over scores, divided by the batch.
+/// The term depends on the score and on whether it is the label's. `Terms::with(layer's parameter, use)` calls `use`
+/// with the term (layers/loss/functions.h).
 template <class Terms>
 class LabelLossLayer : public LossLayer {
  public:
@@ -22,8 +22,8 @@ class LabelLossLayer : public LossLayer {
 /// Caffe's HingeLoss, one against all: max(0, 1 + score), 1 - score for the label's class, or their squares with norm
 /// L2.
 struct HingeTerms;
-/// Caffe's MultinomialLogisticLoss: -log of the label's probability; the first bottom holds probabilities (a
-/// softmax's), of which none is taken to be below 1e-20.
+/// Caffe's MultinomialLogisticLoss: -log of the label's probability. The first bottom holds probabilities (a
+/// softmax's); those below 1e-20 count as 1e-20.
 struct LogarithmTerms;
 
 }  // namespace cortado

@@ -22,8 +22,8 @@ struct SquaredDifference {
   }
 };
 
-/// -t log s - (1 - t) log(1 - s) for s = sigmoid(x), computed without overflow. As in Caffe a target is ignored if its
-/// whole part is the ignored number.
+/// -t log s - (1 - t) log(1 - s) for s = sigmoid(x), computed without overflow. A target is ignored, as in Caffe, if
+/// its whole part is the ignored number.
 struct SigmoidCrossEntropy {
   static constexpr const char *label = "sigmoid_cross_entropy_loss",
                               *gradient_label = "sigmoid_cross_entropy_loss_gradient";

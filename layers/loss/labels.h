@@ -15,12 +15,12 @@ struct LabelRule {
   bool allows(float label) const;
 };
 
-/// What is wrong with a batch's labels, of which each sample has `per_sample`: the first that the rule does not allow,
-/// its sample in the batch and since training began, where the batch's first is number `first`, and how many there
-/// are. Empty where all are good.
+/// The mistake in a batch's labels, of which each sample has `per_sample`; empty where all are good. It names the first
+/// label that the rule does not allow, its sample in the batch and since training began. It counts such labels. `first`
+/// is the number of the batch's first sample since training began.
 std::string wrong_labels(const std::vector<float>& labels, const LabelRule& rule, i64 per_sample, i64 first);
 
-/// For an error about them.
+/// The advice of such errors.
 constexpr const char* label_advice = "check the data set's labels, or the number of outputs below";
 
 }  // namespace cortado

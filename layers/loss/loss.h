@@ -6,8 +6,8 @@
 
 namespace cortado {
 
-/// What losses share: one value for scores or features and what they should be; the first top weighs 1 in the
-/// objective.
+/// The common part of losses: one value that compares scores or features with their targets. The first top weighs 1 in
+/// the objective.
 class LossLayer : public Layer {
  public:
   using Layer::Layer;
@@ -16,22 +16,24 @@ class LossLayer : public Layer {
   bool allows_backward_to(std::size_t i) const override { return i == 0; }
 
  protected:
-  /// The labels of a batch, whole numbers in [0, classes) or the ignored one. Waits. Throws ConfigError for others.
+  /// The labels of a batch, whole numbers in [0, classes) or the ignored one. Waits for the cluster. Throws ConfigError
+  /// for others.
   std::vector<int> labels_of(const Blob& labels, i64 classes) const;
-  /// The number of samples, which have any number of scores and one label each. Throws ShapeError where they do not.
+  /// The number of samples, which have any number of scores and one label each. Throws ShapeError otherwise.
   i64 check_labelled_rows(const Blob& scores, const Blob& labels) const;
-  /// Throws ConfigError if labels are asked for a gradient.
+  /// Throws ConfigError if labels are to get a gradient.
   void check_labels_get_no_gradient(const std::vector<bool>& propagate_down) const;
 
-  /// Caffe's loss_param: what the sum over positions is divided by. `otherwise` is the layer's own default.
+  /// Caffe's loss_param: the divisor of the sum over positions. `otherwise` is the layer's own default.
   caffe::LossParameter::NormalizationMode normalisation(caffe::LossParameter::NormalizationMode otherwise) const;
-  /// That divisor, for a batch of so many samples and positions, of which `counted` have labels that are not ignored.
-  /// With several ranks VALID means the labels of all ranks, and NONE multiplies by their number, so that the mean over
-  /// ranks of losses and gradients is that of one rank with all samples. Collective where labels are ignored.
+  /// The value of that divisor, for a batch of `samples` samples and `positions` positions; `counted` of them have
+  /// labels that are not ignored. With several ranks VALID means the labels of all ranks, and NONE multiplies by their
+  /// number. So the mean over ranks of losses and gradients is that of one rank with all samples. Collective where
+  /// labels are ignored.
   float divisor(caffe::LossParameter::NormalizationMode mode, i64 samples, i64 positions, double counted) const;
 };
 
-/// The sums over lines of `kinds` values each, in order, so that they are the same from run to run. Waits.
+/// The sums over lines of `kinds` values each, in order, so that runs agree bit for bit. Waits for the cluster.
 std::vector<double> sum_over_lines(CoreGroup& group, const float* partial, i64 lines, i64 kinds);
 
 }  // namespace cortado

@@ -5,7 +5,7 @@
 
 namespace cortado {
 
-/// Sum of f over pairs of elements of a and b, and how many of them count. Waits.
+/// The sum of f over pairs of elements of a and b, and the number of pairs that count. Waits for the cluster.
 template <class F>
 std::vector<double> pair_loss(CoreGroup& group, F f, const Blob& a, const Blob& b, Workspace& workspace) {
   const i64 n = a.count(), block = line_elements(group.spec(), n, 5), lines = ceil_div(n, block);
@@ -30,7 +30,7 @@ void pair_loss_gradient(CoreGroup& group, F f, const Blob& a, const Blob& b, con
       book.plan(ceil_div(n, block)));
 }
 
-/// Sum of f over rows of scores with a label each. Waits.
+/// The sum of f over rows of scores with a label each. Waits for the cluster.
 template <class F>
 double label_loss(CoreGroup& group, F f, i64 rows, const Blob& x, const Blob& labels, Workspace& workspace) {
   const i64 width = rows > 0 ? x.count() / rows : 0;

@@ -5,13 +5,13 @@ namespace cortado {
 
 struct LrnShape;
 
-/// Caffe's LRN. Across channels: y = x / (k + alpha / n * sum of squares over n channels)^beta. Within a channel: the
-/// same with 1 for k and the n x n pixels around each for the channels, alpha / n^2. n is local_size, odd.
+/// Caffe's LRN. Across channels: y = x / (k + alpha / n * sum of squares over n channels)^beta. Within a channel the
+/// window is the n x n pixels around each, with alpha / n^2, and k is 1. n is local_size, odd.
 class LrnLayer : public Layer {
  public:
   using Layer::Layer;
   static bool keeps_bf16(const caffe::LayerParameter& /*parameter*/) { return true; }
-  /// Across channels.
+  /// True across channels.
   bool keeps_blocks(const Blobs& bottom) const override;
   void setup(const Blobs& bottom, const Blobs& top) override;
   void reshape(const Blobs& bottom, const Blobs& top) override;

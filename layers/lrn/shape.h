@@ -4,8 +4,9 @@
 
 namespace cortado {
 
-/// x^(-1/4) of a positive, normal x within 1.25 ulp; 0 for inf. An estimate by the exponent, 3 % off at most, and two
-/// steps of y += y (h / 4 + 5 h^2 / 32), h = 1 - x y^4, whose error is the cube of the one before.
+/// x^(-1/4) of a positive, normal x within 1.25 ulp; 0 for inf. It begins with an estimate by the exponent, 3 % off at
+/// most. Two steps of y += y (h / 4 + 5 h^2 / 32), h = 1 - x y^4, follow; each one's error is the cube of the one
+/// before.
 template <class V>
 CORTADO_FN auto inverse_fourth_root(V x) {
   auto y = math::float_of(0x4F586000u - (math::bits_of(x) >> 2));
@@ -28,7 +29,7 @@ struct AnyPower {
     return math::pow(scale, -beta) / scale;
   }
 };
-/// Those of the beta that everybody uses, without a root, a division or a call, so that they vectorise.
+/// The powers for beta 3/4, the usual one, without a root, a division or a call, so that they vectorise.
 struct ThreeQuarters {
   template <class V>
   CORTADO_FN auto operator()(V scale) const {
@@ -43,9 +44,9 @@ struct ThreeQuarters {
 };
 
 /// Local response normalisation: scale = k + share * sum of x^2 over a window, y = x scale^-beta. A line works on a
-/// block that holds all the neighbours its own elements need: across channels: all channels of `block` pixels of an
-/// image, windows along the rows of the block; within a channel: `block` rows of a plane with `reach` more on either
-/// side, windows of (2 reach + 1)^2 pixels.
+/// block that holds all neighbours of its own elements. - Across channels: all channels of `block` pixels of an image,
+/// windows along the rows of the block.
+/// - Within a channel: `block` rows of a plane with `reach` more on either side, windows of (2 reach + 1)^2 pixels.
 struct LrnShape {
   bool across;
   i64 images, channels, height, width, block, reach;
@@ -68,7 +69,7 @@ struct LrnShape {
   CORTADO_FN i64 owned() const { return across ? channels * block : block * width; }
   CORTADO_FN i64 read() const { return across ? owned() : math::min(height, block + 2 * reach) * width; }
 
-  /// What a line reads and what of it is its own to write.
+  /// The elements that a line reads, and those of them that it writes.
   struct Part {
     i64 offset, rows, cols, pitch;        // read
     i64 own_offset, own_first, own_rows;  // written: rows [own_first, own_first + own_rows) of those read
@@ -83,8 +84,8 @@ struct LrnShape {
     const i64 at = line / blocks() * plane();
     return {at + top * width, end - top, width, width, at + first * width, first - top, rows};
   }
-  /// sums(to, q) += share * f(a, q) for the rows a of a window and the columns q of a range: a few rows at a time,
-  /// whose sum stays in a register. A window's last row stands, times 0, for those beyond it.
+  /// sums(to, q) += share * f(a, q) for the rows a of a window and the columns q of a range. It takes a few rows at a
+  /// time, whose sum stays in a register. A window's last row stands, times 0, for those beyond it.
   template <class C, class Sums, class F>
   CORTADO_FN static void add_rows(C& c, Sums& sums, i64 to, Range cols, Range window, float share, F f) {
     constexpr i64 together = 5;

@@ -4,8 +4,8 @@
 
 namespace cortado {
 
-/// Caffe's LSTMUnit, one step of an LSTM: bottoms are the previous cell (1 x N x D), the gates' inputs (1 x N x 4 D:
-/// input, forget, output, candidate) and whether each sequence goes on (1 x N, 0 or 1); tops are the cell and the
+/// Caffe's LSTMUnit, one step of an LSTM. Bottoms are the previous cell (1 x N x D), the gates' inputs (1 x N x 4 D:
+/// input, forget, output, candidate) and whether each sequence goes on (1 x N, 0 or 1). Tops are the cell and the
 /// hidden state.
 class LstmUnitLayer : public Layer {
  public:

@@ -3,8 +3,8 @@
 
 namespace cortado {
 
-/// Caffe's MemoryData: tops data (batch_size x channels x height x width) and label (batch_size) that the caller fills,
-/// as with Input.
+/// Caffe's MemoryData: tops data (batch_size x channels x height x width) and label (batch_size), which the caller
+/// fills as with Input.
 class MemoryDataLayer : public InputLayer {
  public:
   using InputLayer::InputLayer;

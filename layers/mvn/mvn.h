@@ -5,7 +5,7 @@
 namespace cortado {
 
 /// Caffe's MVN: every plane (every sample, with across_channels) gets mean 0 and, with normalize_variance, deviation 1:
-/// y = (x - mean) / (deviation + eps). May run in place.
+/// y = (x - mean) / (deviation + eps). It may run in place.
 class MvnLayer : public Layer {
  public:
   using Layer::Layer;

@@ -4,21 +4,21 @@
 
 namespace cortado {
 
-/// Largest or average value, or one drawn by lot, of a sliding window over each plane of an N x C x H x W bottom
-/// (Caffe's Pooling: output size rounded up unless round_mode says FLOOR, a last window that would start in the padding
-/// is dropped, averages count padding). With MAX, a second top gets the index in its plane of each maximum. Throws
-/// ConfigError for windows that cannot be and for gradients of STOCHASTIC in testing, ShapeError for bottoms without
-/// four axes or smaller than the window.
+/// Caffe's Pooling of each plane of an N x C x H x W bottom by a sliding window: its largest or average value, or one
+/// drawn by lot. Output sizes are rounded up unless round_mode says FLOOR. A last window that would start in the
+/// padding is dropped. Averages count padding. A second top gets, with MAX, the index of each maximum in its plane.
+/// Throws ConfigError for impossible windows and for gradients of STOCHASTIC in testing. Throws ShapeError for bottoms
+/// without four axes or smaller than the window.
 class PoolingLayer : public Layer {
  public:
   using Layer::Layer;
   static constexpr Role role = Role::subsampling;
   static PixelStride pixel_stride(const caffe::LayerParameter& parameter);
   static void set_pixel_stride(caffe::LayerParameter& parameter, PixelStride stride);
-  /// Without a second top, which would be the mask, and not by lot.
+  /// True without a second top, which would be the mask, and not by lot.
   static bool keeps_bf16(const caffe::LayerParameter& parameter);
   Arity tops() const override;
-  /// What keeps bf16 does.
+  /// True where keeps_bf16 is.
   bool keeps_blocks(const Blobs& /*bottom*/) const override { return keeps_bf16(parameter()); }
   void setup(const Blobs& bottom, const Blobs& top) override;
   void reshape(const Blobs& bottom, const Blobs& top) override;
@@ -41,8 +41,8 @@ class PoolingLayer : public Layer {
   PoolShape shape_;
   Precision precision_ = Precision::fp32;
   Choices<PoolPlan> choices_{"forward", "backward"};
-  ClusterMemory mask_;  ///< int per output: index of the maximum, or what was drawn, in its plane
-  ClusterMemory sums_;  ///< of windows, when drawing
+  ClusterMemory mask_;  ///< an int per output: the index in its plane of the maximum, or of the drawn value
+  ClusterMemory sums_;  ///< sums of windows, when drawing
 };
 
 }  // namespace cortado

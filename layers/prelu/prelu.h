@@ -4,8 +4,8 @@
 
 namespace cortado {
 
-/// Caffe's PReLU: y = x for x > 0, a learned slope times x elsewhere; one slope per channel (axis 1), or one for all
-/// with channel_shared. May run in place.
+/// Caffe's PReLU: y = x for x > 0, a learned slope times x elsewhere. There is one slope per channel (axis 1), or one
+/// for all with channel_shared. It may run in place.
 class PReluLayer : public Layer {
  public:
   using Layer::Layer;

@@ -4,12 +4,16 @@
 
 namespace cortado {
 
-/// What Caffe's RNN and LSTM share. Bottoms: T x N x ... values of N sequences at T times; `cont` (T x N), 0 where a
-/// sequence begins anew and 1 where it goes on; optionally N x ... values that stay the same over time; with
-/// expose_hidden the hidden states (1 x N x num_output each) before the first time. Tops: T x N x num_output, with
-/// expose_hidden the hidden states after the last time. Without it, a pass begins with the states that the last one
-/// ended with (they are not kept in snapshots), and gradients end at a pass's beginning. All times' products with
-/// inputs are one.
+/// The common part of Caffe's RNN and LSTM.
+///
+/// Bottoms are
+/// - values of N sequences at T times, T x N x ...;
+/// - `cont` (T x N), 0 where a sequence begins anew and 1 where it goes on;
+/// - optionally values that stay the same over time, N x ...;
+/// - with expose_hidden, the hidden states (1 x N x num_output each) before the first time.
+/// The top is T x N x num_output; with expose_hidden, further tops are the hidden states after the last time. Without
+/// it, a pass begins with the last pass's final states, and gradients end at a pass's beginning. Snapshots do not keep
+/// these states. All times' products with inputs are one product.
 class RecurrentLayer : public Layer {
  public:
   using Layer::Layer;
@@ -23,12 +27,13 @@ class RecurrentLayer : public Layer {
   Cost cost(const Blobs& bottom, const Blobs& top) const override;
 
  protected:
-  virtual int states() const = 0;  ///< how many hidden states: h, and c
+  virtual int states() const = 0;  ///< number of hidden states: h, and c
   virtual int gates() const = 0;   ///< values of the sums for one of the output
   virtual void add_output_parameters() {}
-  /// All times, given what the inputs add to sums_ and states_ before the first time: fills the top and next_states_.
+  /// Computes all times, once sums_ has the inputs' part and states_ holds the states before the first time. Fills the
+  /// top and next_states_.
   virtual void run_forward(const Blobs& top) = 0;
-  /// All times in reverse: sums_ become their gradients, and from next_states_' gradients come those of states_.
+  /// Computes all times in reverse: sums_ becomes its gradient, and next_states_' gradients give those of states_.
   virtual void run_backward(const Blobs& top) = 0;
 
   i64 width() const;  ///< num_output
@@ -41,9 +46,9 @@ class RecurrentLayer : public Layer {
   /// Queues dw (n x k) += dy^T (n x m) x (m x k) where parameter i learns.
   void add_weight_gradient(std::size_t i, const float* dy, const float* x, i64 m);
   void add_bias_gradient(std::size_t i, const float* dy);
-  /// recurred_[t] = cont[t] times `state`, which times the recurrent weights goes into sums_ at time t.
+  /// Queues recurred_[t] = cont[t] times `state`, and adds its product with the recurrent weights to sums_ at time t.
   void recur(i64 t, const float* state);
-  /// From the gradient of sums_ at time t: `previous` (+)= what comes back to the state before it.
+  /// Queues `previous` (+)= the gradient of the state before time t, from the gradient of sums_ at time t.
   void recur_back(i64 t, float* previous, bool adds);
   std::size_t recurrent_weights() const { return has_static_ ? 3 : 2; }
 

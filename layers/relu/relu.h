@@ -3,7 +3,7 @@
 
 namespace cortado {
 
-/// Caffe's ReLU: y = x for x > 0, negative_slope x elsewhere. May run in place.
+/// Caffe's ReLU: y = x for x > 0, negative_slope x elsewhere. It may run in place.
 class ReluLayer : public Layer {
  public:
   using Layer::Layer;
@@ -17,7 +17,7 @@ class ReluLayer : public Layer {
   Traits traits() override;
 
  private:
-  /// What values below zero are multiplied with.
+  /// The factor of values below zero.
   float slope() const;
 };
 

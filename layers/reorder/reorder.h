@@ -3,8 +3,8 @@
 
 namespace cortado {
 
-/// Where two layouts meet: the top is the bottom, which lies in blocks of channels (nchw16c), in nchw, and the bottom
-/// gets the top's gradient in blocks. The net inserts these (Layer::keeps_blocks).
+/// Connects two layouts. The top is the bottom, which lies in blocks of channels (nchw16c), in nchw. The bottom gets
+/// the top's gradient in blocks. The pass `layouts` inserts these (Layer::keeps_blocks).
 class ReorderLayer : public Layer {
  public:
   using Layer::Layer;

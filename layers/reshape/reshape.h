@@ -3,8 +3,8 @@
 
 namespace cortado {
 
-/// What Reshape and Flatten share: the top has the bottom's values in another shape. Values are copied, so that what
-/// works in place on the top leaves the bottom alone.
+/// The common part of Reshape and Flatten: the top has the bottom's values in another shape. Values are copied, so
+/// layers that work in place on the top leave the bottom alone.
 class ReshapingLayer : public Layer {
  public:
   using Layer::Layer;
@@ -18,8 +18,9 @@ class ReshapingLayer : public Layer {
   virtual Shape shape_of_top(const Blob& bottom) const = 0;
 };
 
-/// Caffe's Reshape: num_axes of the bottom's axes from `axis` on (all, by default; a negative axis counts from behind
-/// the last) become the dimensions of `shape`, where 0 stands for the bottom's and -1, once, for what is left.
+/// Caffe's Reshape: num_axes of the bottom's axes from `axis` on (all, by default) become the dimensions of `shape`. A
+/// negative axis counts from behind the last. In `shape`, 0 stands for the bottom's dimension and -1, once, for the
+/// rest.
 class ReshapeLayer : public ReshapingLayer {
  public:
   using ReshapingLayer::ReshapingLayer;

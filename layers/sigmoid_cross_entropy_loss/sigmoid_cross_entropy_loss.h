@@ -3,9 +3,9 @@
 
 namespace cortado {
 
-/// Caffe's SigmoidCrossEntropyLoss: -t log s - (1 - t) log(1 - s) summed over all elements of scores x, for s =
-/// sigmoid(x) and targets t, divided by the batch unless loss_param says otherwise. Targets whose
-/// whole part is the ignore_label do not count.
+/// Caffe's SigmoidCrossEntropyLoss: -t log s - (1 - t) log(1 - s) for scores x, s = sigmoid(x) and targets t. It is
+/// summed over all elements and divided by the batch unless loss_param says otherwise. Targets whose whole part is the
+/// ignore_label do not count.
 class SigmoidCrossEntropyLossLayer : public LossLayer {
  public:
   using LossLayer::LossLayer;

@@ -3,7 +3,7 @@
 
 namespace cortado {
 
-/// Caffe's Silence: takes bottoms that nobody wants, so that they are no outputs of the net. Their gradients are 0.
+/// Caffe's Silence: takes bottoms without use, so that they are no outputs of the net. Their gradients are 0.
 class SilenceLayer : public Layer {
  public:
   using Layer::Layer;

@@ -3,7 +3,7 @@
 
 namespace cortado {
 
-/// Caffe's Slice: the bottom cut along `axis` (or the older slice_dim) at the slice_points, or into equal parts, one
+/// Caffe's Slice: cuts the bottom along `axis` (or the older slice_dim) at the slice_points, or into equal parts, one
 /// for each top.
 class SliceLayer : public Layer {
  public:

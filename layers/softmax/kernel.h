@@ -8,7 +8,7 @@ struct SoftmaxKernel {
   i64 outer = 1, classes = 1, inner = 1;
 
   i64 positions() const { return outer * inner; }
-  /// Floats of workspace that either direction wants.
+  /// The floats of workspace that either direction needs.
   i64 workspace() const { return inner == 1 ? 0 : 2 * positions(); }
   /// Queues y = softmax(x); y may be x. Throws PlanError if all classes of a position exceed a scratchpad.
   void forward(CoreGroup& group, const float* x, float* y, float* workspace) const;

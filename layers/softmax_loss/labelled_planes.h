@@ -8,8 +8,8 @@
 
 namespace cortado {
 
-/// Positions of a softmax with their labels, as many per line as let `planes` blocks of all classes fit beside `lines`
-/// lines of one value each.
+/// The positions of a softmax with their labels. A line has as many positions as let `planes` blocks of all classes fit
+/// beside `lines` lines of one value each.
 inline LabelledPlanes planes_of(const MachineSpec& spec, const SoftmaxKernel& k, const caffe::LossParameter& p,
                                 i64 planes, i64 lines) {
   const i64 fit = spec.scratch_bytes / ((planes * k.classes + lines) * 4) / 32 * 32;

@@ -4,11 +4,10 @@
 
 namespace cortado {
 
-/// Caffe's SoftmaxWithLoss: bottoms are scores (classes along softmax_param.axis) and labels (one per position), the
+/// Caffe's SoftmaxWithLoss. Bottoms are scores (classes along softmax_param.axis) and labels (one per position). The
 /// top is the mean of -log softmax(scores)[label]; an optional second top is the softmax. loss_param says which label
-/// is ignored and what the mean divides by (VALID labels, FULL positions, BATCH_SIZE, NONE); with several ranks VALID
-/// means the labels of all ranks, and NONE multiplies by their number, so that the mean over ranks of losses and
-/// gradients is that of one rank with all samples.
+/// is ignored and the divisor of the mean (VALID labels, FULL positions, BATCH_SIZE, NONE). LossLayer::divisor tells
+/// its meaning with several ranks.
 class SoftmaxLossLayer : public LossLayer {
  public:
   using LossLayer::LossLayer;

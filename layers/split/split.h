@@ -3,8 +3,8 @@
 
 namespace cortado {
 
-/// Caffe's Split, which the net inserts where a blob feeds several layers: tops share the bottom's values, the bottom's
-/// gradient is the sum of the tops'.
+/// Caffe's Split, which the pass `splits` inserts where a blob feeds several layers. Tops share the bottom's values;
+/// the bottom's gradient is the sum of the tops'.
 class SplitLayer : public Layer {
  public:
   using Layer::Layer;

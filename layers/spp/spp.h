@@ -3,9 +3,9 @@
 
 namespace cortado {
 
-/// Caffe's SPP (He et al., spatial pyramid pooling): for each level l below pyramid_height the N x C x H x W bottom is
-/// pooled to 2^l x 2^l; all results stand one after another (N x values), so that the top's size does not depend on H
-/// and W. Of a single level the top is what Pooling makes, N x C x 1 x 1.
+/// Caffe's SPP (He et al., spatial pyramid pooling). For each level l below pyramid_height the N x C x H x W bottom is
+/// pooled to 2^l x 2^l. All results stand one after another (N x values), so the top's size does not depend on H and W.
+/// The top of a single level is Pooling's, N x C x 1 x 1.
 class SppLayer : public Layer {
  public:
   using Layer::Layer;

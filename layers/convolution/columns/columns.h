@@ -5,9 +5,9 @@
 
 namespace cortado {
 
-/// Im2col: x to columns, images x (ic kh kw) x (oh ow); col2im: x = the sums of what lies in columns, gradients of
-/// columns to gradients of images. Of so many images; `by_rows`: a row at a time, and every transfer is waited for, as
-/// published. Where one row does not fit a scratchpad, `refused` gets the reason, as in `planned`.
+/// Plans of im2col and col2im on `images` images. Im2col turns x into columns, images x (ic kh kw) x (oh ow). Col2im
+/// sums columns into x, gradients of columns into gradients of images. `by_rows` takes a row at a time and waits for
+/// every transfer, as published. If one row does not fit a scratchpad, `refused` gets the reason, as in `planned`.
 Planned<Im2col> plan_im2col(const MachineSpec& spec, const ConvolutionShape& s, i64 images, bool by_rows,
                             std::string& refused);
 Planned<Col2im> plan_col2im(const MachineSpec& spec, const ConvolutionShape& s, i64 images, bool by_rows,

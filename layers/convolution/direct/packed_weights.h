@@ -7,11 +7,14 @@
 
 namespace cortado {
 
-/// How direct plans keep weights, as operands: floats, or pairs of bf16 that follow each other among the terms:
-/// [group][slice of terms][panel of outputs], and of each the piece that a step multiplies, whole vectors long, zero
-/// beyond the last channel: [unit of terms][kernel position][term][lane]; in weight gradients [term][kernel
-/// position][lane]. Terms are input channels (or pairs of them), outputs output channels; for the input gradient the
-/// other way round.
+/// Weights of direct plans, as operands: floats, or pairs of bf16 that are neighbours among the terms. Terms are input
+/// channels (or pairs of them), outputs output channels; for the input gradient the other way round.
+///
+///   [group][slice of terms][panel of outputs]            a piece, which one step multiplies, whole vectors long
+///     forward:          [unit of terms][kernel position][term][lane]
+///     weight gradient:  [term][kernel position][lane]
+///
+/// Lanes beyond the last channel are zero.
 struct PackedWeights {
   i64 g, outputs, terms, taps;  ///< per group
   i64 panel, slice;             ///< outputs of a panel, terms of a slice
@@ -22,12 +25,12 @@ struct PackedWeights {
   CORTADO_FN i64 piece() const { return taps * slice * panel; }
   CORTADO_FN i64 pieces() const { return g * slices() * panels(); }
   CORTADO_FN i64 floats() const { return pieces() * piece(); }
-  /// Where the piece of a panel begins.
+  /// The begin of a panel's piece.
   CORTADO_FN i64 place(i64 group, i64 slice_index, i64 panel_index) const {
     return ((group * slices() + slice_index) * panels() + panel_index) * piece();
   }
 
-  /// Where piece `i`, counted as they lie, comes from: its group, its first term and its first output.
+  /// The origin of piece `i`, in order of memory: its group, its first term and its first output.
   struct Place {
     i64 group, term, output;
   };

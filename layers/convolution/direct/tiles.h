@@ -13,7 +13,7 @@ struct DirectTiles {
   }
 };
 
-/// The inputs under rows x cols pixels, as staged. A kernel one position wide sees every stride-th input only, and only
+/// The staged inputs under rows x cols pixels. A kernel one position wide sees every stride-th input only, and only
 /// those are staged, unless `whole_rows` are.
 struct Halo {
   i64 step_y, step_x;      ///< from one staged input to the next

@@ -12,9 +12,9 @@ constexpr i64 terms_of_step = 256;  ///< products summed between loads of sums: 
 constexpr i64 columns_of_block = 64;
 constexpr i64 narrow = 9;  ///< columns of images whose rows leave registers for three vectors
 
-/// Two or three vectors of outputs, whichever leaves fewer lanes empty, so that as many rows of sums as latency asks
-/// for fit the registers beside them; one where those would leave more than an eighth of the lanes empty. Of outputs in
-/// blocks whole blocks.
+/// The outputs of a panel: two or three vectors, whichever leaves fewer lanes empty. Then as many rows of sums as
+/// latency asks for fit the registers beside them. It is one vector where those would leave more than an eighth of the
+/// lanes empty. Outputs in blocks take whole blocks.
 inline i64 panel_of(const MachineSpec& spec, i64 outputs, i64 columns, Layout layout) {
   const i64 vector = std::max(1, spec.simd_bytes / 4);
   const auto lanes = [&](i64 vectors) { return ceil_div(outputs, vectors * vector) * vectors * vector; };

@@ -6,21 +6,21 @@
 
 namespace cortado {
 
-/// One level of Strassen's algorithm (Numerische Mathematik 13, 1969): a product of matrices in quadrants, C = A B, by
-/// seven products of sums of quadrants where there were eight. Quadrants count 0 to 3: 11, 12, 21, 22.
+/// One level of Strassen's algorithm (Numerische Mathematik 13, 1969). A product of matrices in quadrants, C = A B,
+/// takes seven products of sums of quadrants instead of eight products. Quadrants count 0 to 3: 11, 12, 21, 22.
 namespace strassen {
 
 constexpr i64 products = 7;
 constexpr i64 right_sums = 5;  ///< sums of B's quadrants; products 1 and 4 multiply one quadrant
 
-/// One quadrant, and another one that is added to it (sign 1), taken from it (-1) or not there (0).
+/// One quadrant, and another one that is added to it (sign 1), subtracted (-1) or absent (0).
 struct Pair {
   i64 first, second;
   float sign;
   CORTADO_FN bool is_one() const { return sign == 0.0f; }
 };
 
-/// What of A a product multiplies.
+/// The quadrants of A that a product multiplies.
 CORTADO_FN inline Pair of_left(i64 product) {
   switch (product) {
     case 0: return {0, 3, 1};
@@ -32,7 +32,7 @@ CORTADO_FN inline Pair of_left(i64 product) {
     default: return {1, 3, -1};
   }
 }
-/// What of B.
+/// The quadrants of B that a product multiplies.
 CORTADO_FN inline Pair of_right(i64 product) {
   switch (product) {
     case 0: return {0, 3, 1};
@@ -44,10 +44,10 @@ CORTADO_FN inline Pair of_right(i64 product) {
     default: return {2, 3, 1};
   }
 }
-/// Which sum it is among those of B.
+/// The number of a product's sum among those of B.
 CORTADO_FN inline i64 right_sum(i64 product) { return product - (product > 1) - (product > 4); }
-/// The quadrants of C that a product is added to: the first, and the second times its sign. What products 0 to 2 are
-/// the first to meet: both, the first, the first.
+/// The quadrants of C to which a product is added: the first, and the second times its sign. Products 0 to 2 are the
+/// first to meet both, the first, the first.
 CORTADO_FN inline Pair of_result(i64 product) {
   switch (product) {
     case 0: return {0, 3, 1};
@@ -63,7 +63,7 @@ CORTADO_FN inline Pair of_result(i64 product) {
 }  // namespace strassen
 
 /// Activations in blocks as a matrix in quadrants: channels by pixels, or the other way round, both in halves. Pixels
-/// come in runs of `cols` of an image; a half is a run of each of `images` images, and halves go in pairs. Beyond the
+/// come in runs of `cols` of an image. A half is a run of each of `images` images, and halves go in pairs. Behind the
 /// last one there are zeros.
 struct StrassenPixels {
   const float* x;
@@ -77,7 +77,7 @@ struct StrassenPixels {
   CORTADO_FN i64 pixels() const { return images * cols; }                  ///< of a half
   CORTADO_FN i64 blocks() const { return channels / block_channels / 2; }  ///< of a half of the channels
 
-  /// A run of a half: of which image, which of its pixels, and how many, 0 beyond the last image.
+  /// A run of a half: its image, its first pixel, and its pixels, 0 beyond the last image.
   struct Run {
     i64 image, col, cols;
   };
@@ -85,13 +85,13 @@ struct StrassenPixels {
     const i64 image = half / runs() * images + i, col = half % runs() * cols;
     return {image, col, image < all_images ? math::min(cols, plane - col) : 0};
   }
-  /// Where a run of a block of channels begins in x, or in an array like it.
+  /// The begin of a channel block's run in x, or in an array like it.
   CORTADO_FN i64 place(const Run& run, i64 block) const {
     return ((run.image * 2 * blocks() + block) * plane + run.col) * block_channels;
   }
 
-  /// Calls work(operand) with what a product multiplies of `count` blocks from block `first` on of a half, as `view`
-  /// reads [block][pixel][channel].
+  /// Calls work(operand) with the operand of a product, `count` blocks from block `first` on of a half. `view` reads it
+  /// as [block][pixel][channel].
   template <class C, class Work>
   CORTADO_FN void with_left(C& c, i64 pair, const strassen::Pair& wanted, i64 first, i64 count, LeftView view,
                             const Work& work) const {
@@ -113,7 +113,7 @@ struct StrassenPixels {
     work(operand);
   }
 
-  /// All sums that products multiply on the right, in one pass: [right_sum][block][pixel][channel].
+  /// Makes all sums that products multiply on the right, in one pass: [right_sum][block][pixel][channel].
   template <class C>
   CORTADO_FN auto right_sums(C& c, i64 pair, i64 first, i64 count) const {
     const StrassenPixels p = *this;

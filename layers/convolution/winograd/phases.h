@@ -14,7 +14,8 @@ ConvolutionShape shape_of_phases(const ConvolutionShape& s);
 
 /// Queues making the planes of phases of some images, images x (ic sh sw) x height x width, of the shape's precision.
 using MakePhases = std::function<void(CoreGroup&, const void* x, void* to)>;
-/// Of so many images. Where a plan does not fit a scratchpad, `refused` gets the reason, as in `planned`.
+/// Plans the phases of `images` images. If a plan does not fit a scratchpad, `refused` gets the reason, as in
+/// `planned`.
 MakePhases plan_phases(const MachineSpec& spec, const ConvolutionShape& s, i64 images, std::string& refused);
 
 /// Moves weights, oc x (ic/g) x kh x kw, to those of phases, zeros between, and their gradients back.

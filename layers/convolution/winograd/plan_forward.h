@@ -16,7 +16,7 @@ struct TileForm {
 };
 constexpr TileForm wide = {14, 8, 0}, tall = {56, 2, 4},
                    tall_of_six = {56, 2, 2};  // of F(6x6, 3x3), whose points of weights take longer to make
-/// Terms of weights whose points a tile makes at a time: they stay in a second-level cache beside the sums.
+/// The terms of weights whose points a tile makes at a time. They stay in a second-level cache beside the sums.
 constexpr i64 own_terms = 64;
 
 template <class F>
@@ -78,8 +78,9 @@ bool fits_with_sums(const MachineSpec& spec, const WinogradConvolve<F, T>& p) {
   return fits(spec, p) && 4 * p.most_sums() <= spec.scratch_bytes;
 }
 
-/// Of a group: as many vectors together as the form asks for, in equal panels, and as leave the sums of the form's rows
-/// of Winograd's tiles, or else those of one row, no larger than the scratchpad; of none if there is no room for that.
+/// The panels of a group, equal ones. They have as many vectors together as the form wants, and as leave the sums in
+/// the scratchpad. These are the sums of the form's rows of Winograd's tiles, or else of one row. There are none if
+/// there is no room.
 template <class F, class T>
 WinogradPanels panels_of(const MachineSpec& spec, const ConvolutionShape& s, const TileForm& form) {
   auto p = program_of<F, T>(s);
@@ -93,8 +94,8 @@ WinogradPanels panels_of(const MachineSpec& spec, const ConvolutionShape& s, con
   return {};
 }
 
-/// The program with its panels and tiles: as many rows as the form asks for and as fit, or down to half as many if that
-/// leaves equal work for every CPE; else CPEs share the panels of a tile.
+/// The program with its panels and tiles. It has as many rows as the form wants and as fit. It has down to half as many
+/// if that leaves equal work for every CPE. Else CPEs share the panels of a tile.
 template <class F, class T>
 WinogradConvolve<F, T> tiled_program(const MachineSpec& spec, const ConvolutionShape& s, const TileForm& form) {
   auto p = program_of<F, T>(s);
@@ -113,7 +114,8 @@ WinogradConvolve<F, T> tiled_program(const MachineSpec& spec, const ConvolutionS
   return p;
 }
 
-/// Weights of a direction; `turned` for the input gradient, in whose shape inputs and outputs have changed places.
+/// The weights of a direction; `turned` is for the input gradient, in whose shape inputs and outputs have changed
+/// places.
 template <class F>
 WinogradFilters<F> filters_of(const ConvolutionShape& s, bool turned) {
   const i64 taps = F::kernel * F::kernel, to_term = turned ? taps * s.group_oc() : taps,

@@ -38,8 +38,8 @@ WinogradGradient<F> gradient_program(const MachineSpec& spec, const WinogradTile
   return p;
 }
 
-/// What a weight gradient works on at a time: whole images, or some rows of tiles of one, so that their points stay in
-/// a cache.
+/// The part that a weight gradient works on at a time: whole images, or some rows of tiles of one. Its points stay in a
+/// cache.
 template <class F>
 struct Parts {
   i64 images, rows, cols;  ///< of tiles; rows of one image
@@ -53,7 +53,7 @@ struct Parts {
     rows = images > 1 ? all_rows : even_part(all_rows, most / cols);
   }
   i64 tiles() const { return images * rows * cols; }
-  /// Of the points of inputs or of gradients.
+  /// The floats of the points of inputs, or of gradients.
   i64 floats(i64 channels) const { return F::products * distance(tiles(), channels); }
 };
 

@@ -5,11 +5,11 @@
 
 namespace cortado {
 
-/// What is transformed to points, rows of tiles of images x channels x height x width: Bt x B of inputs, tile (i, j)
-/// beginning at (outputs i - pad_h, outputs j - pad_w), or A dy At of gradients.
+/// Arrays that are transformed to points, rows of tiles of images x channels x height x width. Inputs become Bt x B,
+/// with tile (i, j) beginning at (outputs i - pad_h, outputs j - pad_w). Gradients become A dy At.
 template <class F, bool gradients, class T>
 struct WinogradPixels {
-  static constexpr i64 side = gradients ? F::outputs : F::points;  ///< of what a tile reads
+  static constexpr i64 side = gradients ? F::outputs : F::points;  ///< of the square that a tile reads
   const T* x;
   i64 height, width, pad_h, pad_w;
   Layout layout;
@@ -115,8 +115,8 @@ struct WinogradPanels {
   CORTADO_FN i64 floats() const { return count() * products * matrix(); }
 };
 
-/// Weights (oc x ic x kernel x kernel) that are transformed to points: G w Gt. For the input gradient turned by 180
-/// degrees, with inputs for outputs.
+/// Weights (oc x ic x kernel x kernel) that are transformed to points: G w Gt. For the input gradient they are turned
+/// by 180 degrees, with inputs for outputs.
 template <class F>
 struct WinogradFilters {
   static constexpr i64 taps = F::kernel * F::kernel;
@@ -128,7 +128,7 @@ struct WinogradFilters {
 
   CORTADO_FN i64 bytes() const { return 4 * line_terms * taps * winograd::lanes; }
 
-  /// Those of some terms and sixteen outputs, outputs next to each other; zero beyond the last one.
+  /// The weights of some terms and sixteen outputs, outputs next to each other; zero beyond the last one.
   template <class C>
   CORTADO_FN auto stage(C& c, i64 term, i64 output) const {
     Box<float> box;
@@ -177,7 +177,7 @@ struct WinogradWeights {
   WinogradPanels panels;
   Buf u_buf;
 
-  /// Of outputs.
+  /// The groups of outputs.
   CORTADO_FN i64 groups() const { return panels.count() * panels.panel / winograd::lanes; }
   CORTADO_FN i64 lines() const { return groups() * ceil_div(panels.terms, filters.line_terms); }
 

@@ -6,8 +6,8 @@
 
 namespace cortado {
 
-/// Where tiles lie in matrices of points: those of some rows of tiles, counted over images. Tiles that need the same
-/// products follow each other: of last rows, all others, of last columns, as far as these have fewer outputs.
+/// The places of tiles in matrices of points, for some rows of tiles counted over images. Tiles that need the same
+/// products are neighbours: tiles of last rows, all others, tiles of last columns, as far as these have fewer outputs.
 template <class F>
 struct WinogradOrder {
   i64 first, count;          ///< rows of tiles
@@ -18,8 +18,8 @@ struct WinogradOrder {
 
   struct Row {
     i64 outputs;      ///< of its tiles, from top to bottom
-    i64 cols, first;  ///< its tiles but for a last one of fewer outputs; where they are
-    i64 last;         ///< where that one is
+    i64 cols, first;  ///< its tiles but for a last one of fewer outputs; their place
+    i64 last;         ///< place of that one
     CORTADO_FN i64 place(i64 col) const { return col < cols ? first + col : last; }
   };
   CORTADO_FN Row row(i64 i) const {
@@ -84,7 +84,7 @@ struct WinogradTiles {
   CORTADO_FN Line line(i64 i) const {
     return {i / groups() / rows, i / groups() % rows, i % groups() * winograd::lanes};
   }
-  /// Of `n` rows of tiles from row i on, counted over images.
+  /// The order of `n` rows of tiles from row i on, counted over images.
   template <class F>
   CORTADO_FN WinogradOrder<F> order(i64 i, i64 n) const {
     return {i, n, rows, cols, last_rows, last_cols};

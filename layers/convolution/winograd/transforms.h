@@ -4,20 +4,20 @@
 namespace cortado {
 
 /// Winograd's F(4x4, 3x3), F(6x6, 3x3), F(2x2, 3x3), F(5x5, 4x4) and F(4x4, 5x5) for convolutions (Lavin and Gray,
-/// "Fast algorithms for convolutional neural networks", 2016, section 4): a tile of outputs and the inputs that it sees
-/// become `points` squared products instead of one for each weight of each output, y = At [(G w Gt) * (Bt x B)] A, `*`
-/// element by element. F is one of the structures here; their one-dimensional transforms each go from and to places
-/// `step` apart.
+/// "Fast algorithms for convolutional neural networks", 2016, section 4). A tile of outputs and the inputs that it sees
+/// take `points` squared products instead of one for each weight of each output:
+///   y = At [(G w Gt) * (Bt x B)] A, `*` element by element
+/// F is one of the structures here. Their one-dimensional transforms go from and to places `step` apart.
 namespace winograd {
 constexpr i64 lanes = 16;  ///< channels that are transformed together
 
-/// Channels of a matrix of points: whole vectors of them.
+/// The padded channels of a matrix of points, in whole vectors.
 CORTADO_FN inline i64 padded(i64 channels) { return (channels + lanes - 1) / lanes * lanes; }
-/// Distance of matrices of points, rows x padded channels: an odd number of lanes, or those that a transform touches
-/// at once would meet in few sets of a cache.
+/// The distance of matrices of points, rows x padded channels. It is an odd number of lanes: otherwise the matrices
+/// that a transform touches at once would meet in few sets of a cache.
 CORTADO_FN inline i64 distance(i64 rows, i64 channels) { return ((rows * padded(channels) / lanes) | 1) * lanes; }
 
-/// What a point and its negative, which lie `step` apart, get of even and of odd terms.
+/// Sets a point and its negative, which lie `step` apart, from even and odd terms.
 template <class T>
 CORTADO_FN void set_pair(T* v, int step, const T& even, const T& odd) {
   v[0] = even + odd;
@@ -25,7 +25,7 @@ CORTADO_FN void set_pair(T* v, int step, const T& even, const T& odd) {
 }
 
 /// A tile of 4 x 4 outputs sees 6 x 6 inputs and takes 36 products instead of 144. The points are 0, infinity, 1, -1, 2
-/// and -2; fewer outputs one way, as at an edge, take the first of them that way, with the same points of weights.
+/// and -2. Fewer outputs one way, as at an edge, take the first of them that way, with the same points of weights.
 struct F4x3 {
   static constexpr i64 outputs = 4, fewer = 1, least = 1, kernel = 3, points = 6, products = 36;
 
@@ -170,8 +170,8 @@ struct F2x3 {
 };
 
 /// A tile of m x m outputs of a kernel of 9 - m sees 8 x 8 inputs and takes 64 products. The points are 0, infinity, 1,
-/// -1, 2, -2, 1/2 and -1/2; two or four outputs fewer one way take as many of the first of them less that way, with the
-/// same points of weights.
+/// -1, 2, -2, 1/2 and -1/2. Two or four outputs fewer one way take as many fewer of the points, with the same points of
+/// weights.
 template <i64 m>
 struct EightPoints {
   static constexpr i64 outputs = m, fewer = 2, least = m > 4 ? m - 4 : m - 2, kernel = 9 - m, points = 8, products = 64;
@@ -240,8 +240,8 @@ struct EightPoints {
     const auto of_two = static_cast<float>(1 << exponent);
     return pair == 0 ? 1.0f : pair == 1 ? of_two : 1 / of_two;
   }
-  /// What Lagrange's polynomials leave to weights, for a pair: its inverse is the product of distances from the other
-  /// points.
+  /// The factor of a pair that Lagrange's polynomials leave to weights. Its inverse is the product of distances from
+  /// the other points.
   CORTADO_FN static constexpr float scale(int pair) {
     return pair == 0 ? -2.0f / 9 : pair == 1 ? 1.0f / 90 : 32.0f / 45;
   }
