@@ -17,7 +17,7 @@
 #include "core/base/memory_error.h"
 #include "core/machine/free_memory.h"
 #include "core/machine/host_topology.h"
-#include "core/machine/parts.h"
+#include "core/machine/integers.h"
 
 namespace cortado::kokkos {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "backends/kokkos/host_multiply.h"
 #include "backends/kokkos/host_vector.h"
-#include "core/machine/parts.h"
+#include "core/machine/integers.h"
 #include "core/machine/program.h"
 
 namespace cortado::kokkos {

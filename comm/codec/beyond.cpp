@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "comm/codec/programs.h"
-#include "core/machine/parts.h"
+#include "core/machine/integers.h"
 
 namespace cortado {
 

@@ -5,7 +5,7 @@
 #include "comm/collective/measure_network.h"
 #include "comm/wait/calls.h"
 #include "core/base/error.h"
-#include "core/machine/parts.h"
+#include "core/machine/integers.h"
 
 namespace cortado {
 

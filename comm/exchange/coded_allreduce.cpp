@@ -5,7 +5,7 @@
 
 #include "comm/collective/messages.h"
 #include "core/base/error.h"
-#include "core/machine/parts.h"
+#include "core/machine/integers.h"
 
 namespace cortado {
 namespace {

@@ -6,7 +6,7 @@
 #include "comm/codec/beyond.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
-#include "core/machine/parts.h"
+#include "core/machine/integers.h"
 
 namespace cortado {
 namespace {

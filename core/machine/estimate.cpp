@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/machine/parts.h"
+#include "core/machine/integers.h"
 
 namespace cortado {
 bool is_modelled(const MachineSpec& spec) { return spec.lines_in_scratch && spec.clock_hz > 0; }

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "core/machine/parts.h"
+#include "core/machine/integers.h"
 
 namespace cortado {
 namespace {

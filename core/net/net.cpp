@@ -7,7 +7,7 @@
 #include <set>
 
 #include "core/base/error.h"
-#include "core/machine/parts.h"
+#include "core/machine/integers.h"
 #include "core/net/division.h"
 #include "core/net/name_memory.h"
 #include "core/net/passes/gradient_places.h"

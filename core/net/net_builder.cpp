@@ -4,7 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/formats/prototxt.h"
-#include "core/machine/parts.h"
+#include "core/machine/integers.h"
 #include "core/net/backward_needs.h"
 #include "core/net/known_net.h"
 #include "core/net/name_memory.h"

@@ -1,6 +1,6 @@
 #include "core/solver/norms.h"
 
-#include "core/machine/parts.h"
+#include "core/machine/integers.h"
 #include "core/solver/programs.h"
 #include "core/tensor/blob.h"
 

@@ -6,7 +6,7 @@
 #include "core/base/log.h"
 #include "core/formats/blob_proto.h"
 #include "core/formats/caffe.pb.h"
-#include "core/machine/parts.h"
+#include "core/machine/integers.h"
 #include "core/net/division.h"
 #include "core/net/name_memory.h"
 #include "core/net/part_exchange.h"

@@ -6,7 +6,7 @@
 #include "core/base/error.h"
 #include "core/formats/caffe.pb.h"
 #include "core/formats/prototxt.h"
-#include "core/machine/parts.h"
+#include "core/machine/integers.h"
 #include "core/solver/programs.h"
 
 namespace cortado {

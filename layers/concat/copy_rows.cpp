@@ -1,6 +1,6 @@
 #include "layers/concat/copy_rows.h"
 
-#include "core/machine/parts.h"
+#include "core/machine/integers.h"
 #include "layers/concat/programs.h"
 
 namespace cortado {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/machine/parts.h"
+#include "core/machine/integers.h"
 #include "layers/contrastive_loss/programs.h"
 
 namespace cortado {

@@ -1,5 +1,5 @@
 #pragma once
-#include "core/machine/parts.h"
+#include "core/machine/integers.h"
 #include "core/machine/planned.h"
 #include "layers/channels/block_programs.h"
 #include "layers/convolution/set_or_add.h"

@@ -4,7 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/machine/estimate.h"
-#include "core/machine/parts.h"
+#include "core/machine/integers.h"
 #include "layers/gemm/programs.h"
 
 namespace cortado {

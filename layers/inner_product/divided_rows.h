@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "core/machine/parts.h"
+#include "core/machine/integers.h"
 #include "core/net/division.h"
 #include "core/net/part_exchange.h"
 #include "core/net/workspace.h"

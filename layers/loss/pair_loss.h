@@ -1,5 +1,5 @@
 #pragma once
-#include "core/machine/parts.h"
+#include "core/machine/integers.h"
 #include "layers/loss/loss.h"
 #include "layers/loss/programs.h"
 

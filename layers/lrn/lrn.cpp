@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/formats/caffe.pb.h"
-#include "core/machine/parts.h"
+#include "core/machine/integers.h"
 #include "layers/lrn/programs.h"
 
 namespace cortado {

@@ -1,6 +1,6 @@
 #include "layers/lstm_unit/cell.h"
 
-#include "core/machine/parts.h"
+#include "core/machine/integers.h"
 #include "layers/lstm_unit/programs.h"
 
 namespace cortado {

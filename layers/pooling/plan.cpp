@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/machine/parts.h"
+#include "core/machine/integers.h"
 
 namespace cortado {
 namespace {

@@ -1,7 +1,7 @@
 #include "layers/reduction/reduction.h"
 
 #include "core/formats/caffe.pb.h"
-#include "core/machine/parts.h"
+#include "core/machine/integers.h"
 #include "layers/reduction/programs.h"
 
 namespace cortado {

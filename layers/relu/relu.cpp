@@ -1,7 +1,7 @@
 #include "layers/relu/relu.h"
 
 #include "core/formats/caffe.pb.h"
-#include "core/machine/parts.h"
+#include "core/machine/integers.h"
 #include "layers/relu/programs.h"
 
 namespace cortado {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "core/machine/parts.h"
+#include "core/machine/integers.h"
 #include "layers/rows/programs.h"
 
 namespace cortado {

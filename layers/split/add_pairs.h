@@ -1,6 +1,6 @@
 #pragma once
 #include "core/machine/core_group.h"
-#include "core/machine/parts.h"
+#include "core/machine/integers.h"
 #include "layers/split/programs.h"
 
 namespace cortado {

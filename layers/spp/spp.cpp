@@ -2,7 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/formats/caffe.pb.h"
-#include "core/machine/parts.h"
+#include "core/machine/integers.h"
 #include "layers/concat/copy_rows.h"
 #include "layers/split/add_pairs.h"
 

@@ -2,7 +2,7 @@
 #include <map>
 
 #include "core/base/memory_error.h"
-#include "core/machine/parts.h"
+#include "core/machine/integers.h"
 #include "core/net/passes/gradient_places.h"
 #include "core/net/passes/passes.h"
 

@@ -1,6 +1,6 @@
 #pragma once
+#include "core/machine/integers.h"
 #include "core/machine/math.h"
-#include "core/machine/parts.h"
 #include "core/machine/program.h"
 #include "layers/convolution/set_or_add.h"
 #include "layers/convolution/sizes.h"

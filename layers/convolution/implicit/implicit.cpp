@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/machine/estimate.h"
-#include "core/machine/parts.h"
+#include "core/machine/integers.h"
 #include "core/machine/planned.h"
 #include "layers/convolution/gradient_parts.h"
 #include "layers/convolution/implicit/programs.h"

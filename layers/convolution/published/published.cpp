@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/machine/parts.h"
+#include "core/machine/integers.h"
 #include "core/machine/planned.h"
 #include "layers/convolution/published/programs.h"
 #include "layers/gemm/gemm.h"

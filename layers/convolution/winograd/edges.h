@@ -1,7 +1,7 @@
 #pragma once
 #include <algorithm>
 
-#include "core/machine/parts.h"
+#include "core/machine/integers.h"
 #include "layers/convolution/winograd/programs.h"
 
 namespace cortado {
