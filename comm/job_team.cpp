@@ -23,21 +23,21 @@ bool shares_memory(const Topology& declared, const Topology& real) {
 }
 
 template <class T>
-void add_on_host(const Span& x, const Span& y) {
+void add_on_host(const HostValues& x, const HostValues& y) {
   const auto* const from = static_cast<const T*>(x.data);
   auto* const to = static_cast<T*>(y.data);
   for (i64 i = 0; i < y.count; ++i) to[i] = T(static_cast<float>(to[i]) + static_cast<float>(from[i]));
 }
 }  // namespace
 
-void HostSum::add(const Span& x, const Span& y) {
+void HostSum::add(const HostValues& x, const HostValues& y) {
   if (y.element == Precision::bf16)
     add_on_host<bf16>(x, y);
   else
     add_on_host<float>(x, y);
 }
 
-void ClusterSum::add(const Span& x, const Span& y) {
+void ClusterSum::add(const HostValues& x, const HostValues& y) {
   if (y.count == 0) return;
   if (y.element == Precision::bf16 || !reaches_host_) return HostSum().add(x, y);
   add_on_cluster(static_cast<const float*>(x.data), static_cast<float*>(y.data), y.count);
@@ -75,7 +75,7 @@ JobTeam::JobTeam(MPI_Comm communicator, std::unique_ptr<LocalSum> sum, const Top
   }
 }
 
-void JobTeam::run(const CollectiveChoice& choice, const Span& values) {
+void JobTeam::run(const CollectiveChoice& choice, const HostValues& values) {
   team_.chunk_bytes = choice.chunk_bytes;
   team_.radix = choice.radix;
   choice.algorithm->run(team_, values);

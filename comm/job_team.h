@@ -13,7 +13,7 @@ namespace cortado {
 class ClusterSum : public LocalSum {
  public:
   explicit ClusterSum(CoreGroup& group) : group_(group), reaches_host_(reaches_host()) {}
-  void add(const Span& x, const Span& y) override;
+  void add(const HostValues& x, const HostValues& y) override;
 
  private:
   bool reaches_host();
@@ -26,7 +26,7 @@ class ClusterSum : public LocalSum {
 /// Adds on the calling thread.
 class HostSum : public LocalSum {
  public:
-  void add(const Span& x, const Span& y) override;
+  void add(const HostValues& x, const HostValues& y) override;
 };
 
 /// The places of ranks, from the command line.
@@ -72,7 +72,7 @@ class JobTeam {
   CollectiveChoice reduce(const std::string& name, i64 bytes) const { return choose("reduce", name, bytes); }
   CollectiveChoice broadcast(const std::string& name, i64 bytes) const { return choose("broadcast", name, bytes); }
   /// Runs the chosen algorithm.
-  void run(const CollectiveChoice& choice, const Span& values);
+  void run(const CollectiveChoice& choice, const HostValues& values);
 
  private:
   bool fits(const CollectiveRule& rule, const std::string& collective, i64 bytes) const;

@@ -14,7 +14,7 @@ constexpr const char* name = "divided layers";
 /// Null for floats as they are: they need no codec's blocks.
 const Codec* coding(const std::string& codec) { return codec == "fp32" ? nullptr : &find_codec(codec); }
 
-Span host_span(const float* values, i64 count) { return {const_cast<float*>(values), count, Precision::fp32}; }
+HostValues host_span(const float* values, i64 count) { return {const_cast<float*>(values), count, Precision::fp32}; }
 }  // namespace
 
 MpiPartExchange::MpiPartExchange(MPI_Comm communicator, CoreGroup& group, Timeline* timeline)
@@ -66,12 +66,12 @@ MpiPartExchange::Buffer MpiPartExchange::take_buffer(const Codec* codec, i64 flo
 }
 
 /// What of the buffer messages reach.
-Span MpiPartExchange::span_of(Buffer& buffer, i64 floats) const {
+HostValues MpiPartExchange::span_of(Buffer& buffer, i64 floats) const {
   return host_span(group_.spec().host_memory ? buffer.codes.as<float>() : buffer.host.data(), floats);
 }
 
 /// What to send, which is there once the group has waited.
-Span MpiPartExchange::encode(Exchange& exchange, const Outgoing& out) {
+HostValues MpiPartExchange::encode(Exchange& exchange, const Outgoing& out) {
   const Codec* const codec = exchange.codec;
   if (is_direct(codec)) return host_span(out.values, out.count);
   const i64 floats = floats_of(codec, out.count);

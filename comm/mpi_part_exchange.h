@@ -44,7 +44,7 @@ class MpiPartExchange : public PartExchange {
   };
   struct Message {
     int peer;
-    Span span;
+    HostValues span;
   };
   struct Arrival {
     Incoming to;
@@ -61,8 +61,8 @@ class MpiPartExchange : public PartExchange {
   i64 floats_of(const Codec* codec, i64 values) const { return codec ? codec->encoded_bytes(values) / 4 : values; }
   bool is_direct(const Codec* codec) const { return codec == nullptr && group_.spec().host_memory; }
   Buffer take_buffer(const Codec* codec, i64 floats);
-  Span span_of(Buffer& buffer, i64 floats) const;
-  Span encode(Exchange& exchange, const Outgoing& out);
+  HostValues span_of(Buffer& buffer, i64 floats) const;
+  HostValues encode(Exchange& exchange, const Outgoing& out);
   void deliver(const Codec* codec, Arrival& arrival);
   void work();
   void see_through(Exchange& exchange) const;

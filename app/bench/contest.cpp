@@ -34,7 +34,7 @@ Contest::Contest(const Session& session, const TopologyFlags& topology, const st
 void Contest::measure(const std::string& collective, std::vector<Contestant>& contestants, i64 bytes, i64 rounds,
                       i64 bytes_a_round) {
   const i64 repeats = std::clamp<i64>(bytes_a_round / std::max<i64>(1, bytes), 1, 200);
-  const Span values{values_.data(), bytes / 4, Precision::fp32};
+  const HostValues values{values_.data(), bytes / 4, Precision::fp32};
   const bool gives = collective != "broadcast" || job_.team().rank() == 0;
   for (i64 round = 0; round < rounds; ++round)
     for (Contestant& contestant : contestants) {

@@ -7,7 +7,7 @@
 namespace cortado {
 namespace {
 
-void pass_on(const Team& team, const Span& values, i64 chunk, const std::string& name) {
+void pass_on(const Team& team, const HostValues& values, i64 chunk, const std::string& name) {
   const int rank = team.rank(), last = team.size() - 1;
   const i64 chunks = (values.count + chunk - 1) / chunk;
   const auto part = [&](i64 c) { return values.part(c * chunk, std::min(chunk, values.count - c * chunk)); };
@@ -24,11 +24,11 @@ void pass_on(const Team& team, const Span& values, i64 chunk, const std::string&
   sends.wait(static_cast<int>(chunks));
 }
 
-void add_up(const Team& team, const Span& values, i64 longest) {
+void add_up(const Team& team, const HostValues& values, i64 longest) {
   const int rank = team.rank(), last = team.size() - 1;
   const i64 chunk = std::max<i64>(1, std::min(longest, values.count)), chunks = (values.count + chunk - 1) / chunk;
   const auto part = [&](i64 c) { return values.part(c * chunk, std::min(chunk, values.count - c * chunk)); };
-  const Span memory = scratch(team, values, rank < last ? 2 * chunk : 0);
+  const HostValues memory = scratch(team, values, rank < last ? 2 * chunk : 0);
   const auto arrived = [&](i64 c) { return memory.part(c % 2 * chunk, part(c).count); };
   Messages sends(team, "chain_pipelined"), even(team, "chain_pipelined"), odd(team, "chain_pipelined");
   Messages* const receives[] = {&even, &odd};
@@ -51,7 +51,7 @@ double steps_in_chunks(const Network& net, const JobShape& job, i64 bytes, i64 c
   return ((c > 0 ? m / c : 1) + job.ranks - 2) * (net.latency + c * a_byte);
 }
 
-i64 chunk_of(const Team& team, const Span& values) {
+i64 chunk_of(const Team& team, const HostValues& values) {
   return std::max<i64>(1, team.chunk_bytes / bytes_of(values.element));
 }
 
@@ -59,24 +59,27 @@ i64 chunk_of(const Team& team, const Span& values) {
 
 Algorithm chain_broadcast() {
   return {"chain", "from neighbour to neighbour",
-          [](const Team& team, const Span& values) { pass_on(team, values, std::max<i64>(1, values.count), "chain"); },
+          [](const Team& team, const HostValues& values) {
+            pass_on(team, values, std::max<i64>(1, values.count), "chain");
+          },
           [](const Network& net, const JobShape& job, i64 bytes, i64, int) {
             return (job.ranks - 1) * (net.latency + static_cast<double>(bytes) * net.byte_inside);
           }};
 }
 
 Algorithm pipelined_chain() {
-  return {
-      "chain_pipelined", "from neighbour to neighbour, in chunks",
-      [](const Team& team, const Span& values) { pass_on(team, values, chunk_of(team, values), "chain_pipelined"); },
-      [](const Network& net, const JobShape& job, i64 bytes, i64 chunk_bytes, int) {
-        return steps_in_chunks(net, job, bytes, chunk_bytes, net.byte_inside);
-      }};
+  return {"chain_pipelined", "from neighbour to neighbour, in chunks",
+          [](const Team& team, const HostValues& values) {
+            pass_on(team, values, chunk_of(team, values), "chain_pipelined");
+          },
+          [](const Network& net, const JobShape& job, i64 bytes, i64 chunk_bytes, int) {
+            return steps_in_chunks(net, job, bytes, chunk_bytes, net.byte_inside);
+          }};
 }
 
 Algorithm pipelined_chain_reduce() {
   return {"chain_pipelined", "from neighbour to neighbour, in chunks",
-          [](const Team& team, const Span& values) { add_up(team, values, chunk_of(team, values)); },
+          [](const Team& team, const HostValues& values) { add_up(team, values, chunk_of(team, values)); },
           [](const Network& net, const JobShape& job, i64 bytes, i64 chunk_bytes, int) {
             return steps_in_chunks(net, job, bytes, chunk_bytes, net.byte_inside + net.byte_summed);
           }};

@@ -24,40 +24,40 @@ std::vector<int> skips_for(int p, int supernodes) {
 /// Blocks [first, last) counted round: at most two parts of the array.
 class Round {
  public:
-  Round(const Span& values, int blocks, int first, int last) {
+  Round(const HostValues& values, int blocks, int first, int last) {
     const int begin = first % blocks, length = last - first;
     const int before_end = std::min(length, blocks - begin);
     parts_.push_back(block_of(values, blocks, begin, begin + before_end));
     if (before_end < length) parts_.push_back(block_of(values, blocks, 0, length - before_end));
   }
-  const std::vector<Span>& parts() const { return parts_; }
+  const std::vector<HostValues>& parts() const { return parts_; }
   i64 count() const {
     i64 n = 0;
-    for (const Span& part : parts_) n += part.count;
+    for (const HostValues& part : parts_) n += part.count;
     return n;
   }
 
  private:
-  std::vector<Span> parts_;
+  std::vector<HostValues> parts_;
 };
 
-void run(const Team& team, const Span& values) {
+void run(const Team& team, const HostValues& values) {
   const CirculantSchedule schedule(*team.topology, team.rank());
   const int p = team.size();
   Messages messages(team, "circulant");
   int number = 0;
   for (const CirculantStep& step : schedule.steps) {
     const Round sent(values, p, step.sent_first, step.sent_last), added(values, p, step.added_first, step.added_last);
-    const Span arrived = scratch(team, values, added.count());
+    const HostValues arrived = scratch(team, values, added.count());
     i64 at = 0;
-    for (const Span& part : added.parts()) {
+    for (const HostValues& part : added.parts()) {
       messages.receive(step.from, arrived.part(at, part.count));
       at += part.count;
     }
-    for (const Span& part : sent.parts()) messages.send(step.to, part);
+    for (const HostValues& part : sent.parts()) messages.send(step.to, part);
     messages.wait(++number);
     at = 0;
-    for (const Span& part : added.parts()) {
+    for (const HostValues& part : added.parts()) {
       team.sum->add(arrived.part(at, part.count), part);
       at += part.count;
     }
@@ -65,8 +65,8 @@ void run(const Team& team, const Span& values) {
   for (auto step = schedule.steps.rbegin(); step != schedule.steps.rend(); ++step) {
     const Round arriving(values, p, step->sent_first, step->sent_last);
     const Round complete(values, p, step->added_first, step->added_last);
-    for (const Span& part : arriving.parts()) messages.receive(step->to, part);
-    for (const Span& part : complete.parts()) messages.send(step->from, part);
+    for (const HostValues& part : arriving.parts()) messages.receive(step->to, part);
+    for (const HostValues& part : complete.parts()) messages.send(step->from, part);
     messages.wait(++number);
   }
 }

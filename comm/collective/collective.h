@@ -13,21 +13,21 @@
 namespace cortado {
 
 /// Values in host memory. Sums of bf16 round after every addition.
-struct Span {
+struct HostValues {
   void* data;
   i64 count;
   Precision element;
 
   i64 bytes() const { return count * bytes_of(element); }
   char* at(i64 i) const { return static_cast<char*>(data) + i * bytes_of(element); }
-  Span part(i64 first, i64 n) const { return {at(first), n, element}; }
+  HostValues part(i64 first, i64 n) const { return {at(first), n, element}; }
 };
 
 /// Adds received values: y += x. In training it runs on the compute cluster; collectives do not know where it runs.
 class LocalSum {
  public:
   virtual ~LocalSum() = default;
-  virtual void add(const Span& x, const Span& y) = 0;
+  virtual void add(const HostValues& x, const HostValues& y) = 0;
 };
 
 class NodeMemory;
@@ -74,7 +74,7 @@ JobShape shape_of(const Topology& topology);
 /// - broadcast: all ranks have rank 0's values.
 struct Algorithm {
   std::string name, what;  ///< `what` tells people in a few words
-  std::function<void(const Team&, const Span&)> run;
+  std::function<void(const Team&, const HostValues&)> run;
   /// Predicted seconds; each algorithm's file has the formula.
   std::function<double(const Network&, const JobShape&, i64 bytes, i64 chunk_bytes, int radix)> cost;
   /// The reason why it cannot run on a team; empty means that it can. An empty function means that it runs on any.

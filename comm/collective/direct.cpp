@@ -5,7 +5,7 @@ namespace cortado {
 
 Algorithm direct_broadcast() {
   return {"direct", "the root sends to all",
-          [](const Team& team, const Span& values) {
+          [](const Team& team, const HostValues& values) {
             Messages messages(team, "direct");
             if (team.rank() != 0) messages.receive(0, values);
             for (int to = 1; team.rank() == 0 && to < team.size(); ++to) messages.send(to, values);

@@ -46,7 +46,7 @@ struct Range {
   i64 first, last;  // blocks
 };
 
-void halve_and_double(const Team& team, const Span& values, const std::vector<int>& numbering, bool near_first,
+void halve_and_double(const Team& team, const HostValues& values, const std::vector<int>& numbering, bool near_first,
                       const std::string& name) {
   const Fold fold(numbering, team.rank());
   Messages messages(team, name);
@@ -57,7 +57,7 @@ void halve_and_double(const Team& team, const Span& values, const std::vector<in
     return messages.wait(0);
   }
   if (fold.takes()) {
-    const Span arrived = scratch(team, values, values.count);
+    const HostValues arrived = scratch(team, values, values.count);
     messages.receive(fold.partner(), arrived);
     messages.wait(0);
     team.sum->add(arrived, values);
@@ -78,7 +78,7 @@ void halve_and_double(const Team& team, const Span& values, const std::vector<in
   for (int step = 0; step < steps; ++step) {
     const int partner = fold.rank_of(fold.own() ^ distance(step));
     const auto [own, others] = halves(step);
-    const Span mine = part(own), arrived = scratch(team, values, mine.count);
+    const HostValues mine = part(own), arrived = scratch(team, values, mine.count);
     messages.receive(partner, arrived);
     messages.send(partner, part(others));
     messages.wait(step + 1);
@@ -127,7 +127,7 @@ double near_first_cost(const Network& net, const JobShape& job, i64 bytes, i64, 
 
 Algorithm natural_halving() {
   return {"halving", "recursive halving and doubling, farthest first, natural numbers",
-          [](const Team& team, const Span& values) {
+          [](const Team& team, const HostValues& values) {
             halve_and_double(team, values, team.topology->natural(), false, "halving");
           },
           far_first_cost};
@@ -135,7 +135,7 @@ Algorithm natural_halving() {
 
 Algorithm round_robin_halving() {
   return {"halving_round_robin", "the same, numbers in turn over supernodes (swCaffe)",
-          [](const Team& team, const Span& values) {
+          [](const Team& team, const HostValues& values) {
             halve_and_double(team, values, team.topology->round_robin(), false, "halving_round_robin");
           },
           near_first_cost};
@@ -143,7 +143,7 @@ Algorithm round_robin_halving() {
 
 Algorithm near_first_halving() {
   return {"halving_near_first", "recursive halving and doubling, nearest first",
-          [](const Team& team, const Span& values) {
+          [](const Team& team, const HostValues& values) {
             halve_and_double(team, values, team.topology->natural(), true, "halving_near_first");
           },
           near_first_cost};

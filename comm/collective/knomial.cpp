@@ -23,7 +23,7 @@ struct Place {
   i64 span = 1;  // ranks below this one, itself among them, unless the last ones are missing
 };
 
-void broadcast(const Team& team, const Span& values) {
+void broadcast(const Team& team, const HostValues& values) {
   const Place place(team);
   Messages messages(team, "knomial");
   int step = 0;
@@ -37,14 +37,14 @@ void broadcast(const Team& team, const Span& values) {
   }
 }
 
-void reduce(const Team& team, const Span& values) {
+void reduce(const Team& team, const HostValues& values) {
   const Place place(team);
   Messages messages(team, "knomial");
   int step = 0;
   for (i64 below = 1; below < place.span; below *= place.k) {
     const std::vector<int> children = place.children(below);
     const auto n = static_cast<i64>(children.size());
-    const Span arrived = scratch(team, values, n * values.count);
+    const HostValues arrived = scratch(team, values, n * values.count);
     for (i64 c = 0; c < n; ++c)
       messages.receive(children[static_cast<std::size_t>(c)], arrived.part(c * values.count, values.count));
     messages.wait(++step);

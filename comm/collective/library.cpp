@@ -34,7 +34,7 @@ double unknown(const Network& net, const JobShape& job, i64 bytes, i64, int) {
 
 Algorithm library_allreduce() {
   return {"library", "MPI_Allreduce",
-          [](const Team& team, const Span& values) {
+          [](const Team& team, const HostValues& values) {
             const bool floats = values.element == Precision::fp32;
             in_pieces(values.count, [&](i64 first, int n) {
               all_reduce(team.communicator, "collective 'library'", values.at(first), n,
@@ -46,7 +46,7 @@ Algorithm library_allreduce() {
 
 Algorithm library_reduce() {
   return {"library", "MPI_Reduce",
-          [](const Team& team, const Span& values) {
+          [](const Team& team, const HostValues& values) {
             const bool floats = values.element == Precision::fp32;
             in_pieces(values.count, [&](i64 first, int n) {
               cortado::reduce(team.communicator, "collective 'library'", values.at(first), n,
@@ -58,7 +58,7 @@ Algorithm library_reduce() {
 
 Algorithm library_broadcast() {
   return {"library", "MPI_Bcast",
-          [](const Team& team, const Span& values) {
+          [](const Team& team, const HostValues& values) {
             in_pieces(values.bytes(), [&](i64 first, int n) {
               broadcast(team.communicator, "collective 'library'", static_cast<char*>(values.data) + first, n,
                         MPI_BYTE);

@@ -71,7 +71,7 @@ class Probe {
   }
 
  private:
-  static Span span(std::vector<float>& of, i64 count) { return {of.data(), count, Precision::fp32}; }
+  static HostValues span(std::vector<float>& of, i64 count) { return {of.data(), count, Precision::fp32}; }
 
   const Team& team_;
   std::vector<float> x_, y_;

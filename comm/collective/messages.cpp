@@ -27,7 +27,7 @@ int Team::size() const {
 }
 
 template <class Post>
-void Messages::post(int peer, bool incoming, const Span& values, Post post_piece) {
+void Messages::post(int peer, bool incoming, const HostValues& values, Post post_piece) {
   for (i64 first = 0; first < values.bytes(); first += longest) {
     const int bytes = static_cast<int>(std::min(longest, values.bytes() - first));
     requests_.emplace_back();
@@ -36,13 +36,13 @@ void Messages::post(int peer, bool incoming, const Span& values, Post post_piece
   }
 }
 
-void Messages::send(int to, const Span& values) {
+void Messages::send(int to, const HostValues& values) {
   post(to, false, values, [&](const char* from, int bytes, MPI_Request* request) {
     MPI_Isend(from, bytes, MPI_BYTE, to, tag, team_.communicator, request);
   });
 }
 
-void Messages::receive(int from, const Span& values) {
+void Messages::receive(int from, const HostValues& values) {
   post(from, true, values, [&](char* to, int bytes, MPI_Request* request) {
     MPI_Irecv(to, bytes, MPI_BYTE, from, tag, team_.communicator, request);
   });
@@ -65,7 +65,7 @@ std::vector<int> Messages::missing() const {
 
 void meet(const Team& team) { barrier(team.communicator, "collective 'meet'"); }
 
-Span scratch(const Team& team, const Span& like, i64 count) {
+HostValues scratch(const Team& team, const HostValues& like, i64 count) {
   constexpr std::size_t page = 4096;
   const i64 bytes = count * bytes_of(like.element);
   if (team.memory_bytes < bytes) {

@@ -15,15 +15,15 @@ class Messages {
   Messages(const Messages&) = delete;
   Messages& operator=(const Messages&) = delete;
 
-  void send(int to, const Span& values);
-  void receive(int from, const Span& values);
+  void send(int to, const HostValues& values);
+  void receive(int from, const HostValues& values);
   /// Waits for all messages. `step` is the collective's step, for errors. Throws WaitError when nothing moves for the
   /// patience.
   void wait(int step);
 
  private:
   template <class Post>
-  void post(int peer, bool incoming, const Span& values, Post post_piece);
+  void post(int peer, bool incoming, const HostValues& values, Post post_piece);
   std::vector<int> missing() const;
 
   const Team& team_;
@@ -42,13 +42,13 @@ void meet(const Team& team);
 /// The first value of block `i`, where n values make `blocks` nearly equal blocks. The first n % blocks are longer by
 /// one.
 inline i64 block_begin(i64 n, i64 blocks, i64 i) { return n / blocks * i + (i < n % blocks ? i : n % blocks); }
-inline Span block_of(const Span& values, i64 blocks, i64 first, i64 last) {
+inline HostValues block_of(const HostValues& values, i64 blocks, i64 first, i64 last) {
   const i64 begin = block_begin(values.count, blocks, first), end = block_begin(values.count, blocks, last);
   return values.part(begin, end - begin);
 }
 
 /// The team's memory for `count` received values.
-Span scratch(const Team& team, const Span& like, i64 count);
+HostValues scratch(const Team& team, const HostValues& like, i64 count);
 
 /// The least integer not below log2(n), for n >= 1.
 inline int log2_ceiling(i64 n) {

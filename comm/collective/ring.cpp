@@ -8,19 +8,19 @@
 namespace cortado {
 namespace {
 
-void pass_round(const Team& team, const Span& values, i64 chunk, const std::string& name) {
+void pass_round(const Team& team, const HostValues& values, i64 chunk, const std::string& name) {
   const int p = team.size(), rank = team.rank(), right = (rank + 1) % p, left = (rank + p - 1) % p;
   const auto block = [&](int b) { return block_of(values, p, (b + p) % p, (b + p) % p + 1); };
   Messages even(team, name), odd(team, name);
   Messages* const turns[] = {&even, &odd};
-  const Span arrived = scratch(team, values, 2 * chunk);
-  const auto chunk_of = [&](const Span& of, i64 c) {
+  const HostValues arrived = scratch(team, values, 2 * chunk);
+  const auto chunk_of = [&](const HostValues& of, i64 c) {
     const i64 first = std::min(c * chunk, of.count);
     return of.part(first, std::min(chunk, of.count - first));
   };
   const i64 chunks = (block_begin(values.count, p, 1) + chunk - 1) / chunk;  // of the longest block
   for (int step = 0; step + 1 < p; ++step) {
-    const Span leaves = block(rank - step), own = block(rank - step - 1);
+    const HostValues leaves = block(rank - step), own = block(rank - step - 1);
     for (i64 c = 0; c <= chunks; ++c) {
       if (c < chunks) {
         Messages& turn = *turns[c % 2];
@@ -29,7 +29,7 @@ void pass_round(const Team& team, const Span& values, i64 chunk, const std::stri
       }
       if (c > 0) {
         turns[(c - 1) % 2]->wait(step + 1);
-        const Span mine = chunk_of(own, c - 1);
+        const HostValues mine = chunk_of(own, c - 1);
         team.sum->add(arrived.part((c - 1) % 2 * chunk, mine.count), mine);
       }
     }
@@ -59,7 +59,7 @@ double pipelined_cost(const Network& net, const JobShape& job, i64 bytes, i64 ch
 
 Algorithm ring() {
   return {"ring", "ring",
-          [](const Team& team, const Span& values) {
+          [](const Team& team, const HostValues& values) {
             pass_round(team, values, std::max<i64>(1, block_begin(values.count, team.size(), 1)), "ring");
           },
           ring_cost};
@@ -67,7 +67,7 @@ Algorithm ring() {
 
 Algorithm pipelined_ring() {
   return {"ring_pipelined", "ring in chunks",
-          [](const Team& team, const Span& values) {
+          [](const Team& team, const HostValues& values) {
             pass_round(team, values, std::max<i64>(1, team.chunk_bytes / bytes_of(values.element)), "ring_pipelined");
           },
           pipelined_cost};

@@ -7,7 +7,7 @@
 namespace cortado {
 namespace {
 
-void run(const Team& team, const Span& values) {
+void run(const Team& team, const HostValues& values) {
   const int p = team.size(), rank = team.rank();
   Messages messages(team, "scatter");
   int step = 0, below = 1;  // ranks whose blocks come through this one

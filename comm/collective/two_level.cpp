@@ -13,26 +13,26 @@ namespace {
 /// Values of a slot's half: slots are used in turn, so that a meeting a chunk is enough.
 class Slots {
  public:
-  Slots(NodeMemory& node, const Span& like) : node_(node), like_(like) {}
+  Slots(NodeMemory& node, const HostValues& like) : node_(node), like_(like) {}
   i64 count() const { return node_.slot_bytes() / 2 / bytes_of(like_.element); }
-  Span of(int rank, i64 turn) const {
+  HostValues of(int rank, i64 turn) const {
     return {node_.slot(rank) + turn % 2 * (node_.slot_bytes() / 2), count(), like_.element};
   }
 
  private:
   NodeMemory& node_;
-  const Span like_;
+  const HostValues like_;
 };
 
-void copy(const Span& from, const Span& to) { copy_shared(from.data, to.data, to.bytes()); }
+void copy(const HostValues& from, const HostValues& to) { copy_shared(from.data, to.data, to.bytes()); }
 
 /// Bytes: short enough that one chunk is read while the next is written, long enough for the meetings between.
 constexpr i64 broadcast_chunk = 64 << 10;
 
 /// The chunks of one of the node's pieces.
 struct Piece {
-  Span values;
-  Span chunk(i64 c, i64 size) const {
+  HostValues values;
+  HostValues chunk(i64 c, i64 size) const {
     const i64 first = std::min(c * size, values.count);
     return values.part(first, std::min(size, values.count - first));
   }
@@ -40,7 +40,7 @@ struct Piece {
 
 class TwoLevel {
  public:
-  TwoLevel(const Team& team, const Span& values)
+  TwoLevel(const Team& team, const HostValues& values)
       : team_(team),
         node_(*team.node),
         values_(values),
@@ -88,19 +88,19 @@ class TwoLevel {
   void meet() { node_.meet("collective 'two_level'", ++step_); }
 
   /// The part of the slot that holds the chunk for rank `of`.
-  Span place(int slot, int of) const { return slots_.of(slot, turn_).part(of * chunk_, chunk_); }
+  HostValues place(int slot, int of) const { return slots_.of(slot, turn_).part(of * chunk_, chunk_); }
 
   void give_parts(i64 c) {
     ++turn_;
     for (int other = 0; other < size_; ++other)
       if (other != own_) {
-        const Span chunk = piece(other).chunk(c, chunk_);
+        const HostValues chunk = piece(other).chunk(c, chunk_);
         copy(chunk, place(own_, other).part(0, chunk.count));
       }
   }
   /// In the order of ranks' numbers counted from the summing one: the same from run to run.
   void sum_parts(i64 c) {
-    const Span mine = piece(own_).chunk(c, chunk_);
+    const HostValues mine = piece(own_).chunk(c, chunk_);
     for (int k = 1; k < size_ && mine.count > 0; ++k) {
       const int other = (own_ + k) % size_;
       team_.sum->add(place(other, own_).part(0, mine.count), mine);
@@ -108,18 +108,18 @@ class TwoLevel {
   }
   void share(i64 c) {
     ++turn_;
-    const Span mine = piece(own_).chunk(c, chunk_);
+    const HostValues mine = piece(own_).chunk(c, chunk_);
     copy(mine, slots_.of(own_, turn_).part(0, mine.count));
     meet();
     for (int k = 1; k < size_ && takes_; ++k) {
       const int other = (own_ + k) % size_;
-      const Span theirs = piece(other).chunk(c, chunk_);
+      const HostValues theirs = piece(other).chunk(c, chunk_);
       copy(slots_.of(other, turn_).part(0, theirs.count), theirs);
     }
   }
 
   /// Runs the algorithm among the ranks that have this one's place in their nodes.
-  void across(const Algorithm& algorithm, const Span& values) {
+  void across(const Algorithm& algorithm, const HostValues& values) {
     Team column = team_;
     const Topology nodes = column_topology();
     column.communicator = node_.column();
@@ -143,7 +143,7 @@ class TwoLevel {
 
   const Team& team_;
   NodeMemory& node_;
-  const Span values_;
+  const HostValues values_;
   const int own_, size_;
   const Slots slots_;
   i64 chunk_ = 1, chunks_ = 0, turn_ = 0;
@@ -175,18 +175,19 @@ double broadcast_cost(const Network& net, const JobShape& job, i64 bytes, i64 ch
 
 Algorithm two_level_allreduce() {
   return {"two_level", "nodes through shared memory, circulant across",
-          [](const Team& team, const Span& values) { TwoLevel(team, values).sum(true); }, sum_cost, refuse};
+          [](const Team& team, const HostValues& values) { TwoLevel(team, values).sum(true); }, sum_cost, refuse};
 }
 
 /// Memory of a node is as busy with it as with an allreduce; across nodes it is one.
 Algorithm two_level_reduce() {
   return {"two_level", "nodes through shared memory, circulant across",
-          [](const Team& team, const Span& values) { TwoLevel(team, values).sum(false); }, sum_cost, refuse};
+          [](const Team& team, const HostValues& values) { TwoLevel(team, values).sum(false); }, sum_cost, refuse};
 }
 
 Algorithm two_level_broadcast() {
   return {"two_level", "nodes through shared memory, a chain in chunks across",
-          [](const Team& team, const Span& values) { TwoLevel(team, values).broadcast(); }, broadcast_cost, refuse};
+          [](const Team& team, const HostValues& values) { TwoLevel(team, values).broadcast(); }, broadcast_cost,
+          refuse};
 }
 
 }  // namespace cortado

@@ -106,7 +106,7 @@ void BucketAllreduce::work() {
       lock.lock();
       changed_.wait(lock, [&] { return ends_ || index < buckets_.size(); });
       if (index >= buckets_.size()) return;  // ends without having sent it
-      const Span values = buckets_[index].values;
+      const HostValues values = buckets_[index].values;
       lock.unlock();
       sum(index, values);
       lock.lock();
@@ -129,7 +129,7 @@ std::size_t BucketAllreduce::chosen_by_root(std::size_t own) {
   return static_cast<std::size_t>(choice);
 }
 
-void BucketAllreduce::sum(std::size_t index, const Span& values) {
+void BucketAllreduce::sum(std::size_t index, const HostValues& values) {
   const std::string name = std::to_string(index) + ": " + std::to_string(values.bytes() / 1024) + " KiB";
   const TimelineSpan span(timeline_, "exchange", name, "bucket");
   job_->run(job_->allreduce(algorithm_, values.bytes()), values);

@@ -46,7 +46,7 @@ class BucketAllreduce : public GradientExchange {
 
  private:
   struct Bucket {
-    Span values;
+    HostValues values;
     i64 first;  ///< in the arena
     bool is_summed = false;
   };
@@ -58,7 +58,7 @@ class BucketAllreduce : public GradientExchange {
   void send(float* values, i64 first, i64 count);
   void work();
   std::size_t chosen_by_root(std::size_t own);
-  void sum(std::size_t index, const Span& values);
+  void sum(std::size_t index, const HostValues& values);
 
   CoreGroup& group_;
   MPI_Comm communicator_ = MPI_COMM_NULL;

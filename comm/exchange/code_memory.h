@@ -16,7 +16,7 @@ class CodeMemory {
   }
   i64 bytes() const { return bytes_; }
   void* cluster(i64 place) const { return cluster_.as<char>() + place; }
-  Span message(i64 place, i64 bytes) const {
+  HostValues message(i64 place, i64 bytes) const {
     return {host_.empty() ? cluster(place) : host_.data() + place / 4, bytes / 4, Precision::fp32};
   }
   /// Makes the code ready for messages. Waits for the cluster.

@@ -55,7 +55,7 @@ void MasterUpdate::restore_weights(Net& net) {
   copy_weights(net, full_.as<float>(), arena_->data);
 }
 
-void MasterUpdate::broadcast(const Span& values) {
+void MasterUpdate::broadcast(const HostValues& values) {
   message_bytes_ += values.bytes();
   if (job_.topology().ranks() > 1) job_.run(job_.broadcast("auto", values.bytes()), values);
 }

@@ -38,7 +38,7 @@ class MasterUpdate : public GradientExchange {
   };
 
   bool is_master() const { return job_.team().rank() == 0; }
-  void broadcast(const Span& values);
+  void broadcast(const HostValues& values);
   void share_floats(const Net& net);
   void share_codes(const Net& net);
   void list_parts(const Net& net);

@@ -41,7 +41,7 @@ int work(const cortado::MpiJob& job, const std::string& how) {
   if (how.rfind("stuck_", 0) == 0 && job.size() > 1) {  // the last rank is stopped, as by SIGSTOP from outside
     JobTeam team(job.replicas().communicator(), test::group_of("reference"));
     std::vector<float> values(100000, 1);
-    const Span span{values.data(), 100000, Precision::fp32};
+    const HostValues span{values.data(), 100000, Precision::fp32};
     const std::string in = how.substr(6);
     std::vector<i64> keys(1);
     if (last) std::raise(SIGSTOP);

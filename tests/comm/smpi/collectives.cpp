@@ -23,7 +23,7 @@ namespace {
 /// Plain loops.
 class PlainSum : public LocalSum {
  public:
-  void add(const Span& x, const Span& y) override {
+  void add(const HostValues& x, const HostValues& y) override {
     with_element(x.element, [&](auto element) {
       using T = decltype(element);
       const auto* const from = static_cast<const T*>(x.data);
@@ -37,7 +37,7 @@ class PlainSum : public LocalSum {
 class ModelledSum : public LocalSum {
  public:
   explicit ModelledSum(double bytes_per_s) : bytes_per_s_(bytes_per_s) {}
-  void add(const Span& x, const Span&) override {
+  void add(const HostValues& x, const HostValues&) override {
     if (bytes_per_s_ > 0) smpi_execute_benched(static_cast<double>(x.bytes()) / bytes_per_s_);
   }
 
@@ -74,7 +74,7 @@ template <class T>
 int check_length(const Team& team, i64 count, Precision element) {
   int bad = 0;
   std::vector<T> values(static_cast<std::size_t>(count)), again;
-  const Span span{values.data(), count, element};
+  const HostValues span{values.data(), count, element};
   for (const Algorithm& algorithm : allreduce_algorithms()) {
     if (!algorithm.why_not(team).empty()) continue;  // simulated nodes share no memory
     for (i64 i = 0; i < count; ++i) values[static_cast<std::size_t>(i)] = value<T>(team.rank(), i);
