@@ -37,7 +37,7 @@ void BatchLayer::setup(const Blobs&, const Blobs&) {
   if (by_master)
     feeder_ = std::make_unique<MasterScatter>(group(), *source_, replicas);
   else if (group().spec().host_memory)
-    feeder_ = std::make_unique<HandOver>(group(), *source_);
+    feeder_ = std::make_unique<ZeroCopyFeeder>(group(), *source_);
   else
     feeder_ = std::make_unique<Preload>(group(), *source_);
 }

@@ -18,7 +18,7 @@ void place(const std::vector<std::shared_ptr<Storage>>& fields, const std::vecto
 }
 }  // namespace
 
-void HandOver::feed(i64 first, i64 stride, const Layer::Blobs& top) {
+void ZeroCopyFeeder::feed(i64 first, i64 stride, const Layer::Blobs& top) {
   group_.wait();  // who read the last batch must be done with it
   held_.reset();
   held_ = source_.take(first, stride);

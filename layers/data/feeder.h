@@ -13,9 +13,9 @@ class Feeder {
 };
 
 /// Feeds clusters whose memory is the host's: blobs are the staging memory itself.
-class HandOver : public Feeder {
+class ZeroCopyFeeder : public Feeder {
  public:
-  HandOver(CoreGroup& group, BatchSource& source) : group_(group), source_(source) {}
+  ZeroCopyFeeder(CoreGroup& group, BatchSource& source) : group_(group), source_(source) {}
   void feed(i64 first, i64 stride, const Layer::Blobs& top) override;
 
  private:

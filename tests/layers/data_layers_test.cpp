@@ -181,7 +181,7 @@ TEST_P(DataLayersTest, PreloadingGivesTheSameBatches) {
   CoreGroup& group = group_of(GetParam());
   const auto source = sources_.open(request, group), other = sources_.open(request, group);
   Preload preload(group, *source);
-  HandOver hand_over(group, *other);
+  ZeroCopyFeeder hand_over(group, *other);
   Blob a(group, {4, 3, 4, 5}), a_label(group, {4}), b(group, {4, 3, 4, 5}), b_label(group, {4});
   for (const i64 first : {0, 4, 8, 12, 100, 104, 0, 4, 4, 3}) {
     preload.feed(first, 4, {&a, &a_label});
