@@ -7,10 +7,10 @@
 
 namespace cortado {
 
-std::vector<bool> any_beyond(CoreGroup& group, const std::vector<Values>& sets, float limit) {
+std::vector<bool> any_beyond(CoreGroup& group, const std::vector<ClusterValues>& sets, float limit) {
   std::vector<i64> begins = {0};  // of each set's lines
   std::vector<i64> blocks;
-  for (const Values& set : sets) {
+  for (const ClusterValues& set : sets) {
     blocks.push_back(line_elements(group.spec(), set.count, 3, sizeof(float)));
     begins.push_back(begins.back() + ceil_div(set.count, blocks.back()));
   }

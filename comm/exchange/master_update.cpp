@@ -110,7 +110,7 @@ void MasterUpdate::list_parts(const Net& net) {
 }
 
 void MasterUpdate::choose_coded_parts() {
-  std::vector<Values> weights;
+  std::vector<ClusterValues> weights;
   for (const Part& part : parts_)
     weights.push_back({full_.as<float>() + part.first, part.is_worth_coding ? part.count : 0});
   const std::vector<bool> beyond = any_beyond(group_, weights, codec_.limit());

@@ -6,7 +6,7 @@
 
 namespace cortado {
 namespace {
-SumOfSquares program_for(CoreGroup& group, const Values& values) {
+SumOfSquares program_for(CoreGroup& group, const ClusterValues& values) {
   SumOfSquares program;
   program.values = values.data;
   program.n = values.count;
@@ -25,10 +25,10 @@ void launch(CoreGroup& group, SumOfSquares program) {
 }
 }  // namespace
 
-std::vector<double> sums_of_squares(CoreGroup& group, const std::vector<Values>& sets) {
+std::vector<double> sums_of_squares(CoreGroup& group, const std::vector<ClusterValues>& sets) {
   std::vector<SumOfSquares> programs;
   i64 lines = 0;
-  for (const Values& values : sets) {
+  for (const ClusterValues& values : sets) {
     programs.push_back(program_for(group, values));
     lines += lines_of(programs.back());
   }

@@ -51,7 +51,7 @@ float Optimizer::clip(const GradientScale& scale) const {
   const float limit = parameter_.clip_gradients();
   if (limit < 0) return 1;
   const Storage& gradients = *net_.gradient_arena();
-  std::vector<Values> sets = {{gradients.data, gradients.count}};
+  std::vector<ClusterValues> sets = {{gradients.data, gradients.count}};
   for (const auto& part : part_histories_) {
     const Blob& blob = *net_.learnable()[part.first].blob;
     sets.push_back({blob.diff(), blob.count()});
@@ -77,7 +77,7 @@ std::vector<float> Optimizer::local_rates(const GradientScale& scale) const {
   const auto& learnables = net_.learnable();
   std::vector<float> rates(learnables.size(), 1);
   if (!type_.has_local_rates) return rates;
-  std::vector<Values> sets;
+  std::vector<ClusterValues> sets;
   for (const Net::Learnable& learnable : learnables)
     for (const float* values : {learnable.blob->data(), learnable.blob->diff()})
       sets.push_back({values, is_trained(learnable) ? learnable.blob->count() : 0});

@@ -277,7 +277,7 @@ TEST_P(CodecTest, ValuesBeyondALimitAreFoundInTheirSet) {
         auto x = noise_vector(5, n);
         x[count(at)] = bad;
         const ClusterMemory with = memory(x), without = memory(noise_vector(6, longest));
-        const std::vector<Values> sets = {
+        const std::vector<ClusterValues> sets = {
             {without.as<float>(), longest}, {nullptr, 0}, {with.as<float>(), n}, {without.as<float>(), n}};
         const bool is_beyond_2 = bad != 1.9999999f, is_infinite = !std::isfinite(bad);
         EXPECT_EQ(any_beyond(group_, sets, 2), (std::vector<bool>{false, false, is_beyond_2, false})) << bad;
