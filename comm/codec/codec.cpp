@@ -69,7 +69,7 @@ std::vector<const Codec*> all_of() {
 const std::vector<const Codec*>& codecs() {
   using namespace codec;
   static const auto all =
-      all_of<Fp32, Bf16, Fp16, DynamicTree, Linear, Mantissa, StaticTree, OneBit, Threshold, ThreeInOne>();
+      all_of<Fp32, Bf16, Fp16, DynamicTree, Linear, Mantissa, StaticTree, OneBit, TernaryThreshold, ThreeInOne>();
   return all;
 }
 

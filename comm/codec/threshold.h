@@ -9,7 +9,7 @@ namespace cortado::codec {
 /// Strom's t is the threshold, given for the whole net. Here the threshold is t / 2, so that values go to the nearest
 /// of -t, 0 and t. Every run of 64 has its own t, 1.75 times the mean size. That lies between the factors with the
 /// least error for normal (1.53) and for Laplacian values (2).
-struct Threshold {
+struct TernaryThreshold {
   static constexpr const char* name = "threshold";
   static constexpr int words = 64, per_word = 16, runs = 16;
   static constexpr bool scaled = true, state = true;
