@@ -12,7 +12,7 @@ using sunway::Costs;
 
 /// All CPEs bring `times` transfers of one block each, two on their way at a time; bytes per second of the core group.
 double measured_bandwidth(int block, int times) {
-  Cluster cluster;
+  SimulatedCluster cluster;
   const float* const x = cluster.floats(static_cast<std::size_t>(64 * block / 4));
   const double cycles = cluster.run([&] {
     const float* const own = x + cpe_id() * block / 4;
@@ -36,7 +36,7 @@ TEST(SunwayClock, TransfersReachTheMeasuredBandwidthOfTheirSize) {
 }
 
 TEST(SunwayClock, ContendedRoundTripOfEightBytes) {
-  Cluster cluster;
+  SimulatedCluster cluster;
   float* const x = cluster.floats(128);
   const double cycles = cluster.run([&] {
     port_reply reply = {0};
@@ -49,7 +49,7 @@ TEST(SunwayClock, ContendedRoundTripOfEightBytes) {
 }
 
 TEST(SunwayClock, MessagesStreamOneACycle) {
-  Cluster cluster;
+  SimulatedCluster cluster;
   constexpr int count = 1000;
   const double cycles = cluster.run([] {
     for (int i = 0; i < count; ++i)
@@ -92,7 +92,7 @@ TEST(SunwayClock, ASharedMultiplyRunsAtThePaceOfItsPipelines) {
 
 TEST(SunwayClock, RunsRepeat) {
   const auto once = [] {
-    Cluster cluster;
+    SimulatedCluster cluster;
     const float* const x = cluster.floats(1 << 16);
     return cluster.run([&] {
       port_reply reply = {0};
@@ -107,7 +107,7 @@ TEST(SunwayClock, RunsRepeat) {
 }
 
 TEST(SunwayClock, KindsOfCyclesAddUpToTheTime) {
-  Cluster cluster;
+  SimulatedCluster cluster;
   const float* const x = cluster.floats(1 << 14);
   cluster.run([&] {
     port_reply reply = {0};

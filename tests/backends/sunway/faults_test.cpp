@@ -11,7 +11,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-std::string error_of(Cluster& cluster, const std::function<void()>& body) {
+std::string error_of(SimulatedCluster& cluster, const std::function<void()>& body) {
   try {
     cluster.run(body);
   } catch (const ClusterError& error) { return error.what(); }
@@ -19,7 +19,7 @@ std::string error_of(Cluster& cluster, const std::function<void()>& body) {
 }
 
 /// A fault of CPE (2, 5) alone.
-std::string fault(Cluster& cluster, const std::function<void()>& body) {
+std::string fault(SimulatedCluster& cluster, const std::function<void()>& body) {
   return error_of(cluster, [&] {
     if (port_row() == 2 && port_col() == 5) body();
   });
@@ -32,7 +32,7 @@ void get(float* ldm, const float* memory, int bytes) {
 }
 
 TEST(SunwayFaults, ScratchpadOverflowNamesProgramCpeAndOperation) {
-  Cluster cluster;
+  SimulatedCluster cluster;
   const float* const x = cluster.floats(1024);
   const auto text = fault(cluster, [&] {
     port_name("get", 3);
@@ -43,7 +43,7 @@ TEST(SunwayFaults, ScratchpadOverflowNamesProgramCpeAndOperation) {
 }
 
 TEST(SunwayFaults, TransferOutsideOfMemory) {
-  Cluster cluster;
+  SimulatedCluster cluster;
   const float* const x = cluster.floats(1024);
   EXPECT_THAT(fault(cluster, [&] { get(scratch(), x + 1000, 128); }), HasSubstr("outside of the core group's memory"));
   EXPECT_THAT(fault(cluster, [&] { get(scratch(), x - 64, 4); }), HasSubstr("outside of the core group's memory"));
@@ -56,7 +56,7 @@ TEST(SunwayFaults, TransferOutsideOfMemory) {
 }
 
 TEST(SunwayFaults, MisalignedTransfer) {
-  Cluster cluster;
+  SimulatedCluster cluster;
   float* const x = cluster.floats(1024);
   EXPECT_THAT(fault(cluster,
                     [&] {
@@ -79,7 +79,7 @@ TEST(SunwayFaults, MisalignedTransfer) {
 }
 
 TEST(SunwayFaults, OverlappingTransfers) {
-  Cluster cluster;
+  SimulatedCluster cluster;
   float* const x = cluster.floats(65536);
   EXPECT_THAT(fault(cluster,
                     [&] {
@@ -98,7 +98,7 @@ TEST(SunwayFaults, OverlappingTransfers) {
 }
 
 TEST(SunwayFaults, InterleavedBlocksDoNotOverlap) {
-  Cluster cluster;
+  SimulatedCluster cluster;
   float* const x = cluster.floats(8 * 64 * 16);
   cluster.run([&] {
     for (int i = 0; i < 128; ++i) scratch()[i] = static_cast<float>(cpe_id());
@@ -110,7 +110,7 @@ TEST(SunwayFaults, InterleavedBlocksDoNotOverlap) {
 }
 
 TEST(SunwayFaults, ReadBeforeArrival) {
-  Cluster cluster;
+  SimulatedCluster cluster;
   const float* const x = cluster.floats(1024);
   const auto text = fault(cluster, [&] {
     port_reply reply = {0};
@@ -121,7 +121,7 @@ TEST(SunwayFaults, ReadBeforeArrival) {
 }
 
 TEST(SunwayFaults, WriteWhatATransferReads) {
-  Cluster cluster;
+  SimulatedCluster cluster;
   float* const x = cluster.floats(1024);
   EXPECT_THAT(fault(cluster,
                     [&] {
@@ -133,7 +133,7 @@ TEST(SunwayFaults, WriteWhatATransferReads) {
 }
 
 TEST(SunwayFaults, WaitForMoreTransfersThanStarted) {
-  Cluster cluster;
+  SimulatedCluster cluster;
   const float* const x = cluster.floats(1024);
   EXPECT_THAT(fault(cluster,
                     [&] {
@@ -145,7 +145,7 @@ TEST(SunwayFaults, WaitForMoreTransfersThanStarted) {
 }
 
 TEST(SunwayFaults, EndBeforeArrival) {
-  Cluster cluster;
+  SimulatedCluster cluster;
   const float* const x = cluster.floats(1024);
   EXPECT_THAT(fault(cluster,
                     [&] {
@@ -156,13 +156,13 @@ TEST(SunwayFaults, EndBeforeArrival) {
 }
 
 TEST(SunwayFaults, MessageToNoMate) {
-  Cluster cluster;
+  SimulatedCluster cluster;
   EXPECT_THAT(fault(cluster, [] { port_row_send({{1, 2, 3, 4}}, 8); }), HasSubstr("sends along its row to column 8"));
   EXPECT_THAT(fault(cluster, [] { port_col_send({{1, 2, 3, 4}}, 2); }), HasSubstr("sends along its column to row 2"));
 }
 
 TEST(SunwayFaults, MessageNeverReceived) {
-  Cluster cluster;
+  SimulatedCluster cluster;
   EXPECT_THAT(fault(cluster,
                     [] {
                       port_col_send({{1, 2, 3, 4}}, 0);
@@ -171,7 +171,7 @@ TEST(SunwayFaults, MessageNeverReceived) {
 }
 
 TEST(SunwayFaults, DeadlockNamesWhoWaitsForWhat) {
-  Cluster cluster;
+  SimulatedCluster cluster;
   EXPECT_THAT(fault(cluster, [] { port_row_receive(); }),
               AllOf(HasSubstr("deadlock"), HasSubstr("CPE (2, 5) waits for a message along its row")));
   EXPECT_THAT(fault(cluster,
@@ -187,7 +187,7 @@ TEST(SunwayFaults, DeadlockNamesWhoWaitsForWhat) {
 }
 
 TEST(SunwayFaults, SharedMultiplyOfDifferentSizes) {
-  Cluster cluster;
+  SimulatedCluster cluster;
   EXPECT_THAT(error_of(cluster,
                        [] {
                          port_product p = {};
@@ -199,7 +199,7 @@ TEST(SunwayFaults, SharedMultiplyOfDifferentSizes) {
 }
 
 TEST(SunwayFaults, TheClusterCanBeUsedAgain) {
-  Cluster cluster;
+  SimulatedCluster cluster;
   const float* const x = cluster.floats(1024);
   EXPECT_NE(fault(cluster, [] { port_row_receive(); }), "no error");
   EXPECT_EQ(error_of(cluster, [&] { get(scratch(), x, 512); }), "no error");

@@ -7,9 +7,9 @@
 namespace cortado::test {
 
 /// One simulated core group whose CPEs run functions of the test.
-class Cluster {
+class SimulatedCluster {
  public:
-  explicit Cluster(bool timing_only = false) : machine_(costs_, memory_, 0, timing_only) {}
+  explicit SimulatedCluster(bool timing_only = false) : machine_(costs_, memory_, 0, timing_only) {}
 
   /// Cycles from start to end of `body` on all 64 CPEs.
   double run(std::function<void()> body) {
