@@ -19,7 +19,7 @@ class CropLayer : public Layer {
 
  private:
   void copy(const float* from, float* to, bool back);
-  Window window_{};
+  CropWindow window_{};
 };
 
 }  // namespace cortado

@@ -9,7 +9,7 @@ constexpr int window_axes = 8;
 
 /// A window of a dense array: entries [origin, origin + size) of each axis. The last axis is a line, cut into blocks;
 /// unused axes in front have extent and size 1 and origin 0.
-struct Window {
+struct CropWindow {
   i64 extent[window_axes], size[window_axes], origin[window_axes];
   i64 block;
 
@@ -37,7 +37,7 @@ struct Window {
 /// The window of `whole` becomes the dense `part`; or the part goes back to its place, if `back`.
 struct CopyWindow {
   static constexpr const char* label = "copy_window";
-  Window w;
+  CropWindow w;
   const float* from;
   float* to;
   bool back;
