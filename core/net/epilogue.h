@@ -43,7 +43,7 @@ struct Traits {
 namespace epilogue {
 
 /// After forward, y is the map `by` of what the layer computes. Backward adds to the gradients of the map's blobs.
-struct Affine {
+struct ScaleAndBias {
   AffineMap by;
   bool all_propagate;  ///< backward, if it runs, makes the gradients of all bottoms
 };
@@ -51,7 +51,7 @@ struct Affine {
 /// After forward, y is rectified. `slope` is not negative, so y has the sign of the value before.
 struct Rectifier {
   float slope;
-  bool all_propagate;  ///< as in Affine
+  bool all_propagate;  ///< as in ScaleAndBias
 };
 
 /// The layer has another bottom, the last, and a top of its own in place of the bottom in which it worked. After
@@ -84,7 +84,7 @@ struct JoinedGradient {};
 
 }  // namespace epilogue
 
-using Epilogue = std::variant<epilogue::Affine, epilogue::Rectifier, epilogue::Sum, epilogue::TopSums,
+using Epilogue = std::variant<epilogue::ScaleAndBias, epilogue::Rectifier, epilogue::Sum, epilogue::TopSums,
                               epilogue::GradientSum, epilogue::JoinGradient, epilogue::JoinedGradient>;
 
 }  // namespace cortado

@@ -49,7 +49,7 @@ Traits BatchNormLayer::traits() {
 /// An affine map, then a sum, then a rectifier. A sum only with the batch's own statistics: backward then works through
 /// the gradient twice, and can be given the sum's.
 bool BatchNormLayer::accept(const Epilogue& work) {
-  if (const auto* const affine = std::get_if<epilogue::Affine>(&work)) {
+  if (const auto* const affine = std::get_if<epilogue::ScaleAndBias>(&work)) {
     if (!affine->all_propagate || affine_ || adds_ || rectifies_ || affine->by.scale->count() != shape_.channels)
       return false;
     affine_ = affine->by;

@@ -15,7 +15,7 @@ std::optional<Epilogue> work_of(Net::Entry& next, const Net::Entry& entry) {
   const auto& asked = entry.propagate_down;
   const bool all = !next.need_backward || std::find(asked.begin(), asked.end(), false) == asked.end();
   const Traits traits = next.layer->traits();
-  if (traits.affine) return epilogue::Affine{*traits.affine, all};
+  if (traits.affine) return epilogue::ScaleAndBias{*traits.affine, all};
   if (traits.rectifier && *traits.rectifier >= 0) return epilogue::Rectifier{*traits.rectifier, all};
   return {};
 }
