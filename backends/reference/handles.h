@@ -4,12 +4,12 @@
 namespace cortado::reference {
 
 /// What all handles have: the slot they were made for, and when.
-struct Handle {
+struct BufferHandle {
   Slot* slot = nullptr;
   std::uint32_t generation = 0;
 
-  Handle() = default;
-  explicit Handle(Slot& made_for) : slot(&made_for), generation(made_for.generation) {}
+  BufferHandle() = default;
+  explicit BufferHandle(Slot& made_for) : slot(&made_for), generation(made_for.generation) {}
   void check_live() const { slot->cpe->check_live(*slot, generation); }
 
  protected:
@@ -25,10 +25,10 @@ struct Handle {
 
 /// Read-only line.
 template <class T>
-struct Span : Handle {
+struct Span : BufferHandle {
   i64 n = 0;
   Span() = default;
-  Span(Slot& made_for, i64 length) : Handle(made_for), n(length) {}
+  Span(Slot& made_for, i64 length) : BufferHandle(made_for), n(length) {}
   T operator[](i64 i) const {
     check(i, n);
     if (slot->tracks) slot->cpe->read(*slot, i, false);
@@ -38,10 +38,10 @@ struct Span : Handle {
 
 /// Read-only block.
 template <class T>
-struct Block : Handle {
+struct Block : BufferHandle {
   i64 rows = 0, cols = 0;
   Block() = default;
-  Block(Slot& made_for, i64 r, i64 c) : Handle(made_for), rows(r), cols(c) {}
+  Block(Slot& made_for, i64 r, i64 c) : BufferHandle(made_for), rows(r), cols(c) {}
   T operator()(i64 r, i64 c) const {
     check(r, rows);
     check(c, cols);
@@ -52,10 +52,10 @@ struct Block : Handle {
 
 /// Line to be written.
 template <class T>
-struct Out : Handle {
+struct Out : BufferHandle {
   i64 n = 0;
   Out() = default;
-  Out(Slot& made_for, i64 length) : Handle(made_for), n(length) {}
+  Out(Slot& made_for, i64 length) : BufferHandle(made_for), n(length) {}
   void set(i64 i, T value) const {
     check(i, n);
     slot->cpe->write(*slot, 0, i, false, i);
@@ -70,10 +70,10 @@ struct Out : Handle {
 
 /// Block to be written.
 template <class T>
-struct OutBlock : Handle {
+struct OutBlock : BufferHandle {
   i64 rows = 0, cols = 0;
   OutBlock() = default;
-  OutBlock(Slot& made_for, i64 r, i64 c) : Handle(made_for), rows(r), cols(c) {}
+  OutBlock(Slot& made_for, i64 r, i64 c) : BufferHandle(made_for), rows(r), cols(c) {}
   void set(i64 r, i64 c, T value) const {
     check(r, rows);
     check(c, cols);
@@ -91,10 +91,10 @@ struct OutBlock : Handle {
 /// Block to be put turned: its slot holds what goes to memory, row by row of that; columns that are not kept are
 /// dropped.
 template <class T>
-struct TurnedBlock : Handle {
+struct TurnedBlock : BufferHandle {
   i64 rows = 0, cols = 0, kept = 0;
   TurnedBlock() = default;
-  TurnedBlock(Slot& made_for, i64 r, i64 c, i64 put) : Handle(made_for), rows(r), cols(c), kept(put) {}
+  TurnedBlock(Slot& made_for, i64 r, i64 c, i64 put) : BufferHandle(made_for), rows(r), cols(c), kept(put) {}
   void set(i64 r, i64 c, T value) const {
     check(r, rows);
     check(c, cols);
@@ -113,25 +113,25 @@ struct TurnedBlock : Handle {
 
 /// A staged box and how it is read.
 template <class T>
-struct LeftOperand : Handle {
+struct LeftOperand : BufferHandle {
   LeftView view;
   LeftOperand() = default;
-  LeftOperand(Slot& made_for, const LeftView& v) : Handle(made_for), view(v) {}
+  LeftOperand(Slot& made_for, const LeftView& v) : BufferHandle(made_for), view(v) {}
 };
 template <class T>
-struct RightOperand : Handle {
+struct RightOperand : BufferHandle {
   RightView view;
   RightOperand() = default;
-  RightOperand(Slot& made_for, const RightView& v) : Handle(made_for), view(v) {}
+  RightOperand(Slot& made_for, const RightView& v) : BufferHandle(made_for), view(v) {}
 };
 
 /// An accumulator, dense row-major m x n2 x n1 x n0.
 template <class T>
-struct Acc : Handle {
+struct Acc : BufferHandle {
   TileShape shape;
   i64 first = 0;  ///< its first element in the slot: rows of an accumulator are one too
   Acc() = default;
-  Acc(Slot& made_for, const TileShape& s) : Handle(made_for), shape(s) {}
+  Acc(Slot& made_for, const TileShape& s) : BufferHandle(made_for), shape(s) {}
   T* sums() const { return reinterpret_cast<T*>(slot->data) + first; }
   T operator()(i64 m, i64 n) const {
     check(m, shape.m);
