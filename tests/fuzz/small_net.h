@@ -11,7 +11,7 @@ namespace cortado::fuzz {
 caffe::NetParameter small_net_parameter();
 /// That net, on the checking backend.
 Net& small_net();
-/// What a net of it needs.
+/// The services that the small net needs.
 NetOptions small_net_options();
 
 }  // namespace cortado::fuzz

@@ -7,7 +7,7 @@
 
 namespace cortado::fuzz {
 
-/// What a fuzzer feeds with bad input: a reader of files or of bytes.
+/// A reader of files or of bytes, which a fuzzer feeds with bad input.
 struct Target {
   std::string name;
   /// Reads the input as the program does. A cortado::Error is how bad input should end; any other exception is a

@@ -28,7 +28,7 @@ std::vector<GoldenCase> golden_cases(const std::string& group);
 /// For INSTANTIATE_TEST_SUITE_P; the group is left out.
 std::string case_name(const ::testing::TestParamInfo<GoldenCase>& info);
 
-/// What the net needs and this tree does not have ("layer type LSTM, ..."); empty if nothing.
+/// The layers that the net needs and this tree does not have ("layer type LSTM, ..."); empty if there are none.
 std::string missing_layers(const caffe::NetParameter& net, const LayerTable& layers);
 
 /// Skips a case that lacks `missing`, or fails it when it is required. Returns whether the case can run.

@@ -11,8 +11,8 @@ namespace cortado::test {
 /// scripts/test-matrix reruns the tests under one configuration after another; empty where it says nothing.
 std::string configured(const std::string& key);
 
-/// What backend "late" is made of: a device whose copies are late, or, where the configuration says so, early, or in
-/// any order that streams allow ("backend=late order=any seed=7").
+/// The options of backend "late", a device whose copies are late. The configuration may make them early, or let them
+/// come in any order that streams allow ("backend=late order=any seed=7").
 reference::Options late_options();
 
 /// The backends of this build (or the configured one) that every test body is run on: "reference" (serial, checking),

@@ -80,11 +80,11 @@ std::vector<std::string> backends_with(const Condition& condition) {
     if (condition(group_of(name).spec())) names.push_back(name);
   return names;
 }
-/// Those whose programs may store bf16; none on a machine that does not.
+/// The backends whose programs may store bf16; none on a machine that does not.
 inline auto bf16_backends() {
   return ::testing::ValuesIn(backends_with([](const MachineSpec& spec) { return spec.bf16; }));
 }
-/// Those on which convolutions can make and take blocks of channels.
+/// The backends on which convolutions can make and take blocks of channels.
 inline auto block_backends() {
   return ::testing::ValuesIn(backends_with([](const MachineSpec& spec) { return spec.works_from_caches(); }));
 }

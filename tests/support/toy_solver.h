@@ -24,7 +24,7 @@ inline caffe::SolverParameter solver_of(const std::string& text, const std::stri
   return parameter;
 }
 
-/// What a solver needs on that backend, with the toy layer.
+/// The options of a solver on that backend, with the toy layer.
 inline SolverOptions toy_options(const std::string& backend = "reference") {
   static const LayerTable layers = with_toys(LayerTable());
   SolverOptions options;

@@ -16,7 +16,7 @@ inline std::unique_ptr<Processor> reference_processor(int lanes, int core_groups
   return reference::make_processor(options, reference::reference_test_programs());
 }
 
-/// What the wait throws; empty if it does not.
+/// The error that the wait throws; empty if it throws none.
 inline std::string wait_error(CoreGroup& group) {
   try {
     group.wait();
