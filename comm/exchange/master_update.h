@@ -10,9 +10,9 @@
 namespace cortado {
 
 /// Rank 0, the master, gets the sum of gradients, updates, and broadcasts its weights (ScaleDNN section II-B). They
-/// travel as codes with a codec other than fp32 (section IV-C). The master keeps its weights with all bits for updates
-/// and snapshots. It computes with decoded weights, as all ranks do. So it does not matter whose sample it is, and one
-/// rank alone trains as many do.
+/// travel as codes unless the codec is fp32 (section IV-C). The master keeps its weights with all bits for updates and
+/// snapshots. It computes with decoded weights, as all ranks do. So it does not matter whose sample it is, and one rank
+/// alone trains as many do.
 ///
 /// A blob travels as floats if codes would not make it smaller. So does a blob that holds a value that the codec cannot
 /// code (Codec::limit, NaN), for as long as it holds it. An exchange serves one net at a time.

@@ -107,8 +107,8 @@ class Blob {
   void place_data(std::shared_ptr<Storage> place) { data_ = std::move(place); }
   void place_diff(std::shared_ptr<Storage> place) { diff_ = std::move(place); }
 
-  /// Copies count() floats, row-major, to or from host memory, whatever the precision and the layout. All of them wait
-  /// for the cluster.
+  /// Read and write count() floats, row-major, in host memory, whatever the precision and the layout. They wait for the
+  /// cluster.
   void read_data(float* host) const;
   void read_diff(float* host) const;
   void write_data(const float* host);

@@ -56,7 +56,7 @@ void write_set(const DataSet& set, SetWriter& to, const Replicas& ranks, const P
 class Unfinished {
  public:
   /// Rank 0 makes the note, or finds one of the same text; others wait. `works` are further names that the conversion
-  /// will take, ordered by format. Throws FileError where names are taken. Collective.
+  /// takes, in the format's own order. Throws FileError where names are taken. Collective.
   Unfinished(const std::string& to, const std::string& plan, const Replicas& ranks,
              const std::vector<std::string>& works);
   bool goes_on() const { return goes_on_; }  ///< true if there was a note
