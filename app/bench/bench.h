@@ -34,7 +34,7 @@ class Bench : public Verb {
 /// --set and --batch: the nets that are timed.
 struct SetFlags {
   std::vector<std::string> sets;  ///< folders of models/, or net prototxts
-  i64 batch = 0;                  ///< images; 0: as the set says
+  i64 batch = 0;                  ///< images; 0 means as the set says
 
   /// Adds both flags. The present sets are the default.
   void add_to(Flags& flags);

@@ -23,7 +23,7 @@ struct MemoryNeed {
   i64 blobs =
       0;  ///< between layers, with their gradients, test nets, and memory that layers and plans keep for themselves
   i64 snapshot = 0;  ///< on rank 0, while it is written
-  i64 batch = 0;     ///< of the net; 0: it has none
+  i64 batch = 0;     ///< of the net; 0 means none
 
   i64 total() const { return program + parameters + gradients + history + blobs + snapshot; }
   /// The largest batch that fits into `bytes`, since the memory of blobs is in proportion to it; 0 means none.

@@ -16,7 +16,7 @@ struct PredictionMachine {
   /// Times of layers on one device; absent means that they are measured.
   struct Compute {
     i64 batch = 0;
-    double iteration = 0;                     ///< seconds; 0: the sum over layers
+    double iteration = 0;                     ///< seconds; 0 means the sum over layers
     std::map<std::string, LayerWork> layers;  ///< by name; seconds only
   };
   std::optional<Compute> compute;

@@ -9,7 +9,7 @@ namespace cortado {
 
 /// Options of `cortado tune --collectives`: its measurements, and its output.
 struct CollectiveTuning {
-  std::vector<i64> sizes;  ///< bytes; empty: 4 KB to 64 MB
+  std::vector<i64> sizes;  ///< bytes; empty means 4 KB to 64 MB
   TopologyFlags topology;
   i64 iterations = 5;  ///< rounds of each candidate
   std::string out;     ///< the rules

@@ -10,7 +10,7 @@ namespace cortado {
 /// (layers/inner_product/divided_rows.h; Dettmers 2016, section 2.4).
 struct DividedLayer {
   struct Way {
-    double iteration = 0;  ///< seconds; 0: there are fewer outputs (inputs) than devices
+    double iteration = 0;  ///< seconds; 0 means fewer outputs (inputs) than devices
     i64 sub_batches = 1;   ///< the number of sub-batches that takes so long
   };
   std::string name;

@@ -41,7 +41,7 @@ enum class HiddenBehind {
 
 struct Parallelism {
   FullyConnected fully_connected = FullyConnected::model;
-  i64 sub_batch = 0;  ///< samples; 0: a device's batch
+  i64 sub_batch = 0;  ///< samples; 0 means a device's batch
   /// The paper's equations count the exposed messages of one pass. In fact every pass waits for its own.
   bool count_one_pass = false;
   HiddenBehind hidden_behind = HiddenBehind::backward;

@@ -59,7 +59,7 @@ struct BatchRequest {
   std::vector<std::string> fields;
   i64 batch = 1;
   SampleOrder::Kind order = SampleOrder::Kind::sequential;
-  i64 block = 0;  ///< samples of SampleOrder's blocks; 0: as many as a batch
+  i64 block = 0;  ///< samples of SampleOrder's blocks; 0 means as many as a batch
   std::uint64_t seed = 1;
   i64 skip = 0;         ///< positions left out at the beginning
   i64 prefetch = 4;     ///< batches read ahead
@@ -69,7 +69,7 @@ struct BatchRequest {
   bool training = true;
   struct Images {
     std::string root;           ///< before every name of a list
-    int height = 0, width = 0;  ///< resize; 0: leave
+    int height = 0, width = 0;  ///< resize; 0 means leave
     bool grey = false;
     bool antialias = false;  ///< resize by the mean of what a pixel covers
   } images;

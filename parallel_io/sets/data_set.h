@@ -85,7 +85,7 @@ struct OpenOptions {
   bool verify = false;               ///< compare samples with their checksums (striped sets and what `convert` writes)
   std::string root;                  ///< before the names of an image list
   int channels = 0;                  ///< of encoded images: 1 (grey), 3, or 0: as many as the first one has
-  std::vector<std::string> classes;  ///< of a folder of images, in order of their labels; empty: its own
+  std::vector<std::string> classes;  ///< of a folder of images, in order of their labels; empty means its own
   bool any_label = false;            ///< an image list may give several labels, or images as labels
   bool any_shape = false;            ///< numbers, too, may have another shape than the first sample's
   i64 cache_bytes = i64{1} << 28;    ///< HDF5 files that cannot be read at an offset are kept if they are no larger
