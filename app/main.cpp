@@ -17,7 +17,7 @@
 
 namespace cortado {
 namespace {
-/// What went to standard output is there, or an error says why not.
+/// Throws an error with the reason unless all output has gone to standard output.
 void end_output() {
   const bool is_whole = std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good();
   if (!is_whole)

@@ -17,7 +17,7 @@ namespace cortado {
 namespace {
 using namespace std::chrono_literals;
 
-/// Whether the request completes within that time. Meanwhile it answers ranks that ask, so that none takes it for the
+/// True if the request completes within that time. Meanwhile it answers ranks that ask, so that none takes it for the
 /// stopped one.
 bool completes(MPI_Request& request, double seconds) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);

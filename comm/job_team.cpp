@@ -8,13 +8,13 @@
 
 namespace cortado {
 namespace {
-/// Of a rank in the memory of its node: chunks that stay in the second-level cache.
+/// The bytes of a rank in the memory of its node: chunks that stay in the second-level cache.
 constexpr i64 slot_bytes = 512 * 1024;
 /// Below this the library's few microseconds within a node are not to be beaten, where each rank has a processor: MPICH
 /// waits busily, and keeps those that it waits for from running where they share one.
 constexpr i64 worth_sharing = 16 * 1024;
 
-/// Whether the ranks of each declared node are on one real node: a file may declare others.
+/// True if the ranks of each declared node are on one real node: a file may declare others.
 bool shares_memory(const Topology& declared, const Topology& real) {
   std::map<int, int> node_of;
   for (std::size_t r = 0; r < declared.node.size(); ++r)

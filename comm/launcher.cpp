@@ -20,14 +20,14 @@ constexpr const char* slurms =
     "start it with `srun --mpi=pmi2` or `srun --mpi=pmix` (`srun --mpi=list` says what there is), or with mpirun";
 constexpr const char* mpiruns = "start it with the mpirun of the library it was built with";
 
-/// What a launcher says, by its variable, and what to do about it.
+/// A launcher's variable, and the advice to its user.
 struct Variable {
   const char *name, *advice;
 };
-/// How many ranks MPI's own launchers start: Hydra (MPICH, Intel, Cray's PALS), Open MPI, MVAPICH.
+/// The number of ranks that MPI's own launchers start: Hydra (MPICH, Intel, Cray's PALS), Open MPI, MVAPICH.
 constexpr Variable ranks_started[] = {
     {"PMI_SIZE", mpiruns}, {"OMPI_COMM_WORLD_SIZE", mpiruns}, {"MV2_COMM_WORLD_SIZE", mpiruns}};
-/// How many processes others start: Slurm's srun, PALS on one node, Flux, jsrun.
+/// The number of processes that others start: Slurm's srun, PALS on one node, Flux, jsrun.
 constexpr Variable processes_started[] = {{"SLURM_STEP_NUM_TASKS", slurms},
                                           {"PALS_LOCAL_SIZE", mpiruns},
                                           {"FLUX_JOB_SIZE", mpiruns},

@@ -65,12 +65,12 @@ MpiPartExchange::Buffer MpiPartExchange::take_buffer(const Codec* codec, i64 flo
   return buffer;
 }
 
-/// What of the buffer messages reach.
+/// The memory of the buffer that messages reach.
 HostValues MpiPartExchange::span_of(Buffer& buffer, i64 floats) const {
   return host_span(group_.spec().host_memory ? buffer.codes.as<float>() : buffer.host.data(), floats);
 }
 
-/// What to send, which is there once the group has waited.
+/// The values to send, which are complete once the group has waited.
 HostValues MpiPartExchange::encode(Exchange& exchange, const Outgoing& out) {
   const Codec* const codec = exchange.codec;
   if (is_direct(codec)) return host_span(out.values, out.count);

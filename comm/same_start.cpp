@@ -48,7 +48,7 @@ std::string list(const std::vector<std::size_t>& ranks) {
 
 std::string shown(const StartField* field) { return field == nullptr ? "none" : field->value; }
 
-/// Whether that field differs on some rank; what they have, then.
+/// True if that field differs on some rank; `difference` then tells the ranks' values.
 bool differs(const std::vector<std::vector<StartField>>& ranks, const StartField& field, Difference& difference) {
   const std::string due = shown(find(ranks[0], field));
   std::vector<std::size_t> others;

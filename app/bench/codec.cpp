@@ -16,7 +16,7 @@ constexpr i64 in_cache = i64{1} << 15;  // values: with code and state they fit 
 /// Values that are far more than any cache holds; without caches enough that launches cost little.
 i64 in_memory(const MachineSpec& spec) { return i64{1} << (spec.lines_in_scratch ? 20 : 25); }
 
-/// What one codec does with n values.
+/// One codec's work on n values.
 class CodecWork {
  public:
   CodecWork(CoreGroup& group, const Codec& codec, i64 n)

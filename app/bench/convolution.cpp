@@ -149,7 +149,7 @@ nlohmann::json row_of(const ConvolutionTimes& cell, const PlanTime& plan, const 
   return row;
 }
 
-/// Who refused which shapes, a line for each reason.
+/// The refusals of candidates, a line for each reason.
 std::string refusals(const std::vector<ConvolutionTimes>& list) {
   std::map<std::string, std::string> layers;
   for (const auto& cell : list)

@@ -107,7 +107,7 @@ class ExchangeTrials {
     for (std::size_t i = 0; i < gradients_.size(); ++i) gradients_[i] = number(0, i) + number(own, i);
   }
 
-  /// Of the values that errors are taken of.
+  /// The exact mean of the values that errors are taken of.
   std::vector<double> exact_mean() const {
     std::vector<double> mean(gradients_.begin(), gradients_.begin() + static_cast<std::ptrdiff_t>(looked_at_));
     all_reduce(job_.team().communicator, "collective 'mean'", mean.data(), static_cast<int>(looked_at_), MPI_DOUBLE,

@@ -10,7 +10,7 @@
 
 namespace cortado {
 namespace {
-/// Where threads wait for each other.
+/// The place where threads wait for each other.
 class Gate {
  public:
   explicit Gate(int threads) : waiting_for_(threads) {}

@@ -24,7 +24,7 @@ std::string two_dashes(const std::string& argument) {
 bool is_flag(const std::string& word) { return word.size() > 2 && word[0] == '-' && word[1] == '-'; }
 std::string name_of(const std::string& word) { return word.substr(0, word.find('=')); }
 
-/// Where a flag's own value is not behind its equals sign, it is the next word.
+/// A flag's value is the next word, if it is not behind its equals sign.
 enum class Takes { value, nothing };
 
 /// glog's flags: the log goes to standard error, all of it.
@@ -48,7 +48,7 @@ const std::map<std::string, Takes>& log_flags() {
   return flags;
 }
 
-/// What Caffe's flags mean to all its verbs, though some have no use for them.
+/// The flags that Caffe gives to all its verbs, though some do not use them.
 const std::set<std::string>& caffe_flags() {
   static const std::set<std::string> flags = {"--gpu",        "--solver",        "--model",        "--phase",
                                               "--level",      "--stage",         "--snapshot",     "--weights",

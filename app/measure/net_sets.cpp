@@ -37,7 +37,7 @@ void prepare_data_layer(caffe::LayerParameter& layer, const std::string& file, i
     }
 }
 
-/// What a layer does to its bottom, whatever its name.
+/// The work of a layer on its bottom, whatever its name.
 std::string kind_of(const SetLayer& layer) {
   caffe::LayerParameter nameless = layer.parameter;
   nameless.clear_name();

@@ -13,7 +13,7 @@ nlohmann::json milliseconds_of(const DividedLayer::Way& way) {
   return way.iteration > 0 ? nlohmann::json(1e3 * way.iteration) : nlohmann::json();
 }
 
-/// What to write into the net; empty for a layer that is best left whole.
+/// The text to write into the net; empty for a layer that is best left whole.
 std::string asked_of(const DividedLayer& layer, const Coding& coding) {
   const auto choice = layer.choice();
   if (choice == DividedLayer::Choice::undivided) return "";

@@ -59,7 +59,7 @@ class Tables {
   double batch() const { return paper_.at("batch"); }
   double times(const char* key) const { return node_.at(key); }
 
-  /// Of all devices' values the printed size is one's part.
+  /// The milliseconds of all devices' values; the printed size is one device's part.
   double sync_ms(const json& of, double mbytes_to_bytes) const {
     return 1e3 * links_.to_all(devices(), of.at("mbytes").get<double>() * mbytes_to_bytes * devices());
   }
@@ -147,7 +147,8 @@ class Tables {
                     1e9 * cluster_.at(rate).get<double>()};
     return 1e3 * link.seconds(kib * row.at("kbytes" + bits).get<double>());
   }
-  /// With a single pass there is no other one to hide behind. The paper takes that into account for 32 bits only.
+  /// The milliseconds of a full pass. A single pass has no other one to hide behind. The paper takes that into account
+  /// for 32 bits only.
   double full_pass(const json& row, const std::string& bits) const {
     const bool hides = row.at("passes") != 1 || !bits.empty();
     return full_pass_of(row.at("sync" + bits + "_ms"), hides ? cluster_.at("hidden_ms").get<double>() : 0, others());

@@ -123,7 +123,7 @@ class Evaluation {
     return all;
   }
 
-  /// Of the baseline's time (section III-B).
+  /// Adds shares of the baseline's time (section III-B).
   void add_shares(std::vector<ScaleDnn::Comparison>& all, const json& printed, const Choice& any,
                   const Choice& large) const {
     const std::pair<const char*, std::function<const MasterIteration&(const Run&)>> devices[] = {

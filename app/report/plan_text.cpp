@@ -18,7 +18,7 @@ std::string plans_of(const Layer& layer) {
 }
 
 namespace {
-/// What the candidates of convolutions that a text names do, a line each.
+/// The work of the convolution candidates that a text names, a line each.
 std::string named_candidates(const std::string& text) {
   std::string lines;
   for (const auto& candidate : convolution_candidates())

@@ -14,7 +14,7 @@ namespace {
 constexpr unsigned long needed = 384UL << 20;     // addresses: OpenBLAS's first buffer and MPI's start
 constexpr unsigned long needed_file = 8UL << 20;  // memory that MPI's ranks share lies in files
 
-/// Of this process, as /proc has it; 0: unknown.
+/// The bytes of this process in /proc; 0 means unknown.
 unsigned long taken_bytes() {
   char text[32] = {};
   const int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);

@@ -23,7 +23,7 @@ int number_in(std::initializer_list<const char*> names) {
   return -1;
 }
 
-/// As the launchers say it: Hydra (MPICH, Intel), Open MPI, MVAPICH, Slurm.
+/// True if launchers tell of other ranks on this node: Hydra (MPICH, Intel), Open MPI, MVAPICH, Slurm.
 bool shares_node() {
   return number_in({"MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE", "MV2_COMM_WORLD_LOCAL_SIZE",
                     "SLURM_NTASKS_PER_NODE"}) > 1;
@@ -46,8 +46,8 @@ void pause_once() {
 #endif
 }
 
-/// Of one turn of libgomp's loop, which differs tenfold among processors. The quickest of a few trials: others may
-/// have interrupted the rest.
+/// The microseconds of one turn of libgomp's loop, which differ tenfold among processors. It takes the quickest of a
+/// few trials: others may have interrupted the rest.
 double pause_microseconds() {
   constexpr int turns = 1000, trials = 5;
   double best = 1e9;

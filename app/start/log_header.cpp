@@ -27,7 +27,7 @@ std::string hdf5_version() {
   return "HDF5 " + std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(release);
 }
 
-/// As a shell would take it back.
+/// The command line in the form that a shell takes.
 std::string command_line(char** arguments) {
   std::string text;
   for (char** argument = arguments; *argument != nullptr; ++argument) {

@@ -50,7 +50,7 @@ void add(const std::string& which, const std::function<std::unique_ptr<DataSet>(
   fields.insert(fields.end(), found.begin(), found.end());
 }
 
-/// What decides which samples a layer gets; empty source: the layer reads no data set.
+/// The request that decides which samples a layer gets; an empty source means that the layer reads no data set.
 BatchRequest request_of(const caffe::LayerParameter& layer) {
   BatchRequest wanted;
   if (layer.type() == "Data") {

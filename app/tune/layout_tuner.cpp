@@ -38,7 +38,7 @@ class Stopwatch {
     for (const double seconds : least_) sum += seconds;
     return sum;
   }
-  /// By shape: the seconds of layers that touch such blobs, in shares.
+  /// The seconds of layers that touch such blobs, in shares, by shape.
   std::map<std::string, double> by_shape(const std::set<std::string>& choices) const {
     std::map<std::string, double> seconds;
     for (std::size_t i = 0; i < least_.size(); ++i) {

@@ -75,7 +75,7 @@ std::string text_of(const LayoutTimes& times) {
   return text + "\n";
 }
 
-/// How good the analytic model's estimates are.
+/// The quality of the analytic model's estimates.
 std::string error_of_model(const std::vector<Tuner::Row>& rows) {
   double logs = 0, worst = 1;
   int count = 0;

@@ -22,7 +22,7 @@
 namespace cortado {
 namespace {
 
-/// How images become input.
+/// The preparation of images as input.
 struct InputPreparation {
   std::string mean_file;
   std::vector<float> mean_values;

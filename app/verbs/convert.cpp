@@ -70,7 +70,7 @@ class ConvertAny : public Convert {
   void add_root(Flags& flags) { flags.add("--root", root_, "Folder before the names of an image list"); }
   void add_grey(Flags& flags) { flags.add_switch("--grey", grey_, "Images in grey"); }
 
-  /// What is read.
+  /// The options of the source.
   SetOptions source() const {
     SetOptions set;
     set.open.root = root_;

@@ -40,7 +40,7 @@ std::string shape_text(const Net* net, const std::string& name) {
   return text.empty() ? "scalar" : text;
 }
 
-/// Where Graphviz is; throws ConfigError where it is not.
+/// The path of Graphviz; throws ConfigError if it is absent.
 std::string find_dot(const std::string& out) {
   const char* const path = std::getenv("PATH");
   std::istringstream folders(path == nullptr ? "" : path);

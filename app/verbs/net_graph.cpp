@@ -11,7 +11,7 @@ namespace {
 namespace pb = google::protobuf;
 constexpr std::size_t most_lines = 8;  // of a layer's parameters
 
-/// As the inside of a Graphviz text.
+/// The text as the inside of a Graphviz text.
 std::string escaped(const std::string& text) {
   std::string out;
   for (const char c : text) {

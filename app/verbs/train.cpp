@@ -55,7 +55,8 @@ class Train : public Verb {
   caffe::SolverParameter read() const;
   /// The solver with what the flags change in it.
   caffe::SolverParameter changed() const;
-  /// As in Caffe, either flag stands instead of the solver's own `weights`. With `auto` the first job starts from them.
+  /// True if a flag stands instead of the solver's own `weights`, as in Caffe. With `auto` the first job starts from
+  /// them.
   bool replaces_weights() const { return !weights_.empty() || (!snapshot_.empty() && !goes_on_from_newest()); }
   bool goes_on_from_newest() const { return snapshot_ == "auto"; }
   void train(const SolverOptions& with, const caffe::SolverParameter& parameter) const;

@@ -26,7 +26,7 @@ std::string form_of(const std::string& file) {
   return "binary";
 }
 
-/// What is wrong with a text, a line per mistake, if it is meant to be such a message.
+/// The mistakes in a text, a line each, if it is meant to be such a message.
 template <class Message>
 std::string mistakes_in(const std::string& file) {
   Message message;
@@ -36,7 +36,7 @@ std::string mistakes_in(const std::string& file) {
   return "";
 }
 
-/// Whether a text reads better as a solver than as a net.
+/// True if a text reads better as a solver than as a net.
 bool is_solver(const std::string& file) {
   if (is_hdf5(file) || !looks_like_text(file)) return false;
   const std::string net = mistakes_in<caffe::NetParameter>(file), solver = mistakes_in<caffe::SolverParameter>(file);

@@ -37,7 +37,7 @@ class Blas : public MatrixLibrary {
  public:
   Blas(const Space& space, int threads) : space_(space), threads_(threads) {}
 
-  /// With the kernels that OpenBLAS chose: an old one may not know a new processor and choose slow ones.
+  /// The name with the kernels that OpenBLAS chose: an old one may not know a new processor and choose slow ones.
   std::string name() const override {
     if (openblas_get_corename == nullptr) return CORTADO_BLAS_NAME;
     return std::string(CORTADO_BLAS_NAME) + " (" + openblas_get_corename() + " kernels)";

@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* other_build = "run on a node that has a GPU, or use a build of the preset openmp";
 
-/// As the runtime writes it: 13000 is 13.0.
+/// The version in the runtime's form: 13000 is 13.0.
 std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
@@ -74,7 +74,7 @@ cudaDeviceProp properties_of(int device) {
   return properties;
 }
 
-/// Whether this build has code for it, and it lets this process in.
+/// Checks that this build has code for it, and that it lets this process in.
 void check_device(int device) {
   const cudaDeviceProp properties = properties_of(device);
   if (10 * properties.major + properties.minor < CORTADO_CUDA_ARCH)

@@ -48,7 +48,7 @@ void for_parts(const char* label, const Space& space, int workers, std::size_t b
   });
 }
 
-/// What this machine is to a core group of `threads` OpenMP threads, one of `core_groups`.
+/// The machine of a core group of `threads` OpenMP threads, one of `core_groups`.
 MachineSpec openmp_spec(int core_groups, int threads) {
   const std::vector<CpuSet> bound = cpus_of_threads(core_groups * threads);
   CpuSet cpus;

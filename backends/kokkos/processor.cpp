@@ -64,7 +64,8 @@ class KokkosProcessor : public Processor {
   std::vector<std::unique_ptr<CoreGroup>> groups_;
 };
 
-/// Of all core groups together. Kokkos' tables of threads (OpenMPExec) have this many places, and no bound is checked.
+/// The threads of all core groups together. Kokkos' tables of threads (OpenMPExec) have this many places, and no bound
+/// is checked.
 int count_threads(const Options& options, int core_groups) {
   constexpr int most = 512;
   const bool is_asked = std::getenv("OMP_NUM_THREADS") != nullptr;

@@ -284,7 +284,7 @@ void multiply_part(const Gemm& g, const Range& range) {
 /// The dimension that is to be small.
 i64 thickness(const Gemm& g) { return g.transpose_a ? g.k : g.m; }
 
-/// Whether pairs of bf16 make it faster: where the bytes of the long matrix alone take longer, they do not.
+/// True if pairs of bf16 make it faster. They do not where the bytes of the long matrix alone take longer.
 bool takes_pairs(const Gemm& g) {
   return has_bf16_vectors && g.operands == Precision::bf16 && 2 * thickness(g) > vector_lanes;
 }

@@ -52,7 +52,7 @@ Stream DeviceGroup::make_stream() {
   return Stream{queue_.make_stream()};
 }
 
-/// Where those bytes of device memory lie. Throws BugError if they are not all of one allocation.
+/// The place of those bytes of device memory. Throws BugError if they are not all of one allocation.
 char* DeviceGroup::place_of(const void* p, std::size_t bytes, const std::string& what) const {
   const auto* const first = static_cast<const char*>(p);
   const Area* const area = memory_.find(first);

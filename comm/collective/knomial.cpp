@@ -11,7 +11,7 @@ struct Place {
     for (; span < p && rank % (span * k) == 0; span *= k) {}
   }
   int parent() const { return static_cast<int>(rank - rank % (span * k)); }
-  /// Those `below` apart.
+  /// The children that lie `below` apart.
   std::vector<int> children(i64 below) const {
     std::vector<int> all;
     for (int child = 1; child < k; ++child)
@@ -71,7 +71,7 @@ Algorithm knomial_broadcast() {
       }};
 }
 
-/// As many, with a sum for every message.
+/// Takes as many rounds as the broadcast, with a sum for every message.
 Algorithm knomial_reduce() {
   return {"knomial", "k-nomial tree", reduce, [](const Network& net, const JobShape& job, i64 bytes, i64, int radix) {
             return rounds(job.ranks, radix) * (radix - 1) *

@@ -92,7 +92,7 @@ void EventSimulation::share_links() {
   }
 }
 
-/// What ends then, ends; what waited for it begins.
+/// Ends the tasks that end then, and begins those that waited for them.
 void EventSimulation::advance_to(double time) {
   constexpr double rounding = 1e-9;  // of a flow's bytes
   const double seconds = time - now_;

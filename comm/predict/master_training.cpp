@@ -168,8 +168,8 @@ class Training {
     return there;
   }
 
-  /// Back along the devices, as each has computed; programs that receive add, which costs no time beside the links'.
-  /// What the update waits for.
+  /// Sends gradients back along the devices, as each has computed; programs that receive add, which costs no time
+  /// beside the links'. Returns the tasks for which the update waits.
   Tasks reduce(Iteration& now) {
     Tasks last;
     in_chunks(work_.weight_bytes, [&](double chunk) {
@@ -191,7 +191,7 @@ class Training {
 
   static std::size_t index(int i) { return static_cast<std::size_t>(i); }
   double part_bytes() const { return work_.batch_bytes / tree_.devices; }
-  /// By the iteration before.
+  /// The update tasks of the iteration before.
   Tasks updated() const { return iterations_.empty() ? Tasks() : iterations_.back().update.tasks; }
 
   const DeviceTree& tree_;

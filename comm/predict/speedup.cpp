@@ -55,8 +55,8 @@ class Predictor {
     double sum, made, summed = 0;
   };
 
-  /// Of all layers that are parallel over data, those without parameters too, in forward order. All of backward takes
-  /// `end`.
+  /// The gradients of all layers that are parallel over data, those without parameters too, in forward order. All of
+  /// backward takes `end`.
   std::vector<Gradients> gradients(double& end) const {
     std::vector<Gradients> made;
     i64 all = 0;
@@ -106,7 +106,7 @@ class Predictor {
     return exposed;
   }
 
-  /// Of the gradients that exist the lowest layer's travel first, whatever is under way.
+  /// The lowest layer's gradients among the existing ones travel first, whatever is under way.
   static void send_lowest_first(std::vector<Gradients>& all) {
     // From the top down layers come to exist: each goes ahead of those above it, into which it cuts.
     struct Left {

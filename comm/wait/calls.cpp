@@ -49,7 +49,7 @@ void run(MPI_Comm communicator, const char* what, Blocking blocking, Begin begin
   complete(request, wait);
 }
 
-/// As launchers say it, before MPI can be asked.
+/// The rank in launchers' environments, before MPI can be asked.
 std::string launched_rank() {
   for (const char* name : {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK"})
     if (const char* const text = std::getenv(name)) return std::string("rank ") + text;

@@ -24,7 +24,7 @@ bool is_foreign(const pb::Message& message) {
   return known.empty();
 }
 
-/// How deep messages lie in messages of this kind; 0: there are none.
+/// The depth of messages in messages of this kind; 0 means that there are none.
 int depth_of(const pb::Descriptor& kind) {
   int depth = 0;
   for (int i = 0; i < kind.field_count(); ++i)

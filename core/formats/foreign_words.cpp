@@ -9,8 +9,8 @@ ForeignWord write(const std::string& advice) { return {false, "write " + advice}
 
 const ForeignWord scale_layer = write("a Scale layer behind it: scale_param { bias_term: true }, with its fillers");
 
-/// By "block.field", or ".field" for every block. NVIDIA/caffe, intel/caffe, SSD, DeepLab, SegNet, Ristretto and
-/// others.
+/// The known words by "block.field", or ".field" for every block. They are of NVIDIA/caffe, intel/caffe, SSD, DeepLab,
+/// SegNet, Ristretto and others.
 const std::map<std::string, ForeignWord>& words() {
   static const std::map<std::string, ForeignWord> all = {
       // Which library computes.

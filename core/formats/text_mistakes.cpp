@@ -9,7 +9,7 @@
 namespace cortado {
 namespace pb = google::protobuf;
 
-/// What stands around a position of the text.
+/// The surroundings of a position of the text.
 struct TextMistakes::Place {
   struct Block {
     std::string name;

@@ -26,7 +26,7 @@ struct Upgrade {
     v0.GetReflection()->ListFields(v0, &fields);
     for (const auto* field : fields) left.insert(field->name());
   }
-  /// Whether the field is set; then it is taken.
+  /// True if the field is set; then it is taken.
   bool take(const char* field) { return left.erase(field) > 0; }
 
   const V0& from;

@@ -34,7 +34,7 @@ i64 left_in_system() {
   return kilobytes >= 0 ? 1024 * kilobytes : unbounded;
 }
 
-/// Of this process's control group and those around it.
+/// The memory left to this process's control group and those around it.
 i64 left_in_control_groups() {
   std::ifstream in("/proc/self/cgroup");
   std::string path;

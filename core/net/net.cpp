@@ -112,7 +112,7 @@ void Net::place_gradients() {
   gradients_placed_ = true;
 }
 
-/// Those that nobody made are zeros, which lie in the arena when they have been asked for.
+/// Writes zeros to gradients that nobody has made. Blob::diff writes them to the arena.
 void Net::write_gradients(const Entry& entry) const {
   const auto write = [](const Entry& of) {
     for (const auto& blob : of.layer->blobs())

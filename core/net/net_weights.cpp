@@ -11,7 +11,7 @@
 // Weights from files, from other nets, and to files.
 namespace cortado {
 namespace {
-/// Where a stored net has that parameter's layer, if it has the blob; -1: it does not.
+/// The index of that parameter's layer in a stored net, if it has the blob; -1 means that it does not.
 int layer_of(const caffe::NetParameter& stored, const Net::Learnable& learnable) {
   for (int i = 0; i < stored.layer_size(); ++i)
     if (stored.layer(i).name() == learnable.layer && learnable.index < stored.layer(i).blobs_size()) return i;

@@ -15,7 +15,7 @@
 
 namespace cortado {
 namespace {
-/// Whether the update changes it.
+/// True if the update changes it.
 bool is_trained(const Net::Learnable& learnable) { return !learnable.statistic && learnable.blob->count() > 0; }
 
 std::shared_ptr<Storage> make_history(CoreGroup& group, i64 count) {

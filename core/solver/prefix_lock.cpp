@@ -43,7 +43,7 @@ std::string own_job() {
   throw FileError(prefix, "snapshots cannot be written there: " + reason, "change snapshot_prefix");
 }
 
-/// Whether other nodes may see the file too. Unknown kinds count as such.
+/// True if other nodes may see the file too. Unknown file systems count as such.
 bool is_shared(int descriptor) {
   struct statfs system {};
   if (::fstatfs(descriptor, &system) != 0) return true;
@@ -53,7 +53,7 @@ bool is_shared(int descriptor) {
   return true;
 }
 
-/// Of the open file; empty where nobody has written there. Throws FileError for a file that is none of ours.
+/// The owner in the open file; empty where nobody has written there. Throws FileError for a file that is none of ours.
 Owner owner_in(int descriptor, const std::string& file) {
   struct stat status {};
   char text[1024] = {};
@@ -83,7 +83,7 @@ timespec touched(const std::string& file) {
   return status.st_mtim;
 }
 
-/// Whether somebody touches the file while we watch.
+/// True if somebody touches the file while we watch.
 bool beats_are_seen(const std::string& file, const PrefixLock::Beats& beats, const Owner& owner) {
   CORTADO_LOG(info) << file << " is that of " << owner.text() << ": watching whether it still runs";
   const timespec before = touched(file);
@@ -115,7 +115,7 @@ PrefixLock::PrefixLock(const std::string& prefix, const Beats& beats) : file_(pr
     beating_ = std::thread([this, seconds = beats.seconds] { beat(seconds); });
 }
 
-/// Whether the lock is ours then; false: look again.
+/// True if the lock is ours afterwards; false means that the caller has to look again.
 bool PrefixLock::take(const std::string& prefix, const Beats& beats) {
   const int file = ::open(file_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
   if (file < 0) fail(prefix, std::strerror(errno));

@@ -10,7 +10,7 @@
 
 namespace cortado {
 namespace {
-/// Of all ranks together, in a state: what protobuf can hold, with room for the histories.
+/// The most values of all ranks together in a state: what protobuf can hold, with room for the histories.
 constexpr i64 most_values = i64{1} << 28;
 
 std::vector<std::uint32_t> bits_of(const std::vector<float>& values) {

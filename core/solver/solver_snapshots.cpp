@@ -205,7 +205,7 @@ void Solver::State::go_on_from(const SnapshotPair& pair, const std::string& stat
   restore_residuals(state_file, header.cortado().weights_digest());
 }
 
-/// What rotation and the best score need to know of the run's part before the snapshot.
+/// Takes over the facts about the run before the snapshot that rotation and the best score need.
 void Solver::State::go_on_keeping(const caffe::CortadoState& stored, const std::string& state_file) {
   best.reset();
   if (stored.has_best() && !best_output.name.empty()) best = stored.best();

@@ -66,7 +66,7 @@ void Solver::State::try_plans(const std::function<void()>& work) {
   tuner.reset();
 }
 
-/// With a timeline every layer is waited for, so that its time is its own.
+/// Runs forward. If there is a timeline, every layer is waited for, so that its time is its own.
 void Solver::State::forward() {
   if (options.timeline == nullptr && (!update || update->is_complete())) return net->forward();
   for (std::size_t i = 0; i < net->layers().size(); ++i) {
@@ -116,7 +116,7 @@ double Solver::State::forward_backward(std::string& bad_layer) {
   return sum / micro_batches;
 }
 
-/// Whether the update may go on in the next forward.
+/// True if the update may go on in the next forward.
 bool Solver::State::may_update_late() const {
   return exchange.comes_in_parts() && !optimizer->looks_at_all_gradients();
 }

@@ -29,7 +29,7 @@ PlanBook plans_of(const caffe::CortadoState& state) {
 }
 
 namespace {
-/// What weights are called beside a state: X.caffemodel for X.solverstate, with .h5 behind both or neither.
+/// The name of weights beside a state: X.caffemodel for X.solverstate, with .h5 behind both or neither.
 std::string named_like(const std::filesystem::path& state_file) {
   const bool hdf5 = state_file.extension() == ".h5";
   const std::filesystem::path stem =
@@ -86,7 +86,7 @@ std::vector<std::string> places_of_weights(const caffe::SolverState& state, cons
 namespace {
 constexpr const char* diverged = "it is damaged, or its run had diverged; use an earlier snapshot";
 
-/// What a state may hold, whatever the net. Throws FileError.
+/// Checks the fields of a state that do not depend on the net. Throws FileError.
 void check_state(const caffe::SolverState& state, const std::string& file) {
   if (!state.has_iter() || !state.has_current_step())
     throw FileError(file, std::string("has no ") + (state.has_iter() ? "current_step" : "iter"),

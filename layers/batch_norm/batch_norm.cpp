@@ -163,7 +163,7 @@ void BatchNormLayer::run_backward(const T* x, const T* dy, T* dx, bool measures,
   launch_backward(p, p.s.block, 1, x, dy, dx, measures, applies, share);
 }
 
-/// As launch_forward.
+/// The backward counterpart of launch_forward.
 template <class Program, class T>
 void BatchNormLayer::launch_backward(Program p, i64 line, i64 channels, const T* x, const T* dy, T* dx, bool measures,
                                      bool applies, double share) {
@@ -219,7 +219,8 @@ void BatchNormLayer::running_statistics() {
   group().launch(p, book.plan(ceil_div(p.channels, p.block)));
 }
 
-/// With given statistics and nothing accepted, the gradient does not depend on the bottom.
+/// Backward needs the bottom unless statistics are given and nothing is accepted: then the gradient does not depend on
+/// it.
 bool BatchNormLayer::keeps(const Blobs& bottom, const Blobs& top) const {
   return bottom[0] == top[0] && (!global() || affine_ || rectifies_);
 }
@@ -255,7 +256,7 @@ void BatchNormLayer::forward(const Blobs& bottom, const Blobs& top) {
   sums_of_maker_.parts = 0;
 }
 
-/// With given statistics they are constants, and the gradient has no share in the sums over the batch. That of a sum is
+/// Given statistics are constants, and the gradient then has no share in the sums over the batch. A sum's gradient is
 /// made, or lies, where the other summand wants it.
 void BatchNormLayer::backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
   if (!propagate_down[0]) return;

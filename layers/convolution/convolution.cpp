@@ -228,7 +228,8 @@ bool ConvolutionLayer::accept(const Epilogue& work) {
   return true;
 }
 
-/// Where the candidate can leave sums for the top's reader, who is told; null if it can leave none.
+/// The memory in which the candidate can leave sums for the top's reader, who is told; nullptr means that it can leave
+/// none.
 float* ConvolutionLayer::room_for_sums() {
   const i64 parts = plan_of(ConvolutionDirection::forward).partial_sums;
   const auto bytes = static_cast<std::size_t>(parts * 2 * shape_.oc) * sizeof(float);
@@ -281,7 +282,7 @@ void ConvolutionLayer::backward(const Blobs& top, const std::vector<bool>& propa
   });
 }
 
-/// By the candidate as it makes the bottom's gradient, or, if it cannot, afterwards.
+/// Joins the gradient by the candidate as it makes the bottom's gradient, or, if it cannot, afterwards.
 template <class T>
 void ConvolutionLayer::join_gradient(Blob& bottom, const T* dy) {
   if (plan_of(ConvolutionDirection::input_gradient).joins) {

@@ -67,7 +67,7 @@ Traits EltwiseLayer::traits() {
   return traits;
 }
 
-/// Of sums only. A rectified sum has the sign of the sum.
+/// Only sums accept work. A rectified sum has the sign of the sum.
 bool EltwiseLayer::accept(const Epilogue& work) {
   if (parameter().eltwise_param().operation() != caffe::EltwiseParameter::SUM) return false;
   if (const auto* const gradients = std::get_if<epilogue::GradientSum>(&work)) {

@@ -35,8 +35,8 @@ bool fits(const MachineSpec& spec, const Gemm<T>& g, const Tiles& t) {
   return builder.fits();
 }
 
-/// What a slab of a block costs on a machine whose cache holds what it used: the multiply-adds, what is staged (a byte
-/// costs about as much as eight of them), and a start-up.
+/// The cost of a slab of a block on a machine whose cache holds used data: the multiply-adds, staging (a byte costs
+/// about as much as eight of them), and a start-up.
 template <class T>
 double cached_seconds(const MachineSpec& spec, const Gemm<T>& g, const Tiles& t) {
   const i64 meshes = std::max(1, spec.cpes / (spec.mesh_rows * spec.mesh_cols));
@@ -50,8 +50,8 @@ double cached_seconds(const MachineSpec& spec, const Gemm<T>& g, const Tiles& t)
   return rounds * (slabs * work + static_cast<double>(2 * t.m * t.n));
 }
 
-/// What it costs where tiles arrive by DMA while the slab before is multiplied (swCaffe IV-A): the longer of both, for
-/// every slab of every block.
+/// The cost where tiles arrive by DMA while the slab before is multiplied (swCaffe IV-A): the longer of both, for every
+/// slab of every block.
 template <class T>
 double staged_seconds(const MachineSpec& spec, const Gemm<T>& g, const Tiles& t) {
   constexpr double element = sizeof(T);

@@ -52,7 +52,7 @@ PoolPlan refusal(const char* reason) {
   return plan;
 }
 
-/// Whether it averages, and one window holds each plane.
+/// True if it averages, and one window holds each plane.
 bool averages_planes(const PoolShape& s, PoolMethod method) {
   const bool whole = s.oh == 1 && s.ow == 1 && s.kh - s.ph >= s.h && s.kw - s.pw >= s.w;
   return whole && method == PoolMethod::average && s.layout == Layout::nchw;

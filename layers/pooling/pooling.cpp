@@ -116,7 +116,7 @@ void PoolingLayer::reshape(const Blobs& bottom, const Blobs& top) {
   choose();
 }
 
-/// By planes where memory is near the lanes, by rows where lines come by transfers, if they can run.
+/// Chooses planes where memory is near the lanes, and rows where lines come by transfers, if they can run.
 void PoolingLayer::choose() {
   const PoolShape& s = shape_;
   const MachineSpec& spec = group().spec();

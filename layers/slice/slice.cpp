@@ -5,7 +5,7 @@
 
 namespace cortado {
 
-/// How much of the axis each top gets.
+/// The extent of each top along the axis.
 std::vector<i64> SliceLayer::widths(i64 extent, std::size_t parts) const {
   const auto& points = parameter().slice_param().slice_point();
   if (points.empty()) {

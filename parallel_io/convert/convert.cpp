@@ -156,7 +156,7 @@ std::vector<float> mean_of(const DataSet& set, bool channel, const ConvertOption
   return mean;
 }
 
-/// As Caffe's compute_image_mean writes it, to a name that is free or holds the same.
+/// Writes a mean as Caffe's compute_image_mean does, to a name that is free or holds the same.
 void write_mean(const std::vector<float>& mean, const Shape& shape, const std::string& file,
                 const ConvertOptions& options) {
   caffe::BlobProto proto;

@@ -77,7 +77,7 @@ void Unfinished::remove() const {
   fs::remove(name(to_), error);
 }
 
-/// What a format cannot hold is refused before anything is on the disk.
+/// Refuses sets that a format cannot hold, before anything is on the disk.
 template <class Writer>
 std::unique_ptr<SetWriter> writer_that_fits(const DataSet& set, const std::string& to, const std::string& plan,
                                             const Replicas& ranks) {

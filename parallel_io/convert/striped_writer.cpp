@@ -295,7 +295,7 @@ void StripedWriter::finish() {
   meet(ranks_);
 }
 
-/// What only the writing needed goes.
+/// Removes arrays that only the writing needed.
 void StripedWriter::leave_fields() const {
   const auto lock = hdf5::library_lock();
   const hdf5::Quiet quiet;

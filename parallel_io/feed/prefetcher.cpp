@@ -145,7 +145,7 @@ void Prefetcher::prepare(std::size_t field, Slot& slot) {
   });
 }
 
-/// Of the sample in the batch.
+/// The room of the sample in the batch.
 float* Prefetcher::room_for(const Shape& shape, std::size_t field, i64 sample, Slot& slot) {
   if (batch_ > 1 && shape != shapes_[field])
     throw FileError(set_->where(indices_[static_cast<std::size_t>(sample)]),

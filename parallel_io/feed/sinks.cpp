@@ -16,7 +16,7 @@ using hdf5::Handle;
 using hdf5::Quiet;
 constexpr i64 sink_chunk_bytes = 256 << 10, most_in_sink_chunk = 4096;
 
-/// How many rows a file has, which must hold these arrays.
+/// The number of rows of a file, which must hold these arrays.
 i64 rows_of(const std::string& file, const std::vector<SinkOpener::Array>& arrays) {
   const hdf5::File there(file);
   std::vector<i64> rows;

@@ -34,8 +34,8 @@ herr_t add_level(unsigned level, const H5E_error2_t* error, void* text) {
 /// Why disks do not take or give bytes.
 constexpr int disk_errors[] = {ENOSPC, EDQUOT, EFBIG, EROFS, EIO, EACCES, EPERM, EMFILE, ESTALE};
 
-/// Where the system said why, that. It stands among numbers, or among an MPI library's words. Behind "fwrite failed"
-/// and its like, and where the library forgot that one over what it did next, it is in errno.
+/// The system's reason, if it gave one. It stands among numbers, or among an MPI library's words. It is in errno behind
+/// "fwrite failed" and its like, and where a later error has hidden it.
 std::string reason_of(const std::string& sentence, int error) {
   const std::string before = "error message = '", failed = " failed";
   const auto begin = sentence.find(before);
@@ -106,7 +106,7 @@ Handle memory_space(const std::vector<hsize_t>& dims) {
 /// The library keeps about a kilobyte for each chunk that one reading touches.
 constexpr hsize_t most_chunks = 1 << 16;
 
-/// How many chunks the box touches; more than most_chunks may be any number.
+/// The number of chunks that the box touches; more than most_chunks may be any number.
 hsize_t chunks_in(const std::vector<hsize_t>& chunk, const std::vector<hsize_t>& start,
                   const std::vector<hsize_t>& dims) {
   hsize_t count = 1;
@@ -264,8 +264,8 @@ bool read_floats(hid_t set, const std::vector<hsize_t>& start, const std::vector
 }
 
 namespace {
-/// How to open an array so that a chunk, which may hold many samples, is unpacked once for samples in a row, within
-/// `most` bytes. HDF5 keeps chunks of up to 1 MB by itself.
+/// The access property list with which a chunk, which may hold many samples, is unpacked once for samples in a row,
+/// within `most` bytes. HDF5 keeps chunks of up to 1 MB by itself.
 Handle access_of(hid_t set, hsize_t most) {
   constexpr hsize_t least = 1 << 20;
   Handle access(H5Dget_access_plist(set), H5Pclose);

@@ -163,7 +163,7 @@ void Hdf5Set::add_file(const std::string& name, const std::vector<std::string>& 
   files_.push_back(std::move(one));
 }
 
-/// What all files agree on. Fields are read as bytes only if all files hold bytes.
+/// Sets the fields on which all files agree. Fields are read as bytes only if all files hold bytes.
 void Hdf5Set::settle_fields(const std::vector<std::string>& wanted) {
   const auto& first = files_[0];
   for (std::size_t f = 0; f < wanted.size(); ++f) {

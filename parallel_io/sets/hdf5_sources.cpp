@@ -35,7 +35,8 @@ std::string first_there(const std::vector<std::string>& places, const std::strin
   throw FileError(where, "takes values from '" + name + "', which is not there", advice);
 }
 
-/// Where HDF5 finds an HDF5 file that another one names: below its prefix, beside that one, or by the name itself.
+/// The path at which HDF5 finds an HDF5 file that another one names: below its prefix, beside that one, or by the name
+/// itself.
 std::string found(const std::string& name, const std::string& of, const char* prefix, const std::string& where) {
   std::vector<std::string> places;
   if (name.empty() || name[0] != '/') {
@@ -46,7 +47,7 @@ std::string found(const std::string& name, const std::string& of, const char* pr
   return first_there(places, name, where, "it lies beside " + of + ", or nowhere");
 }
 
-/// Where HDF5 finds a raw file: below its prefix, or else from the working directory.
+/// The path at which HDF5 finds a raw file: below its prefix, or else from the working directory.
 std::string found_raw(const std::string& name, const std::string& of, const std::string& where) {
   const char* const folder = std::getenv("HDF5_EXTFILE_PREFIX");
   const bool is_below = folder != nullptr && *folder != '\0' && !name.empty() && name[0] != '/';
@@ -137,8 +138,8 @@ Source expect_source(const std::string& name, const std::string& array, const st
   return {text, dims_of_array(set.get())};
 }
 
-/// What a mapping of so many values takes lies within its source. One without an end grows with the source. A file
-/// keeps the shape of a source only where a part of it is taken.
+/// Checks that a mapping of so many values lies within its source. A mapping without an end grows with the source. A
+/// file keeps the shape of a source only where a part of it is taken.
 void expect_inside(hid_t list, std::size_t mapping, hssize_t values, const Source& source, const std::string& where) {
   const Handle space(H5Pget_virtual_srcspace(list, mapping), H5Sclose);
   std::string due;

@@ -9,7 +9,7 @@
 
 namespace cortado {
 namespace {
-/// What a file claims decides about memory, so it is held against what the file can have in it.
+/// Checks the size that a file claims against what the file can hold, because the claim decides about memory.
 void check_size(std::size_t width, std::size_t height, bool holds_them, const std::string& file) {
   const std::string size = std::to_string(width) + " x " + std::to_string(height) + " pixels";
   if (!holds_them) throw FileError(file, "cannot hold the " + size + " that it claims", "it is damaged");
@@ -100,7 +100,7 @@ Image decode_jpeg(const unsigned char* bytes, std::size_t count, const std::stri
   return oriented(from_interleaved(pixels, channels, height, width), orientation);
 }
 
-/// Whether deflate can have packed the rows of that PNG file, which begins with a header chunk, into its bytes.
+/// True if deflate can have packed the rows of that PNG file, which begins with a header chunk, into its bytes.
 bool holds_rows(const unsigned char* bytes, std::size_t count, const png_image& png) {
   const unsigned char* const header = bytes + 16;  // behind signature, length and name: width, height, depth, colour
   const unsigned depth = header[8], colour = header[9];

@@ -23,7 +23,7 @@ T number_at(const std::uint8_t* from) {
 }
 std::size_t short_at(const std::uint8_t* from) { return number_at<std::uint16_t>(from); }
 
-/// What a page of the first two says.
+/// The contents of one of the first two pages.
 struct Meta {
   std::uint32_t magic, version, page_bytes;
   unsigned page_flags;

@@ -17,7 +17,7 @@ namespace {
 constexpr i64 gap_worth_reading = 64 * 1024;  // costs less than another request
 constexpr std::size_t most_pieces = 512;      // of one system call; IOV_MAX is 1024
 
-/// What one system call reads: memory pieces that follow one another in the file.
+/// One system call's reading: memory pieces that follow one another in the file.
 struct Request {
   i64 offset = 0, end = 0;
   std::vector<iovec> pieces;
@@ -121,7 +121,7 @@ void RawFile::sync() const {
   if (fdatasync(descriptor_.get()) != 0) fail_to_write("");
 }
 
-/// By errno.
+/// Throws the error of errno.
 void RawFile::fail_to_write(const std::string& where) const {
   const std::string reason = where + ": " + std::strerror(errno);
   const std::string advice = errno == EFBIG ? "a limit ends files there, see ulimit -f" : "check the space left";

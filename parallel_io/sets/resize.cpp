@@ -7,7 +7,7 @@
 namespace cortado {
 namespace {
 
-/// Where a pixel lies between two neighbours of the larger or smaller image, and their shares in 2048ths.
+/// The position of a pixel between two neighbours of the larger or smaller image, and their shares in 2048ths.
 struct Between {
   int low, high, low_share, high_share;
 };

@@ -84,7 +84,7 @@ Shape shape_of_set(hid_t set, const std::string& where) {
   return {dims.begin(), dims.end()};
 }
 
-/// As many values of a data set as its file can hold, by its size. Those that lie in other files are not looked at.
+/// The most values of a data set that its file can hold, by its size. Values in other files are ignored.
 i64 most_values(hid_t set) {
   const Quiet quiet;
   const Handle file(H5Iget_file_id(set), H5Fclose), list(H5Dget_create_plist(set), H5Pclose),
@@ -149,7 +149,7 @@ class WeightReader {
     return *found;
   }
 
-  /// What lies below a group: blobs, and groups of layers whose names go on behind a slash.
+  /// Reads everything below a group: blobs, and groups of layers whose names go on behind a slash.
   void read_layer(const Handle& group, const std::string& name, const std::string& top, Part part, int depth) {
     const std::string path = top + "/" + name;
     if (depth > most_depth || ++groups_ > most_groups)
@@ -278,7 +278,7 @@ class NewHdf5 {
     write(file_.get(), name, type.get(), space, value.c_str());
   }
 
-  /// What is still in memory goes to the file; what that fails with, closing would not say.
+  /// Writes the rest from memory to the file. Closing would not report its failure.
   void flush() const { hdf5::flush(file_.get(), name_); }
 
  private:

@@ -31,7 +31,7 @@ char* aligned(char* p) {
   return p + (alignment - at % alignment) % alignment;
 }
 
-/// Whether a flight's blocks in memory meet those of another.
+/// True if a flight's blocks in memory meet those of another.
 bool meet_in_memory(const Flight& a, const Flight& b) {
   const auto extent = [](const Flight& f) { return f.bytes + (f.bytes / f.block - 1) * f.gap; };
   if (a.memory + extent(a) <= b.memory || b.memory + extent(b) <= a.memory) return false;

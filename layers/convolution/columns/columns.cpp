@@ -17,8 +17,8 @@ static void book(Col2im& p, PlanBuilder& book) {
 }
 
 namespace {
-/// With the most of `rows` rows per line that fit, so that lines are long and rows under neighbouring bands come in
-/// twice as seldom as can be; with one, `by_rows`.
+/// Plans with the most of `rows` rows per line that fit, so that lines are long and rows under neighbouring bands come
+/// in twice as seldom as can be. `by_rows` plans with one.
 template <class Program>
 Planned<Program> plan(const MachineSpec& spec, Program p, i64 rows, bool by_rows, std::string& refused) {
   p.depth = by_rows ? Depth::one : Depth::two;

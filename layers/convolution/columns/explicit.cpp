@@ -64,7 +64,7 @@ MatrixProduct input_product(const ConvolutionShape& s, i64 images, const float* 
   return p;
 }
 
-/// What the directions share: images go through chunk by chunk, the last of which may be smaller.
+/// The common part of the directions: images go through chunk by chunk, the last of which may be smaller.
 struct Explicit {
   ConvolutionShape s;
   Multiplier multiplier;

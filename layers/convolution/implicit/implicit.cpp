@@ -104,7 +104,7 @@ double estimate(const MachineSpec& spec, const ImplicitWeightGradient& p, const 
       2 * transfer_seconds(spec, cpes * static_cast<double>(t.oc), 4.0 * static_cast<double>(t.ic * taps)));
 }
 
-/// Where the analytic model knows the machine, the tiles that it finds cheapest; else the largest.
+/// The tiles that the analytic model finds cheapest, if it knows the machine; else the largest.
 template <class Program>
 ImplicitTiles choose_tiles(const MachineSpec& spec, const Program& program) {
   const ConvolutionSizes& s = program.s;

@@ -9,7 +9,8 @@
 namespace cortado {
 namespace {
 
-/// Whether F(6x6, 3x3) takes fewer products than F(4x4, 3x3) and, for a weight gradient, enough tiles for sums of them.
+/// True if F(6x6, 3x3) takes fewer products than F(4x4, 3x3) and, for a weight gradient, there are enough tiles for
+/// sums of them.
 bool six_pays(const ConvolutionShape& s, ConvolutionDirection direction) {
   using winograd::F4x3, winograd::F6x3, winograd::points_of;
   constexpr i64 enough = 200;
@@ -41,7 +42,7 @@ ConvolutionShape as_dense(ConvolutionShape s, ConvolutionDirection direction) {
   return s;
 }
 
-/// Of a shape that is as_dense.
+/// Plans a shape that is as_dense.
 ConvolutionPlan plan_dense(const MachineSpec& spec, const ConvolutionShape& s, ConvolutionDirection direction,
                            const WinogradVariant& variant) {
   ConvolutionPlan plan;
