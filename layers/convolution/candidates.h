@@ -72,17 +72,21 @@ struct ConvolutionPlan {
 
 /// One way to convolve: a row of the table of candidates.
 struct ConvolutionCandidate {
+  /// Blocks of channels in which activations may lie: none, those of one group each, or also those that groups share.
+  enum class Blocks { none, of_a_group, of_groups };
+
   using Planner = std::function<ConvolutionPlan(CoreGroup&, const ConvolutionShape&, ConvolutionDirection)>;
   using Judge = std::function<bool(const MachineSpec&, const ConvolutionShape&, ConvolutionDirection)>;
 
   std::string name;
-  std::string what;             ///< what it does, for people
-  Planner make;                 ///< only `plan` calls it
-  bool takes_blocks = false;    ///< it works on activations in blocks of channels, though it may refuse a shape
-  Judge pays = {};              ///< true if it pays to take it without a measurement; empty means always
-  std::string variant_of = {};  ///< the candidate of which it is a variant; empty means none
+  std::string what;              ///< what it does, for people
+  Planner make;                  ///< only `plan` calls it
+  Blocks blocks = Blocks::none;  ///< blocks that it works on, though it may refuse a shape
+  Judge pays = {};               ///< true if it pays to take it without a measurement; empty means always
+  std::string variant_of = {};   ///< the candidate of which it is a variant; empty means none
 
-  /// The plan; its `refused` says why there is none. A variant that decides the same sizes as its candidate is refused.
+  /// The plan; its `refused` says why there is none. A variant that decides the same sizes as its candidate is refused,
+  /// and so are blocks that the candidate does not know.
   ConvolutionPlan plan(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction) const;
 };
 

@@ -137,13 +137,17 @@ void WindowedLayer::run_weight_gradient(const void* x, const void* dy) {
 
 bool WindowedLayer::could_block(i64 channels) const {
   const auto& p = parameter().convolution_param();
+  using Blocks = ConvolutionCandidate::Blocks;
+  if (!group().spec().works_from_caches() || p.kernel_size_size() > 2 || channels % block_channels != 0) return false;
+  const bool is_depthwise = p.group() > 1 && p.group() == channels && p.num_output() == channels;
   const auto dense = [](auto dilation) { return dilation == 1; };
-  if (!group().spec().works_from_caches() || p.kernel_size_size() > 2 || channels % (p.group() * block_channels) != 0 ||
-      !std::all_of(p.dilation().begin(), p.dilation().end(), dense))
+  const bool has_whole_groups = channels % (p.group() * block_channels) == 0;
+  if (!is_depthwise && (!has_whole_groups || !std::all_of(p.dilation().begin(), p.dilation().end(), dense)))
     return false;
+  const Blocks least = has_whole_groups ? Blocks::of_a_group : Blocks::of_groups;
   for (const auto direction : convolution_directions)
     for (const auto& candidate : convolution_candidates())
-      if (candidate.name == choices_.wanted(to_string(direction)) && !candidate.takes_blocks) return false;
+      if (candidate.name == choices_.wanted(to_string(direction)) && candidate.blocks < least) return false;
   return true;
 }
 
@@ -179,7 +183,7 @@ std::vector<std::string> ConvolutionLayer::refusals() const {
 
 std::string ConvolutionLayer::refuse_blocks(const Blob& bottom, i64 channels) const {
   if (bottom.axes() != 4 || channel_axis_ != 1) return "blocks are of the channels of images";
-  if (channels % (shape_.g * block_channels) != 0) return "sixteen does not divide its channels";
+  if (channels % block_channels != 0) return "sixteen does not divide its channels";
   return could_block(channels) ? ""
                                : "no candidate that is asked for, or that knows this window or machine, takes blocks";
 }

@@ -28,6 +28,11 @@ struct ConvolutionShape {
   /// The precision of x, y and their gradients; weights, their gradients and sums are float.
   Precision precision = Precision::fp32;
   Layout src = Layout::nchw, dst = Layout::nchw;
+  /// Whether a block of channels holds more than one group's.
+  bool shares_blocks() const {
+    return (src == Layout::nchw16c && group_ic() % block_channels != 0) ||
+           (dst == Layout::nchw16c && group_oc() % block_channels != 0);
+  }
   bool in_planes() const { return src == Layout::nchw && dst == Layout::nchw; }
 
   /// One line for tests, benchmarks, logs and tuning files: "mb64ic20ih12iw12oc50oh8ow8kh5kw5sh1sw1ph0pw0dh1dw1g1".

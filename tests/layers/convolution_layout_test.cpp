@@ -33,6 +33,8 @@ const std::vector<Window>& windows() {
       {"stride_beyond_the_kernel", {2, 16, 11, 13}, 32, "kernel_size: 2 stride: 4"},
       {"rectangle", {1, 32, 9, 12}, 16, "kernel_h: 3 kernel_w: 5 stride_h: 2 stride_w: 1 pad_h: 0 pad_w: 2"},
       {"groups", {2, 64, 8, 9}, 32, "kernel_size: 3 pad: 1 group: 2"},
+      {"depthwise", {2, 48, 9, 11}, 48, "kernel_size: 3 pad: 1 group: 48"},
+      {"depthwise_five_stride2", {3, 32, 9, 8}, 32, "kernel_size: 5 stride: 2 pad: 2 group: 32"},
       {"winograd_edges", {2, 32, 15, 69}, 16, "kernel_size: 3 pad_h: 0 pad_w: 2"},
       {"one_image_row", {1, 16, 1, 40}, 16, "kernel_h: 1 kernel_w: 3"},
       {"more_channels_than_a_slice", {2, 528, 4, 5}, 272, "kernel_size: 1"},
@@ -110,7 +112,7 @@ TEST_P(BlockedConvolutions, EveryCandidateConvolvesBetweenAllLayouts) {
           for (const auto& candidate : convolution_candidates()) {
             SCOPED_TRACE(std::string(w.name) + " " + to_string(src) + " " + to_string(dst) + " " + candidate.name);
             const PlanBook plans = plans_of(GetParam(), *shape, candidate);
-            EXPECT_TRUE(plans.empty() || candidate.takes_blocks);
+            EXPECT_TRUE(plans.empty() || candidate.blocks != ConvolutionCandidate::Blocks::none);
             if (plans.empty()) continue;
             expect_same(convolved(GetParam(), w, precision, src, plans), planes, absolute, 4 * relative);
             ++compared;
