@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstring>
 #include <filesystem>
 #include <vector>
@@ -30,6 +31,9 @@ FileKind kind_of(const struct stat& status) {
 
 [[noreturn]] void cannot_read(const std::string& file) {
   if (file.empty()) throw FileError("", "the name of a file is empty", "give the file's name");
+  if (file.size() >= PATH_MAX)
+    throw FileError(file.substr(0, 80) + "...", "is no name of a file: it has " + std::to_string(file.size()) +
+                                                    " bytes, more than the system takes");
   throw FileError(file, std::string("cannot be read: ") + std::strerror(errno), check_path);
 }
 
@@ -93,6 +97,11 @@ i64 read_some(const Descriptor& descriptor, const std::string& file, i64 offset,
   return done;
 }
 
+void refuse_utf16(const std::string& begin, const std::string& file) {
+  for (const char* const mark : {"\xFF\xFE", "\xFE\xFF"})
+    if (begin.compare(0, 2, mark) == 0) throw FileError(file, "is a text in UTF-16", "save it in UTF-8");
+}
+
 std::string first_bytes(const std::string& file, i64 most) {
   const Descriptor descriptor = open_regular(file);
   std::string bytes(static_cast<std::size_t>(most), '\0');
@@ -135,9 +144,11 @@ std::string read_file(const std::string& file) {
     text.resize(begin + static_cast<std::size_t>(piece));
     const i64 got = read_some(descriptor, file, static_cast<i64>(begin), piece, text.data() + begin);
     text.resize(begin + static_cast<std::size_t>(got));
-    if (got < piece) return text;
+    if (got < piece) break;
     if (static_cast<i64>(text.size()) > most_text_bytes) throw FileError(file, "does not end");
   }
+  refuse_utf16(text, file);
+  return text.compare(0, utf8_mark.size(), utf8_mark) == 0 ? text.substr(utf8_mark.size()) : text;
 }
 
 std::string folder_of(const std::string& file) {

@@ -55,6 +55,11 @@ i64 read_some(const Descriptor& descriptor, const std::string& file, i64 offset,
 /// The first bytes of a file, at most `most`. Throws FileError.
 std::string first_bytes(const std::string& file, i64 most);
 
+/// The mark that some editors put in front of text in UTF-8.
+inline const std::string utf8_mark = "\xEF\xBB\xBF";
+/// Throws FileError if a file that begins with `begin` is a text in UTF-16.
+void refuse_utf16(const std::string& begin, const std::string& file);
+
 /// A regular file as a stream. The constructor throws FileError; reading throws it where the disk fails.
 class FileStream : public std::istream {
  public:
@@ -72,7 +77,8 @@ Descriptor unnamed_file(const std::string& folder);
 /// A path by which this process can open the file once more, named or not.
 std::string path_of(const Descriptor& descriptor);
 
-/// The whole text of a file. Throws FileError, also where it is larger than any text that is meant to be read at once.
+/// The whole text of a file, without UTF-8's mark. Throws FileError, also where it is larger than any text that is meant
+/// to be read at once.
 std::string read_file(const std::string& file);
 
 /// A file that is written before it gets its name. Until then it has no name where the file system allows that, and a

@@ -7,6 +7,7 @@ namespace cortado {
 
 bool looks_like_text(const std::string& file) {
   const std::string start = first_bytes(file, 4096);
+  refuse_utf16(start, file);
   return std::none_of(start.begin(), start.end(), [](char c) {
     const auto code = static_cast<unsigned char>(c);
     return code < 0x20 && (code < '\t' || code > '\r');

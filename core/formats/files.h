@@ -7,7 +7,7 @@
 namespace cortado {
 
 /// True if the beginning of the file holds no control characters but white space. Throws FileError when it cannot be
-/// opened.
+/// opened, or is a text in UTF-16.
 bool looks_like_text(const std::string& file);
 
 /// Calls `write` with a new file's descriptor, brings the file to the disk and names it `file`. `write` returns true on

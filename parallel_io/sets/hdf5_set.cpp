@@ -30,8 +30,8 @@ std::string listed(const ListFile::Line& line, const std::string& list) {
   const fs::path path = line.text, near = fs::path(list).parent_path() / path;
   std::string reason = "which is not there";
   try {
-    if (exists(path)) return path;
-    if (path.is_relative() && exists(near)) return near;
+    if (exists(path.string())) return path;
+    if (path.is_relative() && exists(near.string())) return near;
   } catch (const FileError&) { reason = "which is no name of a file that can be read"; }
   throw FileError(list + " line " + std::to_string(line.number), "names '" + line.text.substr(0, 80) + "', " + reason,
                   list + " is a text, so each of its lines is taken for the name of an HDF5 file");

@@ -1,11 +1,13 @@
 #include "parallel_io/sets/image_set.h"
 
 #include <algorithm>
+#include <climits>
 #include <cstring>
 #include <filesystem>
 
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "core/formats/files.h"
 #include "parallel_io/sets/image.h"
 
 namespace cortado {
@@ -25,6 +27,9 @@ std::vector<std::string> sorted_names(const fs::path& folder, bool folders) {
   std::sort(names.begin(), names.end());
   return names;
 }
+/// False where nothing is, and where the name cannot be one.
+bool can_be_there(const std::string& file) { return file.size() < PATH_MAX && exists(file); }
+
 }  // namespace
 
 ImageSet::ImageSet(const std::string& path, const OpenOptions& options)
@@ -107,9 +112,11 @@ ImageSet::Entry ImageSet::parse(const ListFile::Line& line) const {
   };
   std::string word = take_word();
   if (is_image_name(word) && is_image_name(rest)) return {root_ + rest, {}, root_ + word};
-  if (!is_number(word) || rest.empty())
+  if (!is_number(word) || rest.empty()) {
+    if (!looks_like_text(path_)) throw FileError(path_, "is no text", "it should list images, each with its label");
     throw FileError(path_ + ":" + std::to_string(line.number), "names an image without a label",
                     "a line is a path and a whole number, or several, or a label image");
+  }
   Entry entry{root_ + rest, {std::strtof(word.c_str(), nullptr)}, ""};
   // More numbers are labels where an image's name ends before them; otherwise they are the name's.
   Entry longer = entry;
@@ -124,16 +131,16 @@ ImageSet::Entry ImageSet::parse(const ListFile::Line& line) const {
 
 /// A path of a list, where it is.
 std::string ImageSet::found(const std::string& file) const {
-  if (!root_.empty() || file.empty() || fs::path(file).is_absolute() || exists(file)) return file;
+  if (!root_.empty() || file.empty() || fs::path(file).is_absolute() || can_be_there(file)) return file;
   const fs::path near = fs::path(path_).parent_path() / file;
-  return exists(near) ? near.string() : file;
+  return can_be_there(near.string()) ? near.string() : file;
 }
 
 /// Throws FileError that names the line of a list whose file is not there.
 void ImageSet::expect_there(i64 sample, const std::string& file) const {
-  if (!classes_.empty() || exists(file)) return;
+  if (!classes_.empty() || can_be_there(file)) return;
   throw FileError(path_ + " line " + std::to_string(list_.line(sample).number),
-                  "names '" + file + "', which is not there",
+                  "names '" + file.substr(0, 80) + "', which is not there",
                   path_ + " is a text, so each of its lines is taken for an image and its label");
 }
 

@@ -27,11 +27,11 @@ class Lines {
   }
 
  private:
-  /// The mark that some editors put in front of UTF-8 text.
   void skip_mark() {
-    char begin[3] = {};
-    if (end_ >= 3) file_.read(0, 3, begin);
-    if (std::memcmp(begin, "\xEF\xBB\xBF", 3) == 0) next_ = 3;
+    std::string begin(static_cast<std::size_t>(std::min<i64>(end_, static_cast<i64>(utf8_mark.size()))), '\0');
+    file_.read(0, static_cast<i64>(begin.size()), begin.data());
+    refuse_utf16(begin, file_.name());
+    if (begin == utf8_mark) next_ = static_cast<i64>(utf8_mark.size());
   }
   /// Up to the next line break, which is left out; false at the end.
   bool fetch(std::string& text) {

@@ -14,8 +14,8 @@ namespace {
 namespace fs = std::filesystem;
 
 std::unique_ptr<DataSet> open_folder(const fs::path& folder, const OpenOptions& options) {
-  if (exists(folder / "data.mdb")) return std::make_unique<LmdbSet>(folder.string(), options);
-  if (exists(folder / "CURRENT"))
+  if (exists((folder / "data.mdb").string())) return std::make_unique<LmdbSet>(folder.string(), options);
+  if (exists((folder / "CURRENT").string()))
     throw FileError(folder.string(), "is a LevelDB, which is not read here", "convert it to LMDB with Caffe's tools");
   std::error_code error;
   fs::directory_iterator entries(folder, error);

@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/random.h"
+#include "core/formats/files.h"
 #include "parallel_io/sets/image.h"
 #include "parallel_io/sets/raw_file.h"
 
@@ -16,7 +17,11 @@ namespace {
 /// The words of a window file, with the line that the last one stood in.
 class Words {
  public:
-  explicit Words(const std::string& file) : file_(file), in_(file) {}
+  explicit Words(const std::string& file) : file_(file), in_(file) {
+    const std::string begin = first_bytes(file, static_cast<i64>(utf8_mark.size()));
+    refuse_utf16(begin, file);
+    if (begin == utf8_mark) in_.ignore(static_cast<std::streamsize>(begin.size()));
+  }
   std::string place() const { return file_ + ":" + std::to_string(line_); }
   /// False at the end of the file.
   bool next(std::string& word) {
@@ -48,14 +53,14 @@ class Words {
     const std::string text = word(what);
     char* end = nullptr;
     const float value = std::strtof(text.c_str(), &end);
-    if (*end != '\0') throw FileError(place(), "'" + text + "' stands where " + what + " is due");
+    if (*end != '\0') throw FileError(place(), "'" + text.substr(0, 80) + "' stands where " + what + " is due");
     return value;
   }
   int whole(const char* what) {
     const std::string text = word(what);
     char* end = nullptr;
     const long value = std::strtol(text.c_str(), &end, 10);
-    if (*end != '\0') throw FileError(place(), "'" + text + "' stands where " + what + " is due");
+    if (*end != '\0') throw FileError(place(), "'" + text.substr(0, 80) + "' stands where " + what + " is due");
     return static_cast<int>(value);
   }
 
@@ -96,7 +101,10 @@ void WindowSet::read_list(const BatchRequest& request) {
   Words words(request.source);
   std::string hash;
   while (words.next(hash)) {
-    if (hash != "#") throw FileError(words.place(), "'" + hash + "' stands where an image should begin with '#'");
+    if (hash != "#") {
+      if (!looks_like_text(request.source)) throw FileError(request.source, "is no text", "it should list windows");
+      throw FileError(words.place(), "'" + hash.substr(0, 80) + "' stands where an image should begin with '#'");
+    }
     words.whole("the image's number");
     images_.push_back(request.images.root + words.line("the image's path"));
     const std::string place = words.place();

@@ -10,6 +10,8 @@
 #include "core/formats/caffe.pb.h"
 #include "core/formats/prototxt.h"
 #include "parallel_io/sets/byte_sets.h"
+#include "parallel_io/sets/hdf5_set.h"
+#include "parallel_io/sets/image_set.h"
 #include "parallel_io/sets/lmdb_set.h"
 #include "tests/parallel_io/sets_rig.h"
 #include "tests/support/hdf5_file.h"
@@ -194,6 +196,21 @@ TEST(Sets, WhatCannotBeReadIsNamed) {
   expect_says(message_of([&] { open_set(folder.write("short.bin", "12345")); }), "no multiple of a record");
   expect_says(message_of([&] { open_set(folder.write("l.txt", "a.png\n")); }), "without a label");
   expect_says(message_of([&] { open_set(folder.write("m.txt", "a.png 1\n")); }), "a.png");
+  const std::string binary(100, '\x01'), long_name(100000, 'x');
+  expect_says(message_of([&] { open_set(folder.write("b", binary)); }),
+              "b: is none of the files that are read as data");
+  expect_says(message_of([&] { ImageSet set(folder.write("b", binary), {}); }), "b: is no text (it should list images");
+  expect_says(message_of([&] { Hdf5Set set(folder.write("b", binary), {}); }), "b: is no text and no HDF5 file");
+  for (const char* const ending : {"\n", ".png 1\n"}) {
+    const std::string said = message_of([&] { open_set(folder.write("n", long_name + ending)); });
+    EXPECT_LT(said.size(), 1000U) << "a long name is cut";
+    expect_says(said, "n line 1: names 'xxx");
+  }
+  for (const char* const list : {"b.txt", "b"}) {
+    const std::string utf16 = folder.write(list, std::string("\xFF\xFEn\0 \0001\0\n\0", 10));
+    expect_says(message_of([&] { open_set(utf16); }), "is a text in UTF-16 (save it in UTF-8)");
+    expect_says(message_of([&] { ImageSet set(utf16, {}); }), "is a text in UTF-16");
+  }
   fs::create_directory(folder.file("nothing"));
   expect_says(message_of([&] { open_set(folder.file("nothing")); }), "has no images");
   fs::create_directory(folder.file("leveldb"));

@@ -221,6 +221,9 @@ TEST_F(WindowsTest, MistakesAreNamed) {
   };
   says("", "lists no images");
   says("a b.png\n", "list.txt:1: 'a' stands where");
+  says("\xEF\xBB\xBF# 0\na b.png\n4\n", "list.txt:4: ends where the height is due");
+  says(std::string("\xFF\xFE#\0", 4), "list.txt: is a text in UTF-16");
+  says(std::string("#0\0\1", 4), "list.txt: is no text (it should list windows)");
   says("# 0\na b.png\n3\n10\ntwelve\n", "list.txt:5: 'twelve' stands where the width is due");
   says(image("1 0.9 0 0 3 3\n", 2), "list.txt:8: ends where a class is due");
   says(image("1 0.9 0 0 3 3\n1 0.9 5 0 3 3\n", 2), "list.txt:8: is no window");
