@@ -12,6 +12,7 @@
 #include "comm/wait/wait.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
+#include "core/base/mistakes.h"
 
 namespace cortado {
 namespace {
@@ -79,7 +80,7 @@ MpiJob::MpiJob(int* argc, char*** argv)
   all_reduce(MPI_COMM_WORLD, "processors of the job", &watched, 1, MPI_INT, MPI_MIN);
   if (size() > 1 && watched != 0)
     watchdog_ = std::make_unique<Watchdog>([this](const std::string& error) {
-      fail(error, Failure::of_wait, 0);
+      fail({error}, Failure::of_wait, 0);
       end_job(1);
     });
 }
@@ -103,10 +104,10 @@ int MpiJob::run(const std::function<int()>& work, double grace_seconds) {
     const int code = work();
     return everybody_succeeds() ? code : 1;
   } catch (const PeerError& error) {
-    return fail(error.what(), Failure::of_peer, grace_seconds);
+    return fail({error.what()}, Failure::of_peer, grace_seconds);
   } catch (const WaitError& error) {
-    return fail(error.what(), Failure::of_wait, 0);  // somebody will not come
-  } catch (const std::exception& error) { return fail(error.what(), Failure::own, grace_seconds); }
+    return fail({error.what()}, Failure::of_wait, 0);  // somebody will not come
+  } catch (const std::exception& error) { return fail(lines_of(error), Failure::own, grace_seconds); }
 }
 
 MpiJob::Verdict::Verdict(int key, int ranks, MPI_Comm communicator) : ranks_(ranks) {
@@ -122,7 +123,7 @@ bool MpiJob::everybody_succeeds() {
   return verdict_->speaker() >= 2 * size();
 }
 
-int MpiJob::fail(const std::string& what, Failure failure, double grace_seconds) {
+int MpiJob::fail(const std::vector<std::string>& lines, Failure failure, double grace_seconds) {
   // The smallest key speaks; peers of the failed one only if nobody else.
   const int key = rank() + (failure == Failure::of_peer ? size() : 0);
   Verdict verdict(key, size(), errors_);
@@ -130,7 +131,8 @@ int MpiJob::fail(const std::string& what, Failure failure, double grace_seconds)
   const double turn = 0.25 * std::min(rank(), 20);
   const bool all_are_there = completes(verdict.request, grace_seconds + turn);
   const std::string whose = all_are_there && verdict.all_fail() ? "" : "rank " + std::to_string(rank()) + ": ";
-  if (!all_are_there || verdict.speaker() == key) CORTADO_LOG(error) << whose << what;
+  if (!all_are_there || verdict.speaker() == key)
+    for (const auto& line : lines) CORTADO_LOG(error) << whose << line;
   if (all_are_there) return 1;
   end_job(1);
 }

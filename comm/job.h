@@ -56,7 +56,7 @@ class MpiJob {
   };
   /// Waits for the others' ends. Returns true if all succeed. Throws WaitError.
   bool everybody_succeeds();
-  int fail(const std::string& what, Failure failure, double grace_seconds);
+  int fail(const std::vector<std::string>& lines, Failure failure, double grace_seconds);
 
   struct Library {  // MPI itself; a member, so that it starts before the other members and ends after them
     Library(int* argc, char*** argv);

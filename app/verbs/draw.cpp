@@ -14,6 +14,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/log.h"
+#include "core/base/mistakes.h"
 #include "core/net/passes/net_text.h"
 
 namespace cortado {
@@ -27,7 +28,7 @@ std::unique_ptr<Net> try_to_build(const caffe::NetParameter& parameter, const Ne
   try {
     return std::make_unique<Net>(quick, options);
   } catch (const Error& error) {
-    CORTADO_LOG(warning) << "Drawn without shapes: " << error.what();
+    for (const auto& line : lines_of(error)) CORTADO_LOG(warning) << "Drawn without shapes: " << line;
     return nullptr;
   }
 }

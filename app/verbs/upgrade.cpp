@@ -1,10 +1,10 @@
-#include <algorithm>
 #include <iostream>
 
 #include "app/command_line/verb.h"
 #include "app/start/start_files.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
+#include "core/base/mistakes.h"
 #include "core/formats/caffe.pb.h"
 #include "core/formats/files.h"
 #include "core/formats/prototxt.h"
@@ -26,24 +26,22 @@ std::string form_of(const std::string& file) {
   return "binary";
 }
 
-/// The mistakes in a text, a line each, if it is meant to be such a message.
+/// The number of mistakes in a text if it is meant to be such a message.
 template <class Message>
-std::string mistakes_in(const std::string& file) {
+std::size_t mistakes_in(const std::string& file) {
   Message message;
   try {
     read_text(file, message);
-  } catch (const ConfigError& error) { return error.what(); }
-  return "";
+  } catch (const Mistakes& mistakes) { return mistakes.count(); } catch (const ConfigError&) {
+    return 1;
+  }
+  return 0;
 }
 
 /// True if a text reads better as a solver than as a net.
 bool is_solver(const std::string& file) {
   if (is_hdf5(file) || !looks_like_text(file)) return false;
-  const std::string net = mistakes_in<caffe::NetParameter>(file), solver = mistakes_in<caffe::SolverParameter>(file);
-  const auto lines = [](const std::string& text) {
-    return text.empty() ? 0 : 1 + std::count(text.begin(), text.end(), '\n');
-  };
-  return lines(solver) < lines(net);
+  return mistakes_in<caffe::SolverParameter>(file) < mistakes_in<caffe::NetParameter>(file);
 }
 
 void write(const google::protobuf::Message& message, const std::string& form, const std::string& file) {
@@ -89,6 +87,7 @@ int Upgrade::run(const MpiJob& job) {
   } else {
     caffe::NetParameter net;
     read_weights(from_, &hdf5, net);
+    if (net.layer_size() == 0) throw ConfigError(from_, "has no layers", "check the file");
     if (job.rank() != 0) return 0;
     if (form == "hdf5")
       hdf5.write_weights(to_, net);

@@ -33,7 +33,7 @@ std::size_t distance(const std::string& a, const std::string& b) {
 std::string close_name(const std::string& wrong, const std::vector<std::string>& names) {
   std::string best;
   if (wrong.size() > longest_name) return best;
-  std::size_t best_distance = wrong.size() / 3 + 2;  // farther names are no help
+  std::size_t best_distance = std::max<std::size_t>(1, wrong.size() / 4) + 1;  // farther names mean something else
   for (const std::string& name : names) {
     // As many letters at least come or go.
     const std::size_t least = std::max(wrong.size(), name.size()) - std::min(wrong.size(), name.size());

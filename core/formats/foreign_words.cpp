@@ -8,9 +8,19 @@ ForeignWord ignored() { return {true, ""}; }
 ForeignWord write(const std::string& advice) { return {false, "write " + advice}; }
 
 const ForeignWord scale_layer = write("a Scale layer behind it: scale_param { bias_term: true }, with its fillers");
+const std::string thrice = "with kernel_size, stride and pad thrice: depth, height, width";
+const ForeignWord spatial = write("convolution_param " + thrice);
+const ForeignWord two_axes = {false, "pooling has two axes here: write a convolution " + thrice};
+const ForeignWord no_layer = {false, "no layer here takes it: " + end_of_net()};
+const ForeignWord boxes = {false, "boxes are not computed here: " + end_of_net()};
+const ForeignWord clips = write("hdf5_data_param, and convert clips to HDF5 (channels x length x height x width each)");
+const ForeignWord fixed_normalizer = write("normalization: NONE, and loss_weight: 1 / the number");
+const ForeignWord both_sides = write("pad_h and pad_w: both sides are padded alike");
+const ForeignWord unstretched = write("nothing: images are not stretched here; resize when converting");
+const ForeignWord flow = write("nothing: two images of a flow are channels like others");
 
-/// The known words by "block.field", or ".field" for every block. They are of NVIDIA/caffe, intel/caffe, SSD, DeepLab,
-/// SegNet, Ristretto and others.
+/// The known words by "block.field", or ".field" for every block. They are of NVIDIA/caffe, intel/caffe, SSD, R-FCN,
+/// DeepLab, SegNet, C3D, Ristretto and others.
 const std::map<std::string, ForeignWord>& words() {
   static const std::map<std::string, ForeignWord> all = {
       // Which library computes.
@@ -22,6 +32,9 @@ const std::map<std::string, ForeignWord>& words() {
       {"data_param.threads", ignored()},
       {"data_param.parser_threads", ignored()},
       {"data_param.cache", ignored()},
+      {"image_data_param.precache", ignored()},
+      {"image_data_param.show_data", ignored()},
+      {"data_param.show_data", ignored()},
       {"image_data_param.threads", ignored()},
       {"image_data_param.cache", ignored()},
       {"image_data_param.dup_factor", ignored()},
@@ -33,6 +46,8 @@ const std::map<std::string, ForeignWord>& words() {
       {"NetParameter.bn_stats_batch_size", ignored()},
       {"NetParameter.engine", ignored()},
       {"NetParameter.compile_net_state", ignored()},
+      {"NetParameter.eltwise_mem_sharing", ignored()},
+      {"NetParameter.mem_param", ignored()},
       {"SolverParameter.store_blobs_in_old_format", ignored()},
       {"SolverParameter.local_gw_ratio", ignored()},
       {"SolverParameter.disabled_update", ignored()},
@@ -54,6 +69,8 @@ const std::map<std::string, ForeignWord>& words() {
       {"batch_norm_param.scale_filler", scale_layer},
       {"batch_norm_param.bias_filler", scale_layer},
       {"batch_norm_param.slope_filler", scale_layer},
+      {"batch_norm_param.filler", scale_layer},
+      {"batch_norm_param.use_weight_bias", scale_layer},
       {"batch_norm_param.use_weight", scale_layer},
       {"batch_norm_param.use_bias", scale_layer},
       {"batch_norm_param.use_alpha_beta", scale_layer},
@@ -63,15 +80,59 @@ const std::map<std::string, ForeignWord>& words() {
       {"batch_norm_param.decay", write("moving_average_fraction")},
       {"layer.bn_param", write("type: \"BatchNorm\" with batch_norm_param, and a Scale layer behind it")},
       {"layer.cudnn_batch_norm_param", write("batch_norm_param")},
+      {"softmax_param.normalize_type", write("nothing: a softmax's exponents add up to 1 here")},
       // Layers that are written in another way.
       {"layer.interp_param", write("a Deconvolution with a bilinear filler, and Crop behind it")},
       {"layer.upsample_param", write("a Deconvolution with a bilinear filler")},
       {"layer.relu6_param", write("ReLU and, behind it, Clip with clip_param { min: 0 max: 6 }")},
       {"layer.seg_accuracy_param", write("Accuracy with accuracy_param { axis: 1 ignore_label: ... }")},
+      {"layer.axpy_param", write("nothing")},
+      {"layer.convolution3d_param", spatial},
+      {"pooling_param.kernel_depth", two_axes},
+      {"pooling_param.temporal_pad", two_axes},
+      {"pooling_param.temporal_stride", two_axes},
+      {".kernel_depth", spatial},
+      {".temporal_pad", spatial},
+      {".temporal_stride", spatial},
+      {"layers.type.CROP", write("all layers in today's form: layer { type: \"Crop\" }")},
+      {"layers.type.CONVOLUTION3D", write("layer { type: \"Convolution\" } " + thrice)},
+      {"layers.type.DECONVOLUTION3D", write("layer { type: \"Deconvolution\" } " + thrice)},
+      {"layers.type.POOLING3D", two_axes},
+      {"layer.pooling3d_param", two_axes},
+      {"layer.permute_param", no_layer},
+      {"layer.norm_param", no_layer},
+      {"layer.normalize_param", no_layer},
+      {"layer.reorg_param", no_layer},
+      {"layer.shuffle_channel_param", write("nothing, and Convolution with kernel_size: 1 for the layer")},
+      {"layer.smooth_l1_loss_param", no_layer},
+      {"layer.center_loss_param", no_layer},
+      {"layer.margin_inner_product_param", no_layer},
+      {"layer.trt_param", no_layer},
+      {"layer.prior_box_param", boxes},
+      {"layer.detection_output_param", boxes},
+      {"layer.detection_evaluate_param", boxes},
+      {"layer.multibox_loss_param", boxes},
+      {"layer.roi_pooling_param", boxes},
+      {"layer.roi_align_param", boxes},
+      {"layer.psroi_pooling_param", boxes},
+      {"layer.proposal_param", boxes},
+      {"layer.box_annotator_ohem_param", boxes},
+      {"layer.region_loss_param", boxes},
+      {"layer.eval_detection_param", boxes},
+      {"layer.detectnet_groundtruth_param", boxes},
+      {"layer.detectnet_augmentation_param", boxes},
+      {"layer.flip_param", write("mirror: true in transform_param")},
+      {"layer.selu_dropout_param", write("Dropout with dropout_param")},
       {"layer.dense_image_data_param",
        write("two Data layers, or image_data_param with a list that names label images")},
       {"layer.image_seg_data_param", write("two Data layers, for images and for labels")},
       {"layer.annotated_data_param", write("data_param: boxes are not read here")},
+      {"layer.video_data_param", clips},
+      {"layers.type.VIDEO_DATA", clips},
+      {"layers.type.VIDEO_SEGMENTATION_DATA", clips},
+      {"image_data_param.new_length", clips},
+      {"image_data_param.use_image", clips},
+      {"image_data_param.use_temporal_jitter", clips},
       {"pooling_param.ceil", write("round_mode: CEIL or FLOOR")},
       {"pooling_param.round_type", write("round_mode: CEIL or FLOOR")},
       {"pooling_param.rounding", write("round_mode: CEIL or FLOOR")},
@@ -79,8 +140,21 @@ const std::map<std::string, ForeignWord>& words() {
       {"convolution_param.dilation_h", write("dilation twice: height, then width")},
       {"convolution_param.dilation_w", write("dilation twice: height, then width")},
       {"convolution_param.hole_size", write("dilation")},
+      {".pad_l", both_sides},
+      {".pad_r", both_sides},
+      {".pad_t", both_sides},
+      {".pad_b", both_sides},
+      {"relu_param.relu6", write("nothing, and Clip with clip_param { min: 0 max: 6 } behind it")},
+      {"layer.squeeze_param", write("Reshape with reshape_param")},
+      {"memory_data_param.dim", write("batch_size, channels, height and width, or Input with input_param")},
+      {"layer.resize_nearest_neighbor_param", write("a Deconvolution with a filler of ones")},
+      {"convolution_param.conv_algorithm", ignored()},
       {"convolution_param.pad_type", write("pad: it pads with zeros")},
       {"inner_product_param.normalize", write("nothing: weights are not normalised here")},
+      {"dropout_param.scale_train", write("nothing: training scales what it keeps")},
+      {"dropout_param.sample_weights_test", write("nothing: a test drops nothing")},
+      {"loss_param.pre_fixed_normalizer", fixed_normalizer},
+      {"loss_param.normalization.PRE_FIXED", fixed_normalizer},
       {"loss_param.label_smooth", write("InfogainLoss with a matrix of 1 - e and e / (classes - 1)")},
       {"loss_param.label_smoothing", write("InfogainLoss with a matrix of 1 - e and e / (classes - 1)")},
       {"softmax_param.label_smooth", write("InfogainLoss with a matrix of 1 - e and e / (classes - 1)")},
@@ -98,6 +172,29 @@ const std::map<std::string, ForeignWord>& words() {
       {"transform_param.rotation_angle", write("nothing: images are not rotated here")},
       {"transform_param.multi_scale", write("nothing: one scale is read")},
       {"transform_param.scale_ratios", write("nothing: one scale is read")},
+      {"transform_param.scale_factors", write("nothing: one scale is read")},
+      {"transform_param.random_resize_param", unstretched},
+      {"transform_param.random_aspect_ratio_param", unstretched},
+      {"transform_param.img_rand_resize_lower", unstretched},
+      {"transform_param.img_rand_resize_upper", unstretched},
+      {"transform_param.vertical_stretch_lower", unstretched},
+      {"transform_param.vertical_stretch_upper", unstretched},
+      {"transform_param.horizontal_stretch_lower", unstretched},
+      {"transform_param.horizontal_stretch_upper", unstretched},
+      {"transform_param.allow_upscale", unstretched},
+      {"transform_param.max_distort", unstretched},
+      {"transform_param.fix_crop", write("nothing: crops lie anywhere in training, and in the middle in testing")},
+      {"transform_param.more_fix_crop", write("nothing: crops lie anywhere in training, and in the middle in testing")},
+      {"transform_param.pad", write("pad in the first convolution")},
+      {"transform_param.is_flow", flow},
+      {"transform_param.flow", flow},
+      {"image_data_param.is_flow", flow},
+      {"image_data_param.min_height", write("new_height and new_width")},
+      {"image_data_param.min_width", write("new_height and new_width")},
+      {"image_data_param.label_type", write("two Data layers, or a list that names label images")},
+      {"window_data_param.shuffle", write("nothing: windows are drawn at random")},
+      {"NetParameter.item", {false, "a list of labels is no net"}},
+      {"NetParameter.multinode", write("nothing, and start with mpirun")},
       {"image_data_param.label_divide_factor", write("the labels divided, in the list")},
       {"data_param.label_file", write("a Data layer of its own for the labels")},
       // Solvers.
@@ -110,6 +207,15 @@ const std::map<std::string, ForeignWord>& words() {
       {"SolverParameter.plateau_winsize", write("lr_policy: \"multistep\" with stepvalue")},
       {"SolverParameter.momentum_policy", write("momentum: it is constant")},
       {"SolverParameter.max_momentum", write("momentum: it is constant")},
+      {"SolverParameter.momentum_power", write("momentum: it is constant")},
+      {"SolverParameter.stagelr", write("lr_policy: \"multistep\" with stepvalue and gamma")},
+      {"SolverParameter.stageiter", write("lr_policy: \"multistep\" with stepvalue and gamma")},
+      {"SolverParameter.stepearly", write("lr_policy: \"multistep\" with stepvalue")},
+      {"SolverParameter.learning_rate", write("base_lr")},
+      {"SolverParameter.lr", write("base_lr")},
+      {"SolverParameter.larc_eta", write("trust_coefficient")},
+      {"SolverParameter.test_offset", write("nothing: test nets read from their first sample")},
+      {"SolverParameter.richness", write("nothing")},
       {"SolverParameter.local_lr_auto", write("type: \"LARS\"")},
       {"SolverParameter.larc", write("type: \"LARS\"")},
       {"SolverParameter.larc_policy", write("type: \"LARS\"")},
@@ -130,7 +236,9 @@ const std::map<std::string, ForeignWord>& words() {
 }  // namespace
 
 const ForeignWord* foreign_word(const std::string& block, const std::string& field) {
-  for (const std::string& name : {block + "." + field, "." + field}) {
+  // Layers of old nets have the same fields.
+  const std::string today = block == "layers" ? "layer" : block;
+  for (const std::string& name : {today + "." + field, "." + field}) {
     const auto found = words().find(name);
     if (found != words().end()) return &found->second;
   }

@@ -3,9 +3,12 @@
 #include <google/protobuf/text_format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <vector>
 
 #include "core/base/error.h"
 #include "core/base/log.h"
+#include "core/base/mistakes.h"
 #include "core/formats/caffe.pb.h"
 #include "core/formats/files.h"
 #include "core/formats/text_mistakes.h"
@@ -45,21 +48,48 @@ void check_nesting(const std::string& text, const std::string& origin) {
     }
   }
 }
+/// The first field, "layer 'ip': weight_filler.std", that is not a number; empty: all are.
+std::string first_nan(const pb::Message& message) {
+  const pb::Reflection& values = *message.GetReflection();
+  std::vector<const pb::FieldDescriptor*> fields;
+  values.ListFields(message, &fields);
+  for (const auto* const field : fields) {
+    const int count = field->is_repeated() ? values.FieldSize(message, field) : 1;
+    const auto type = field->cpp_type();
+    for (int i = 0; i < count; ++i) {
+      if (type == pb::FieldDescriptor::CPPTYPE_MESSAGE) {
+        const pb::Message& inner =
+            field->is_repeated() ? values.GetRepeatedMessage(message, field, i) : values.GetMessage(message, field);
+        const std::string found = first_nan(inner);
+        if (found.empty()) continue;
+        const auto* const layer = dynamic_cast<const caffe::LayerParameter*>(&inner);
+        return (layer != nullptr ? "layer '" + layer->name() + "': " : field->name() + ".") + found;
+      }
+      double number = 0;
+      if (type == pb::FieldDescriptor::CPPTYPE_FLOAT)
+        number = field->is_repeated() ? values.GetRepeatedFloat(message, field, i) : values.GetFloat(message, field);
+      if (type == pb::FieldDescriptor::CPPTYPE_DOUBLE)
+        number = field->is_repeated() ? values.GetRepeatedDouble(message, field, i) : values.GetDouble(message, field);
+      if (std::isnan(number)) return field->name();
+    }
+  }
+  return "";
+}
 }  // namespace
 
 void parse_text(const std::string& given, const std::string& origin, pb::Message& message) {
-  // The mark that some editors put in front of UTF-8 text.
-  std::string text = given.compare(0, 3, "\xEF\xBB\xBF") == 0 ? given.substr(3) : given;
-  check_nesting(text, origin);
-  const std::string whole = text;
-  TextMistakes mistakes(whole, origin, *message.GetDescriptor());
+  check_nesting(given, origin);
+  std::string text = given;
+  TextMistakes mistakes(given, origin, *message.GetDescriptor());
   pb::TextFormat::Parser parser;
   parser.RecordErrorsTo(&mistakes);
   // Unknown fields are then skipped with a warning, so one run finds them all; they are mistakes all the same.
   parser.AllowUnknownField(true);
   do { parser.ParseFromString(text, &message); } while (mistakes.next_text(text));
   for (const std::string& line : mistakes.ignored()) CORTADO_LOG(info) << line;
-  if (!mistakes.empty()) throw ConfigError("", mistakes.report());
+  if (mistakes.count() > 0) throw Mistakes(mistakes.report(), mistakes.count());
+  const std::string nan = first_nan(message);
+  if (!nan.empty()) throw ConfigError(origin, nan + " is not a number", "write one");
 }
 
 void read_text(const std::string& file, pb::Message& message) { parse_text(read_file(file), file, message); }

@@ -2,7 +2,7 @@
 
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
-#include "core/base/log.h"
+#include "core/base/mistakes.h"
 #include "core/formats/close_name.h"
 #include "core/formats/foreign_words.h"
 
@@ -23,11 +23,8 @@ struct TextMistakes::Place {
 };
 
 namespace {
-constexpr std::size_t most_mistakes = 50;  // to find the place of one, the text is read again
-
-class Silent : public pb::io::ErrorCollector {
-  void AddError(int, pb::io::ColumnNumber, const std::string&) override {}
-};
+constexpr std::size_t most_kinds = 50;  // to find the place of one, the text is read again
+constexpr std::size_t most_lines = 4;   // that are named for one kind
 
 std::string closest_field(const std::string& wrong, const pb::Descriptor& message) {
   std::vector<std::string> names;
@@ -60,30 +57,59 @@ bool starts_with(const std::string& text, const std::string& start) {
 }
 }  // namespace
 
+/// Goes through the tokens of a text.
+class TextMistakes::Walk {
+ public:
+  explicit Walk(const TextMistakes& mistakes)
+      : root_(mistakes.root_),
+        stream_(mistakes.text_.data(), static_cast<int>(mistakes.text_.size())),
+        tokens_(&stream_, &silent_) {
+    tokens_.set_comment_style(pb::io::Tokenizer::SH_COMMENT_STYLE);
+  }
+
+  /// False behind the last token.
+  bool next() {
+    const auto& last = tokens_.current();  // before the first call, a token without text
+    if (last.type == pb::io::Tokenizer::TYPE_IDENTIFIER && place_.before.text != ":") name_ = last.text;
+    if (last.text == "{" || last.text == "<") place_.open.push_back({name_, last.line});
+    if ((last.text == "}" || last.text == ">") && !place_.open.empty()) place_.open.pop_back();
+    place_.before = last;
+    return tokens_.Next();
+  }
+  const pb::io::Tokenizer::Token& token() { return tokens_.current(); }
+  /// What stands around the token.
+  Place place() const {
+    Place place = place_;
+    if (place.before.text == ":") place.field = name_;
+    place.in = &root_;
+    for (const auto& block : place.open) {
+      const pb::FieldDescriptor* field = place.in == nullptr ? nullptr : place.in->FindFieldByName(block.name);
+      place.in = field == nullptr ? nullptr : field->message_type();
+    }
+    return place;
+  }
+  bool is_value_of(const std::string& field) const { return place_.before.text == ":" && name_ == field; }
+
+ private:
+  struct Silent : pb::io::ErrorCollector {
+    void AddError(int, pb::io::ColumnNumber, const std::string&) override {}
+  };
+
+  const pb::Descriptor& root_;
+  Silent silent_;
+  pb::io::ArrayInputStream stream_;
+  pb::io::Tokenizer tokens_;
+  Place place_;
+  std::string name_;
+};
+
 TextMistakes::Place TextMistakes::find(int line, int column) const {
-  Silent silent;
-  pb::io::ArrayInputStream stream(text_.data(), static_cast<int>(text_.size()));
-  pb::io::Tokenizer tokens(&stream, &silent);
-  tokens.set_comment_style(pb::io::Tokenizer::SH_COMMENT_STYLE);
-  Place place;
-  std::string name;
+  Walk walk(*this);
   bool reached = false;
-  while (!reached && tokens.Next()) {
-    const auto& token = tokens.current();
-    reached = token.line > line || (token.line == line && token.column >= column);
-    if (reached) break;
-    if (token.type == pb::io::Tokenizer::TYPE_IDENTIFIER && place.before.text != ":") name = token.text;
-    if (token.text == "{" || token.text == "<") place.open.push_back({name, token.line});
-    if ((token.text == "}" || token.text == ">") && !place.open.empty()) place.open.pop_back();
-    place.before = token;
-  }
+  while (!reached && walk.next())
+    reached = walk.token().line > line || (walk.token().line == line && walk.token().column >= column);
+  Place place = walk.place();
   place.at_end = !reached;
-  if (place.before.text == ":") place.field = name;
-  place.in = &root_;
-  for (const auto& block : place.open) {
-    const pb::FieldDescriptor* field = place.in == nullptr ? nullptr : place.in->FindFieldByName(block.name);
-    place.in = field == nullptr ? nullptr : field->message_type();
-  }
   return place;
 }
 
@@ -97,11 +123,13 @@ std::string TextMistakes::explain(const std::string& message, const Place& place
     return "no field '" + wrong + "' in " + block + (close.empty() ? "" : " (did you mean '" + close + "'?)");
   }
   if (starts_with(message, "Unknown enumeration value")) {
-    const std::string name = quoted(message, 1);
+    const std::string name = quoted(message, 1), value = quoted(message, 0);
+    const std::string what = "'" + value + "' is no value of '" + name + "'";
+    if (const ForeignWord* const word = foreign_word(block_of(place) + "." + name, value))
+      return what + " (" + word->advice + ")";
     const pb::FieldDescriptor* field = place.in == nullptr ? nullptr : place.in->FindFieldByName(name);
     const bool known = field != nullptr && field->enum_type() != nullptr;
-    return "'" + quoted(message, 0) + "' is no value of '" + name + "'" +
-           (known ? " (choose from " + values_of(*field->enum_type()) + ")" : "");
+    return what + (known ? " (choose from " + values_of(*field->enum_type()) + ")" : "");
   }
   if (place.at_end && !place.open.empty())
     return "the text ends inside " + block + ", which is opened at line " + std::to_string(place.open.back().line + 1) +
@@ -116,49 +144,73 @@ std::string TextMistakes::block_of(const Place& place) const {
 
 void TextMistakes::AddError(int line, pb::io::ColumnNumber column, const std::string& message) {
   const std::pair<int, int> position{line, column};
-  if (lines_.count(position) != 0) return;  // the text before a stand-in is parsed again
-  if (lines_.size() == most_mistakes) {
+  if (line >= 0 && position <= last_) return;  // the text before a stand-in is parsed again
+  if (line >= 0) last_ = position;
+  // Protobuf names the token after an unknown field or value.
+  const bool is_value = starts_with(message, "Unknown enumeration");
+  const bool one_late = is_value || is_unknown_field(message);
+  const auto same = by_message_.find(message);
+  if (is_unknown_field(message) && same != by_message_.end()) {
+    Kind& kind = kinds_[same->second];
+    ++kind.times;
+    if (kind.lines.size() < most_lines) kind.lines.push_back(std::to_string(line + 1));
+    return;
+  }
+  if (kinds_.size() == most_kinds) {
     ++left_out_;
     return;
   }
+  Kind& kind = kinds_[position];
+  kind.times = 1;
   if (line < 0) {
-    lines_[position] = origin_ + ": " + message;
+    kind.text = origin_ + ": " + message;
     return;
   }
+  by_message_[message] = position;
   const Place place = find(line, column);
-  const bool is_value = starts_with(message, "Unknown enumeration");
-  // Protobuf names the token after an unknown field or value.
-  const bool one_late = is_value || is_unknown_field(message);
   const int l = one_late ? place.before.line : line, c = one_late ? place.before.column : column;
   const std::string at = origin_ + ":" + std::to_string(l + 1) + ":" + std::to_string(c + 1) + ": ";
-  const std::string name = is_value || is_unknown_field(message) ? quoted(message, 1) : "";
+  const std::string name = one_late ? quoted(message, 1) : "";
   const ForeignWord* const word = name.empty() ? nullptr : foreign_word(block_of(place), name);
-  if (is_value) find_stand_in(place, name);
-  if (word != nullptr && word->ignored)
-    ignored_.insert(at + (is_value ? "'" + quoted(message, 0) + "' of '" : "'") + name + "' has no effect here");
-  else
-    lines_[position] = at + explain(message, place);
+  kind.is_ignored = word != nullptr && word->ignored;
+  kind.text =
+      at + (kind.is_ignored ? (is_value ? "'" + quoted(message, 0) + "' of '" : "'") + name + "' has no effect here"
+                            : explain(message, place));
+  if (is_value) find_stand_ins(place, name, kind);
 }
 
-/// An unknown value ends the parser's work. With a known one in its place, as long, it goes on.
-void TextMistakes::find_stand_in(const Place& place, const std::string& name) {
+/// An unknown value ends the parser's work. With a known one in its place, as long, it goes on; so also where the same
+/// value stands behind it.
+void TextMistakes::find_stand_ins(const Place& place, const std::string& name, Kind& kind) {
   const pb::FieldDescriptor* const field = place.in == nullptr ? nullptr : place.in->FindFieldByName(name);
   if (field == nullptr || field->enum_type() == nullptr) return;
-  std::size_t begin = 0;
-  for (int l = 0; l < place.before.line; ++l) begin = text_.find('\n', begin) + 1;
-  for (int column = 0; column < place.before.column; ++begin)  // a tab goes on to the next multiple of eight
-    column += text_[begin] == '\t' ? 8 - column % 8 : 1;
   std::string value = std::to_string(field->enum_type()->value(0)->number());
   if (value.size() > place.before.text.size()) return;
   value.resize(place.before.text.size(), ' ');
-  stand_in_ = {begin, value};
+  std::size_t begin = 0;  // of the line
+  int at_line = 0;
+  for (Walk walk(*this); walk.next();) {
+    const auto& token = walk.token();
+    const bool is_first = token.line == place.before.line && token.column == place.before.column;
+    if (stand_ins_.empty() && !is_first) continue;
+    const bool same =
+        is_first || (token.text == place.before.text && walk.is_value_of(name) && walk.place().in == place.in);
+    if (!same) continue;
+    for (; at_line < token.line; ++at_line) begin = text_.find('\n', begin) + 1;
+    std::size_t here = begin;
+    for (int column = 0; column < token.column; ++here)  // a tab goes on to the next multiple of eight
+      column += text_[here] == '\t' ? 8 - column % 8 : 1;
+    stand_ins_.emplace_back(here, value);
+    if (is_first) continue;
+    ++kind.times;
+    if (kind.lines.size() < most_lines) kind.lines.push_back(std::to_string(token.line + 1));
+  }
 }
 
 bool TextMistakes::next_text(std::string& text) {
-  if (stand_in_.second.empty() || lines_.size() == most_mistakes) return false;
-  text.replace(stand_in_.first, stand_in_.second.size(), stand_in_.second);
-  stand_in_ = {};
-  left_out_ = 0;
+  if (stand_ins_.empty() || kinds_.size() == most_kinds) return false;
+  for (const auto& [begin, value] : stand_ins_) text.replace(begin, value.size(), value);
+  stand_ins_.clear();
   return true;
 }
 
@@ -166,11 +218,21 @@ void TextMistakes::AddWarning(int line, pb::io::ColumnNumber column, const std::
   AddError(line, column, message);
 }
 
-std::string TextMistakes::report() const {
-  std::string all;
-  for (const auto& [position, line] : lines_) all += (all.empty() ? "" : "\n") + line;
-  if (left_out_ > 0) all += "\n" + origin_ + ": and " + std::to_string(left_out_) + " more";
-  return all;
+std::vector<std::string> TextMistakes::report(bool ignored) const {
+  std::vector<std::string> lines;
+  for (const auto& [position, kind] : kinds_)
+    if (kind.is_ignored == ignored)
+      lines.push_back(kind.text + (kind.times > 1 ? (kind.times > 2 ? "; also in lines " : "; also in line ") +
+                                                        listed(kind.lines, kind.times - 1)
+                                                  : ""));
+  if (!ignored && left_out_ > 0) lines.push_back(origin_ + ": and " + std::to_string(left_out_) + " more");
+  return lines;
+}
+
+std::size_t TextMistakes::count() const {
+  std::size_t count = left_out_;
+  for (const auto& [position, kind] : kinds_) count += kind.is_ignored ? 0 : kind.times;
+  return count;
 }
 
 }  // namespace cortado

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "core/base/error.h"
+#include "core/base/mistakes.h"
 #include "core/formats/caffe.pb.h"
 #include "core/formats/prototxt.h"
 
@@ -15,7 +15,9 @@ void read_known_net(const std::string& file, caffe::NetParameter& net, const Lay
   } catch (const ConfigError& error) {  // what could be parsed is there
     const std::string unknown = layers.unknown_in(net);
     if (unknown.empty()) throw;
-    throw ConfigError("", std::string(error.what()) + "\n" + unknown);
+    std::vector<std::string> lines = lines_of(error);
+    for (const auto& line : lines_in(unknown)) lines.push_back(line);
+    throw Mistakes(lines);
   }
 }
 

@@ -1,54 +1,17 @@
 #include "core/net/layer_table.h"
 
-#include <algorithm>
+#include <map>
 
-#include "core/base/error.h"
+#include "core/base/mistakes.h"
+#include "core/base/printable.h"
 #include "core/formats/caffe.pb.h"
 #include "core/formats/close_name.h"
+#include "core/formats/foreign_words.h"
 
 namespace cortado {
 namespace {
-/// What to write for types of Caffe's forks.
-const std::map<std::string, std::string>& advice_for_types() {
-  static const std::map<std::string, std::string> advice = {
-      {"Python",
-       "a Python layer cannot run here: express it by other layers (docs/use/layers.md), or let the net end before it "
-       "and work on the values that HDF5Output or cortado extract writes"},
-      {"BN", "write BatchNorm and, behind it, Scale with bias_term: true"},
-      {"CuDNNBatchNorm", "write BatchNorm and, behind it, Scale with bias_term: true"},
-      {"SyncBN", "write BatchNorm with batch_norm_param { synchronised: true } and, behind it, Scale"},
-      {"ReLU6", "write ReLU and, behind it, Clip with clip_param { min: 0 max: 6 }"},
-      {"DepthwiseConvolution", "write Convolution with group: the number of channels"},
-      {"ConvolutionDepthwise", "write Convolution with group: the number of channels"},
-      {"ConvolutionRistretto", "write Convolution, without quantization_param"},
-      {"FcRistretto", "write InnerProduct, without quantization_param"},
-      {"DeconvolutionRistretto", "write Deconvolution, without quantization_param"},
-      {"LRNRistretto", "write LRN, without quantization_param"},
-      {"Interp",
-       "write Deconvolution with kernel_size: 2 n, stride: n, pad: n / 2, group: the number of channels, "
-       "weight_filler { type: \"bilinear\" } and lr_mult: 0, and Crop behind it"},
-      {"Upsample",
-       "write Deconvolution with kernel_size and stride of the factor, group: the number of channels, "
-       "weight_filler { type: \"bilinear\" } and lr_mult: 0"},
-      {"DenseImageData",
-       "write two Data layers, for images and for labels (docs/use/data.md), or ImageData whose list names "
-       "an image as label"},
-      {"ImageSegData", "write two Data layers, for images and for labels (docs/use/data.md)"},
-      {"ImageLabelData", "write two Data layers, for images and for labels (docs/use/data.md)"},
-      {"AnnotatedData", "boxes are not read here: convert images to LMDB and boxes to HDF5"},
-      {"BatchReindexing", "write BatchReindex"},
-      {"SoftmaxLoss", "write SoftmaxWithLoss"},
-      {"SoftmaxWithLossOHEM", "write SoftmaxWithLoss"},
-      {"CuDNNConvolution", "write Convolution"},
-      {"CuDNNPooling", "write Pooling"},
-      {"CuDNNReLU", "write ReLU"},
-      {"CuDNNDropout", "write Dropout"},
-      {"CuDNNLRN", "write LRN"},
-      {"LSTMv2", "write LSTM"},
-  };
-  return advice;
+constexpr std::size_t most_names = 4;  // of layers of one type
 }
-}  // namespace
 
 std::vector<std::string> LayerTable::types() const {
   std::vector<std::string> types;
@@ -95,29 +58,38 @@ void LayerTable::divide_batch(caffe::LayerParameter& parameter, const BatchShare
 }
 
 std::string LayerTable::unknown_in(const caffe::NetParameter& net) const {
-  std::string lines;
-  bool all_advised = true;
+  struct Unknown {
+    std::vector<std::string> names;  // of the first layers of the type
+    std::size_t layers = 0;
+  };
+  std::vector<std::string> order;
+  std::map<std::string, Unknown> unknown;
   for (const auto& layer : net.layer()) {
     if (has(layer.type())) continue;
-    const auto advised = advice_for_types().find(layer.type());
-    const std::string close = close_name(layer.type(), types());
-    std::string line = "layer '" + layer.name() + "': ";
-    if (layer.type().empty())
-      line += "has no type";
+    Unknown& found = unknown[layer.type()];
+    if (++found.layers == 1) order.push_back(layer.type());
+    if (found.names.size() < most_names) found.names.push_back("'" + layer.name() + "'");
+  }
+  std::string lines;
+  bool all_advised = true;
+  for (const auto& type : order) {
+    const Unknown& found = unknown[type];
+    std::string line = (found.layers > 1 ? "layers " : "layer ") + listed(found.names, found.layers) + ": ";
+    const std::string advice = foreign_type(type), close = close_name(type, types());
+    if (type.empty())
+      line += found.layers > 1 ? "have no type" : "has no type";
     else
-      line += "layer type '" + layer.type() + "' is not known";
-    if (advised != advice_for_types().end())
-      line += " (" + advised->second + ")";
+      line += "layer type '" + type + "' is not known";
+    if (!advice.empty())
+      line += " (" + advice + ")";
     else if (!close.empty())
       line += " (did you mean '" + close + "'?)";
     else
       all_advised = false;
-    lines += (lines.empty() ? "" : "\n") + line;
+    lines += (lines.empty() ? "" : "\n") + printable(line);
   }
   if (all_advised) return lines;
-  std::string known;
-  for (const auto& type : types()) known += (known.empty() ? "" : ", ") + type;
-  return lines + "\nknown types: " + known;
+  return lines + "\nknown types: " + listed(types(), 0) + " (without them, " + end_of_net() + ")";
 }
 
 std::unique_ptr<Layer> LayerTable::make(const caffe::LayerParameter& parameter, const LayerContext& context) const {
@@ -125,7 +97,7 @@ std::unique_ptr<Layer> LayerTable::make(const caffe::LayerParameter& parameter, 
   if (found != entries_.end()) return found->second.make(parameter, context);
   caffe::NetParameter alone;
   *alone.add_layer() = parameter;
-  throw ConfigError("", unknown_in(alone));
+  throw Mistakes(lines_in(unknown_in(alone)));
 }
 
 }  // namespace cortado

@@ -53,7 +53,7 @@ class LayerTable {
   void set_pixel_stride(caffe::LayerParameter& parameter, PixelStride stride) const;
   void divide_batch(caffe::LayerParameter& parameter, const BatchShare& share) const;
 
-  /// A line for each layer whose type is unknown, with what to write instead; empty if there is none.
+  /// A line for each unknown layer type, with its layers and what to write instead; empty if there is none.
   std::string unknown_in(const caffe::NetParameter& net) const;
   /// Throws ConfigError naming the layer when the type is unknown.
   std::unique_ptr<Layer> make(const caffe::LayerParameter& parameter, const LayerContext& context) const;

@@ -1,5 +1,8 @@
 #include "core/solver/solver_parameter.h"
 
+#include <cmath>
+#include <vector>
+
 #include "core/base/error.h"
 #include "core/formats/prototxt.h"
 #include "core/net/known_net.h"
@@ -32,6 +35,15 @@ void set_state(caffe::NetParameter& net, caffe::Phase phase, const caffe::NetSta
 
 int generic_nets(const caffe::SolverParameter& parameter) { return parameter.has_net() + parameter.has_net_param(); }
 
+void check_finite(const caffe::SolverParameter& parameter) {
+  const auto& values = *parameter.GetReflection();
+  std::vector<const google::protobuf::FieldDescriptor*> fields;
+  values.ListFields(parameter, &fields);
+  for (const auto* const field : fields)
+    if (field->cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_FLOAT && !field->is_repeated())
+      need(std::isfinite(values.GetFloat(parameter, field)), field->name() + " is no finite number");
+}
+
 void check_test_counts(const caffe::SolverParameter& parameter) {
   const int named = parameter.test_net_size() + parameter.test_net_param_size();
   const int tests = parameter.test_iter_size();
@@ -49,6 +61,7 @@ void check_test_counts(const caffe::SolverParameter& parameter) {
 }  // namespace
 
 void check_solver(const caffe::SolverParameter& parameter) {
+  check_finite(parameter);
   solver_type(parameter).check(parameter);
   check_rate(parameter);
   need(parameter.has_base_lr(), "has no base_lr", "without a rate nothing is learned; base_lr: 0 says so");

@@ -1,10 +1,15 @@
 // Words of Caffe's forks: taken, ignored, or answered with what to write.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "core/base/error.h"
+#include "core/base/mistakes.h"
 #include "core/formats/caffe.pb.h"
 #include "core/formats/close_name.h"
+#include "core/formats/foreign_words.h"
 #include "core/formats/prototxt.h"
+#include "tests/support/temporary_folder.h"
 
 namespace cortado::test {
 namespace {
@@ -91,9 +96,70 @@ TEST(Forks, AllMistakesOfAFileAreNamedAtOnce) {
        "4:9: no field 'botom'"});
 }
 
+TEST(Forks, AKindOfMistakeIsOneLine) {
+  const std::string layer = "layer { bn_param { } }\n";
+  EXPECT_EQ(complaint(layer),
+            "net.prototxt:1:9: no field 'bn_param' in 'layer' (write type: \"BatchNorm\" with "
+            "batch_norm_param, and a Scale layer behind it)");
+  std::string many;
+  for (int i = 0; i < 100; ++i) many += layer;
+  const std::string said = complaint(many + "nme: 'n'\nlayers { bn_param { } }");
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1 + 1) << said;
+  for (const char* const piece : {"net.prototxt:1:9: ", "; also in lines 2, 3, 4, 5 and 95 more\n",
+                                  "net.prototxt:101:1: no field 'nme'", "net.prototxt:102:10: no field 'bn_param'"})
+    EXPECT_NE(said.find(piece), std::string::npos) << said;
+}
+
+TEST(Forks, AnUnknownValueIsNamedOnceForAllItsPlaces) {
+  const std::string one = "layer { pooling_param { pool: MEAN } }\n",
+                    other = "layer { eltwise_param { operation: ADD } }\n";
+  const std::string said =
+      complaint(one + other + one + one + "layer {\t pooling_param { pool: MEAN } typ: 'a' }\n" + other);
+  EXPECT_EQ(
+      said,
+      "net.prototxt:1:31: 'MEAN' is no value of 'pool' (choose from MAX, AVE, STOCHASTIC); also in lines 3, 4, 5\n"
+      "net.prototxt:2:36: 'ADD' is no value of 'operation' (choose from PROD, SUM, MAX); also in line 6\n"
+      "net.prototxt:5:39: no field 'typ' in 'layer' (did you mean 'type'?)");
+  EXPECT_EQ(complaint("layer { reduction_param { operation: ADD } }\n" + other),
+            "net.prototxt:1:38: 'ADD' is no value of 'operation' (choose from SUM, ASUM, SUMSQ, MEAN)\n"
+            "net.prototxt:2:36: 'ADD' is no value of 'operation' (choose from PROD, SUM, MAX)");
+  expect_says("layers { type: VIDEO_DATA }", {"1:16: 'VIDEO_DATA' is no value of 'type'", "HDF5"});
+}
+
+TEST(Forks, ManyKindsAreCounted) {
+  try {
+    net_of("nme: 'a' nme: 'b' typ: 1");
+    FAIL();
+  } catch (const Mistakes& mistakes) {
+    EXPECT_EQ(mistakes.lines().size(), 2U);
+    EXPECT_EQ(mistakes.count(), 3U);
+    EXPECT_EQ(lines_of(mistakes), mistakes.lines());
+  }
+  EXPECT_EQ(lines_of(ConfigError("a", "b\nc")), std::vector<std::string>{"a: b\nc"});
+  EXPECT_EQ(Mistakes({"a\nE1127 b", "c"}).what(), std::string("a\\nE1127 b\nc"));
+}
+
+TEST(Forks, TypesAreAnsweredWithWhatToWrite) {
+  EXPECT_NE(foreign_type("ROIPooling").find(end_of_net()), std::string::npos);
+  EXPECT_NE(foreign_type("SeLu").find("ELU"), std::string::npos);
+  EXPECT_EQ(foreign_type("Convolution"), "");
+}
+
 TEST(Prototxt, AByteOrderMarkIsNoText) {
-  EXPECT_EQ(complaint("\xEF\xBB\xBFname: 'n'\r\nlayer {\r\n name: 'a' type: 'ReLU' }\r\n"), "");
-  expect_says("\xEF\xBB\xBFnme: 'n'", {"net.prototxt:1:1: no field 'nme'"});
+  const auto said = [](const std::string& text) {
+    TemporaryFolder folder;
+    std::ofstream(folder.file("net.prototxt")) << text;
+    caffe::NetParameter net;
+    try {
+      read_net(folder.file("net.prototxt"), net);
+    } catch (const Error& error) { return std::string(error.what()); }
+    return std::string();
+  };
+  const auto has = [](const std::string& text, const char* piece) { return text.find(piece) != std::string::npos; };
+  EXPECT_EQ(said("\xEF\xBB\xBFname: 'n'\r\nlayer {\r\n name: 'a' type: 'ReLU' }\r\n"), "");
+  EXPECT_TRUE(has(said("\xEF\xBB\xBFnme: 'n'"), "net.prototxt:1:1: no field 'nme'"));
+  EXPECT_TRUE(has(said(std::string("\xFF\xFEn\0a\0", 6)), "is a text in UTF-16 (save it in UTF-8)"));
+  EXPECT_TRUE(has(said(std::string("\xFE\xFF\0n\0a", 6)), "is a text in UTF-16"));
 }
 
 TEST(CloseName, FindsWhatWasMeant) {
@@ -102,6 +168,8 @@ TEST(CloseName, FindsWhatWasMeant) {
   EXPECT_EQ(close_name("TRAIN", verbs), "train");
   EXPECT_EQ(close_name("tets", verbs), "test");
   EXPECT_EQ(close_name("extraordinary", verbs), "");
+  EXPECT_EQ(close_name("Axpy", {"Exp", "Log"}), "") << "another name, not another spelling";
+  EXPECT_EQ(close_name("ROIPooling", {"Pooling"}), "");
   EXPECT_EQ(close_name("--slover", {"--solver", "--snapshot"}), "--solver");
 }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/base/mistakes.h"
 #include "core/net/passes/net_text.h"
 #include "core/net/passes/passes.h"
 
@@ -50,7 +51,7 @@ void passes::filter(NetGraph& graph) {
   const caffe::NetParameter given = std::move(graph.text);
   graph.text = filter_layers(given);
   const std::string unknown = graph.options.layers->unknown_in(graph.text);
-  if (!unknown.empty()) throw ConfigError("", unknown);
+  if (!unknown.empty()) throw Mistakes(lines_in(unknown));
   if (graph.text.layer_size() == 0)
     throw ConfigError("net '" + given.name() + "'",
                       given.layer_size() == 0 ? "has no layers" : "has no layers in its phase, level and stages",
