@@ -13,12 +13,16 @@ void NetState::add_to(Flags& flags) {
   flags.add("--stage", stages, "Stages of the net's state, separated by commas");
 }
 
-void read_net_for(const NetState& state, const std::string& file, Phase phase, caffe::NetParameter& net) {
-  read_known_net(file, net, all_layers());
+void set_state(const NetState& state, Phase phase, caffe::NetParameter& net) {
   auto& own = *net.mutable_state();
   own.set_phase(phase == Phase::train ? caffe::TRAIN : caffe::TEST);
   own.set_level(state.level);
   for (const auto& stage : state.stages) own.add_stage(stage);
+}
+
+void read_net_for(const NetState& state, const std::string& file, Phase phase, caffe::NetParameter& net) {
+  read_known_net(file, net, all_layers());
+  set_state(state, phase, net);
 }
 
 void read_solver_for(const NetState& state, const std::string& file, caffe::SolverParameter& solver) {

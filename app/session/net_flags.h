@@ -20,6 +20,8 @@ struct NetState {
   void add_to(Flags& flags);
 };
 
+/// Gives a net its state.
+void set_state(const NetState& state, Phase phase, caffe::NetParameter& net);
 /// Reads a net and sets its state.
 void read_net_for(const NetState& state, const std::string& file, Phase phase, caffe::NetParameter& net);
 /// Reads a solver and sets the state of its nets.

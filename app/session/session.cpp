@@ -50,7 +50,9 @@ void SessionFlags::add_simulator(Flags& flags) {
 
 void SessionFlags::add_shape(Flags& flags) {
   needs_shapes_only = true;
-  flags.add("--shape", shape, "A sample's shape, such as 3x227x227, where a data layer's source is away");
+  flags.add("--shape", shapes,
+            "A sample's shape, such as 3x227x227, where a data layer's source is away; of other tops than the first by "
+            "name: 3x500x500,label=1x500x500");
 }
 
 void SessionFlags::add_precision(Flags& flags) {
@@ -69,7 +71,7 @@ Session::Session(const MpiJob& its_job, const SessionFlags& flags)
       processor(make_processor(backend_options(its_job, flags))),
       group(processor->group(0)),
       layers(all_layers()),
-      sources(!flags.needs_shapes_only, flags.shape),
+      sources(!flags.needs_shapes_only, flags.shapes),
       precision(flags.precision == "bf16" ? Precision::bf16 : Precision::fp32),
       without(flags.without.begin(), flags.without.end()) {
   check_without(without);

@@ -20,7 +20,7 @@ struct SessionFlags {
   bool timing_only = false;          ///< of the simulator (app/session/backend.h), like the next
   std::string profile;
   bool needs_shapes_only = false;    ///< Zeros stand for data whose source is away.
-  std::string shape;                 ///< of their samples, as "3x227x227"; empty means unknown
+  std::vector<std::string> shapes;   ///< of their samples (ShapeSources)
   std::string precision = "fp32";    ///< or bf16; of nets that are read without a solver
   std::vector<std::string> without;  ///< passes that do not rewrite nets
 

@@ -46,6 +46,7 @@ Shape shape_of(const std::string& text) {
       throw ConfigError("--shape " + text, "is no shape", "write a sample's, such as 3x227x227");
     shape.push_back(size);
   }
+  if (shape.empty()) throw ConfigError("--shape", "has no numbers", "write a sample's shape, such as 3x227x227");
   return shape;
 }
 
@@ -55,14 +56,8 @@ std::string text_of(const Shape& shape) {
   return text;
 }
 
-}  // namespace
-
-ShapeSources::ShapeSources(bool needs_values, const std::string& shape)
-    : needs_values_(needs_values), shape_(shape_of(shape)) {}
-
-/// Empty if nothing tells it.
-Shape ShapeSources::shape_for(const BatchRequest& request) const {
-  if (!shape_.empty()) return shape_;
+/// What the layer itself says of its images; empty if nothing.
+Shape own_shape(const BatchRequest& request) {
   if (request.kind == BatchRequest::Kind::hdf5) return {};
   const auto* const transform = request.transform;
   i64 channels = request.images.grey ? 1 : 3;
@@ -74,18 +69,39 @@ Shape ShapeSources::shape_for(const BatchRequest& request) const {
   return {};
 }
 
+}  // namespace
+
+ShapeSources::ShapeSources(bool needs_values, const std::vector<std::string>& shapes) : needs_values_(needs_values) {
+  for (const std::string& text : shapes) {
+    const std::size_t equals = text.rfind('=');
+    const std::string top = equals == std::string::npos ? "" : text.substr(0, equals);
+    shapes_[top] = shape_of(text.substr(equals == std::string::npos ? 0 : equals + 1));
+  }
+}
+
+/// Empty if nothing tells the first.
+std::vector<Shape> ShapeSources::shapes_for(const BatchRequest& request) const {
+  std::vector<Shape> shapes(std::max<std::size_t>(request.tops.size(), 1));  // labels: a number each
+  const auto any = shapes_.find("");
+  shapes[0] = any != shapes_.end() ? any->second : own_shape(request);
+  for (std::size_t i = 0; i < request.tops.size(); ++i) {
+    const auto named = shapes_.find(request.tops[i]);
+    if (named != shapes_.end()) shapes[i] = named->second;
+  }
+  return shapes[0].empty() ? std::vector<Shape>{} : shapes;
+}
+
 std::unique_ptr<BatchSource> ShapeSources::open(const BatchRequest& request, CoreGroup& group) const {
   try {
     return sources_.open(request, group);
   } catch (const FileError& error) {
     if (needs_values_) throw;
-    const Shape shape = shape_for(request);
-    if (shape.empty())
+    const std::vector<Shape> shapes = shapes_for(request);
+    if (shapes.empty())
       throw FileError("", std::string(error.what()) + "; shapes are enough here",
-                      "say what a sample of it is, such as --shape 3x227x227");
-    CORTADO_LOG(warning) << error.what() << ": zeros of " << text_of(shape) << " stand for it";
-    std::vector<Shape> shapes(request.fields.size());  // labels: a number each
-    shapes[0] = shape;
+                      "say what a sample of it is, such as --shape 3x227x227, or --shape " +
+                          (request.tops.empty() ? std::string("data") : request.tops[0]) + "=3x227x227");
+    CORTADO_LOG(warning) << error.what() << ": zeros of " << text_of(shapes[0]) << " stand for it";
     return std::make_unique<ZeroSource>(shapes, request.batch, group);
   }
 }

@@ -33,12 +33,21 @@ i64 parameters_of(const Layer& layer) {
   return count;
 }
 
-/// The net that a solver trains.
-std::string net_file(const std::string& name, const caffe::SolverParameter& solver) {
-  std::string file = solver.has_net() ? solver.net() : solver.train_net();
-  if (file.empty()) throw ConfigError(name, "names no net file", "check the net itself with --model");
-  return file;
+/// The net that a solver names or holds; `file` becomes where it stands.
+caffe::NetParameter net_of(const caffe::SolverParameter& solver, const NetFlags& flags, std::string& file) {
+  caffe::NetParameter net;
+  if (solver.has_net_param() || solver.has_train_net_param()) {
+    net = solver.has_net_param() ? solver.net_param() : solver.train_net_param();
+    set_state(flags.state(), flags.phase(), net);
+    return net;
+  }
+  const std::string named = solver.has_net() ? solver.net() : solver.train_net();
+  if (named.empty()) throw ConfigError(file, "names no net", "give one of net, net_param, train_net, train_net_param");
+  file = named;
+  read_net_for(flags.state(), file, flags.phase(), net);
+  return net;
 }
+
 class Check : public Verb {
  public:
   void add_to(Flags& flags) override;
@@ -82,11 +91,13 @@ int Check::run(const MpiJob& job) {
   if (!solver_.empty()) {
     read_solver(solver_, solver);
     if (solver.precision() == caffe::BF16) net_options.precision = Precision::bf16;
-    file = net_file(solver_, solver);
+    file = solver_;
+    parameter = net_of(solver, net_, file);
   } else if (file.empty()) {
     throw ConfigError("command line", "check needs --model or --solver");
+  } else {
+    net_.read(parameter);
   }
-  read_net_for(net_.state(), file, net_.phase(), parameter);
   if (solver_.empty()) {
     solver = solver_around(parameter, net_options.precision);
   } else {

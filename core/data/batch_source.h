@@ -57,6 +57,7 @@ struct BatchRequest {
   Kind kind = Kind::set;
   std::string source;
   std::vector<std::string> fields;
+  std::vector<std::string> tops;  ///< names of the layer's tops, a field each
   i64 batch = 1;
   SampleOrder::Kind order = SampleOrder::Kind::sequential;
   i64 block = 0;  ///< samples of SampleOrder's blocks; 0 means as many as a batch

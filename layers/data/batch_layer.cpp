@@ -25,6 +25,7 @@ void BatchLayer::setup(const Blobs&, const Blobs&) {
                "each is a batch in memory; more than a few only help where reading stalls for long");
   if (wanted.block < 0) bad_config("shuffle_block must be at least 1");
   if (services().sources == nullptr) bad_config("no data can be read here");
+  wanted.tops = {parameter().top().begin(), parameter().top().end()};
   batch_ = wanted.batch;
   // The same on every rank, and for all layers of a net: images and labels from two sources stay together.
   wanted.seed = random_bits(run().seed, order_purpose);
