@@ -12,8 +12,8 @@ namespace cortado {
 class ShapeSources : public SourceOpener {
  public:
   /// `needs_values` means that absent data are an error. `shapes` are the shapes of absent samples: "3x227x227" for a
-  /// layer's first top, "label=1x500x500" for the top of that name. Without one, the first top has that of crop_size, or of
-  /// new_height and new_width, and others have one number. Throws ConfigError for another text.
+  /// layer's first top, "label=1x500x500" for the top of that name. Without one, the first top has that of crop_size,
+  /// or of new_height and new_width, and others have one number. Throws ConfigError for another text.
   ShapeSources(bool needs_values, const std::vector<std::string>& shapes);
   std::unique_ptr<BatchSource> open(const BatchRequest& request, CoreGroup& group) const override;
 

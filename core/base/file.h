@@ -77,8 +77,8 @@ Descriptor unnamed_file(const std::string& folder);
 /// A path by which this process can open the file once more, named or not.
 std::string path_of(const Descriptor& descriptor);
 
-/// The whole text of a file, without UTF-8's mark. Throws FileError, also where it is larger than any text that is meant
-/// to be read at once.
+/// The whole text of a file, without UTF-8's mark. Throws FileError, also where it is larger than any text that is
+/// meant to be read at once.
 std::string read_file(const std::string& file);
 
 /// A file that is written before it gets its name. Until then it has no name where the file system allows that, and a

@@ -49,11 +49,11 @@ std::vector<float> gradients_of(const caffe::BlobProto& proto, const std::string
 }
 
 bool fits(const caffe::BlobProto& proto, const Shape& shape) {
-  const Shape stored = shape_of(proto);
-  if (!is_legacy(proto) || shape.size() > stored.size()) return stored == shape;
-  Shape padded(stored.size() - shape.size(), 1);
-  padded.insert(padded.end(), shape.begin(), shape.end());
-  return padded == stored;
+  const auto without_ones = [](Shape sizes) {
+    sizes.erase(std::remove(sizes.begin(), sizes.end(), 1), sizes.end());
+    return sizes;
+  };
+  return without_ones(shape_of(proto)) == without_ones(shape);
 }
 
 void to_proto(const Shape& shape, const std::vector<float>& values, const std::vector<float>& gradients,

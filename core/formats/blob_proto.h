@@ -21,8 +21,8 @@ Shape shape_of(const caffe::BlobProto& proto);
 std::vector<float> values_of(const caffe::BlobProto& proto, const std::string& where);
 std::vector<float> gradients_of(const caffe::BlobProto& proto, const std::string& where);
 
-/// True if a stored blob may be copied into one of shape `shape`. It has the same shape, or a legacy shape that equals
-/// it after ones are put in front. Caffe's old bias blobs are 1 x 1 x 1 x N.
+/// True if a stored blob may be copied into one of shape `shape`: the same shape but for ones. Caffe's old bias blobs
+/// are 1 x 1 x 1 x N, the vectors of its forks 1 x N x 1 x 1.
 bool fits(const caffe::BlobProto& proto, const Shape& shape);
 
 /// Writes the shape and values of `blob`, and its gradients if `with_diff`. Waits for the cluster.

@@ -131,6 +131,10 @@ std::string TextMistakes::explain(const std::string& message, const Place& place
     const bool known = field != nullptr && field->enum_type() != nullptr;
     return what + (known ? " (choose from " + values_of(*field->enum_type()) + ")" : "");
   }
+  const std::string no_ascii = "Interpreting non ascii codepoint ";
+  if (starts_with(message, no_ascii))
+    return "byte " + message.substr(no_ascii.size(), message.find_last_not_of('.') + 1 - no_ascii.size()) +
+           " stands outside quotes, where all is ASCII (is this the right file? names of other letters need quotes)";
   if (place.at_end && !place.open.empty())
     return "the text ends inside " + block + ", which is opened at line " + std::to_string(place.open.back().line + 1) +
            " (a '}' is missing)";

@@ -57,14 +57,12 @@ void Net::settle(caffe::LayerParameter& stored, caffe::NetParameter& more) const
   const auto reader = std::find_if(layers_.begin(), layers_.end(), takes_them);
   if (reader == layers_.end())
     throw ShapeError("layer '" + stored.name() + "'",
-                     "the weights have " + std::to_string(stored.blobs_size() + behind.blobs_size()) +
-                         " blobs, as NVIDIA's fork writes them: the last two are a scale and a bias",
+                     "the weights have a scale and a bias, as those of Caffe's forks do",
                      "let a Scale layer with bias_term: true follow in the net, which gets them");
   behind.set_name(reader->layer->name());
   *more.add_layer() = behind;
-  CORTADO_LOG(warning) << "layer '" << stored.name() << "': blobs " << stored.blobs_size() << " and "
-                       << stored.blobs_size() + 1 << " of the weights go to layer '" << behind.name()
-                       << "' as its scale and bias";
+  CORTADO_LOG(warning) << "layer '" << stored.name() << "': the weights' scale and bias go to layer '" << behind.name()
+                       << "'";
 }
 
 /// Says how many layers got weights. Throws ConfigError if none did that has some.

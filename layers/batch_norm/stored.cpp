@@ -1,12 +1,13 @@
 #include <algorithm>
 
+#include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/formats/caffe.pb.h"
 #include "layers/batch_norm/batch_norm.h"
 
-// BatchNorm's blobs in weight files of Caffe's forks: vectors of 1 x N x 1 x 1 become plain; a third blob of 0 beside
-// statistics that are not 0 (they are whole already) becomes 1; of five blobs (NVIDIA's, with `scale_bias`), the last
-// two are a scale and a bias.
+// BatchNorm's blobs in weight files of Caffe's forks. A third blob of 0 beside statistics that are not 0 (they are
+// whole already) becomes 1. Five blobs (NVIDIA's, with `scale_bias`: mean, variance, factor, scale, bias) and four
+// (BN's of yjxiong and PSPNet: scale, bias, mean, variance) hold a scale and a bias.
 namespace cortado {
 namespace {
 constexpr int own_blobs = 3, all_blobs = 5;  // mean, variance, factor; scale, bias
@@ -17,18 +18,16 @@ bool is_zero(const caffe::BlobProto& blob) {
          std::all_of(blob.double_data().begin(), blob.double_data().end(), zero);
 }
 
-/// NVIDIA's vectors are 1 x N x 1 x 1.
-void drop_ones(caffe::BlobProto& blob) {
-  if (!blob.has_shape() || blob.shape().dim_size() < 2) return;
-  i64 count = 1;
-  int others = 0;
-  for (const i64 d : blob.shape().dim()) {
-    others += d != 1 ? 1 : 0;
-    count = d != 1 ? d : count;
-  }
-  if (others > 1) return;
-  blob.mutable_shape()->clear_dim();
-  blob.mutable_shape()->add_dim(count);
+/// Brings BN's four blobs into the order of NVIDIA's five.
+void bring_in_order(caffe::LayerParameter& stored) {
+  auto& held = *stored.mutable_blobs();
+  held.SwapElements(0, 2);
+  held.SwapElements(1, 3);
+  auto& factor = *stored.add_blobs();
+  factor.mutable_shape()->add_dim(1);
+  factor.add_data(1);
+  held.SwapElements(3, 4);  // mean, variance, scale, factor, bias
+  held.SwapElements(2, 3);
 }
 
 }  // namespace
@@ -39,7 +38,12 @@ bool BatchNormLayer::lacks_statistics() const {
 
 void BatchNormLayer::settle_stored(caffe::LayerParameter& stored, caffe::LayerParameter& behind) const {
   auto& held = *stored.mutable_blobs();
-  for (auto& blob : held) drop_ones(blob);
+  // SegNet's BN, which a file in protobuf's form names.
+  if (held.size() == 2 && !stored.type().empty() && stored.type() != parameter().type())
+    throw ShapeError("layer '" + stored.name() + "'",
+                     "the weights are those of a " + stored.type() + " layer, a scale and a shift",
+                     "let a Scale layer with bias_term: true have this name");
+  if (held.size() == 4) bring_in_order(stored);
   if (held.size() == all_blobs) {
     for (int i = own_blobs; i < all_blobs; ++i) *behind.add_blobs() = held.Get(i);
     held.DeleteSubrange(own_blobs, all_blobs - own_blobs);

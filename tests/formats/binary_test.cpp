@@ -86,8 +86,9 @@ TEST(BlobProto, ReadsLegacyShapesAndDoubles) {
   EXPECT_EQ(values_of(proto, "blob"), (std::vector<float>{1.0f, 0.5f, -2.0f}));
   EXPECT_TRUE(fits(proto, {3}));
   EXPECT_TRUE(fits(proto, {1, 3}));
-  EXPECT_FALSE(fits(proto, {3, 1}));
-  EXPECT_FALSE(fits(proto, {1, 1, 1, 1, 3}));
+  EXPECT_TRUE(fits(proto, {1, 3, 1, 1}));
+  EXPECT_FALSE(fits(proto, {4}));
+  EXPECT_FALSE(fits(proto, {3, 3}));
 }
 
 TEST(BlobProto, ShapesBeyondCountingAreRefused) {
@@ -113,12 +114,13 @@ TEST(BlobProto, ShapesBeyondCountingAreRefused) {
   EXPECT_EQ(counted(shape_of(shaped)), 0);
 }
 
-TEST(BlobProto, NewShapesMustBeEqual) {
+TEST(BlobProto, NewShapesMustBeEqualButForOnes) {
   caffe::BlobProto proto;
   proto.mutable_shape()->add_dim(1);
   proto.mutable_shape()->add_dim(3);
   EXPECT_TRUE(fits(proto, {1, 3}));
-  EXPECT_FALSE(fits(proto, {3}));
+  EXPECT_TRUE(fits(proto, {3}));
+  EXPECT_FALSE(fits(proto, {2, 3}));
   EXPECT_THROW(values_of(proto, "blob"), FileError);  // no values
   proto.mutable_shape()->set_dim(0, -1);
   EXPECT_THROW(shape_of(proto), ShapeError);

@@ -60,6 +60,12 @@ TEST(Prototxt, NamesTheFieldOfAWrongType) {
   EXPECT_NE(complaint("layer { convolution_param { num_output: -1 } }").find("'num_output'"), std::string::npos);
 }
 
+TEST(Prototxt, BytesOutsideQuotesAreAscii) {
+  const std::string said = complaint("name: 'caf\xE9'\ncaf\xE9: 1");
+  EXPECT_NE(said.find("net.prototxt:2:4: byte 233 stands outside quotes, where all is ASCII"), std::string::npos)
+      << said;
+}
+
 TEST(Prototxt, RefusesNan) {
   EXPECT_EQ(complaint("layer { name: 'a' batch_norm_param { eps: nan } }"),
             "net.prototxt: layer 'a': batch_norm_param.eps is not a number (write one)");

@@ -35,6 +35,14 @@ const std::string statistics =
     "blobs { shape { dim: 1 dim: 2 dim: 1 dim: 1 } data: [2, 4] } "
     "blobs { shape { dim: 1 dim: 2 dim: 1 dim: 1 } data: [1, 4] } ";
 
+/// What taking them complains about.
+std::string complaint(Net& net, const std::string& blobs) {
+  try {
+    net.copy_trained(weights(blobs));
+  } catch (const ShapeError& error) { return error.what(); }
+  return "";
+}
+
 std::vector<float> result(Net& net) {
   const float values[] = {3, 8};
   net.blob("data")->write_data(values);
@@ -65,12 +73,30 @@ TEST(ForkWeights, FiveBlobsReachTheScaleBehind) {
   const auto y = result(*net);
   EXPECT_NEAR(y[0], 15, 1e-2);
   EXPECT_NEAR(y[1], 46, 1e-2);
-  try {
-    net_with("")->copy_trained(weights(five));
-    FAIL() << "a scale and a bias were lost";
-  } catch (const ShapeError& error) {
-    EXPECT_NE(std::string(error.what()).find("let a Scale layer with bias_term: true follow"), std::string::npos);
-  }
+  EXPECT_NE(complaint(*net_with(""), five).find("let a Scale layer with bias_term: true follow"), std::string::npos);
+  const std::string two =
+      "blobs { shape { dim: 1 dim: 2 dim: 1 dim: 1 } data: [10, 20] } blobs { shape { dim: 2 } data: [5, 6] } ";
+  const auto four =
+      net_with("layer { name: \"sc\" type: \"Scale\" bottom: \"x\" top: \"y\" scale_param { bias_term: true } }");
+  four->copy_trained(weights(two + statistics));
+  EXPECT_EQ(result(*four), y) << "BN's order";
+  EXPECT_NE(complaint(*net_with(""), two + statistics).find("let a Scale layer"), std::string::npos);
+  EXPECT_NE(complaint(*net_with(""), "type: \"BN\" " + two).find("let a Scale layer"), std::string::npos);
+}
+
+TEST(ForkWeights, OnesInAShapeAreNoMatter) {
+  const auto net =
+      net_with("layer { name: \"sc\" type: \"Scale\" bottom: \"x\" top: \"y\" scale_param { bias_term: true } }");
+  const auto with = [](const std::string& shape) {
+    caffe::NetParameter read;
+    parse_text("layer { name: 'sc' blobs { shape { " + shape +
+                   " } data: [3, 4] } blobs { shape { dim: 2 dim: 1 } data: [5, 6] } }",
+               "weights", read);
+    return read;
+  };
+  net->copy_trained(with("dim: 1 dim: 2 dim: 1 dim: 1"));
+  EXPECT_EQ(net->layer("sc")->blobs()[0]->data_vector(), (std::vector<float>{3, 4}));
+  EXPECT_THROW(net->copy_trained(with("dim: 1")), Error);
 }
 
 }  // namespace
