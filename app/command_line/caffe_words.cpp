@@ -115,10 +115,15 @@ std::vector<std::string> flags_of(const CLI::App& verb) {
   return names;
 }
 
+/// As it is written: "cortado bench conv".
+std::string whole_name(const CLI::App& verb) {
+  return (verb.get_parent() == nullptr ? "" : whole_name(*verb.get_parent()) + " ") + verb.get_name();
+}
+
 [[noreturn]] void unknown_flag(const CLI::App& verb, const std::string& flag) {
   const std::string close = close_name(flag, flags_of(verb));
-  throw ConfigError("command line", verb.get_name() + " has no flag " + flag,
-                    close.empty() ? "see cortado " + verb.get_name() + " --help" : "did you mean " + close + "?");
+  throw ConfigError("command line", whole_name(verb) + " has no flag " + flag,
+                    close.empty() ? "see " + whole_name(verb) + " --help" : "did you mean " + close + "?");
 }
 
 [[noreturn]] void unknown_verb(const CLI::App& app, const std::string& word) {
@@ -128,7 +133,7 @@ std::vector<std::string> flags_of(const CLI::App& verb) {
   const std::string close = close_name(word, names);
   std::string all;
   for (const auto& name : names) all += (all.empty() ? "" : ", ") + name;
-  throw ConfigError("command line", "there is no command '" + app.get_name() + " " + word + "'",
+  throw ConfigError("command line", "there is no command '" + whole_name(app) + " " + word + "'",
                     close.empty() ? "there are: " + all : "did you mean '" + close + "'?");
 }
 

@@ -18,6 +18,14 @@ bool holds_json(const std::string& file) {
   char first = 0;
   return in >> first && (first == '{' || first == '[');
 }
+
+/// The check, with a message that says what is due; CLI11's own gives the largest double in all its digits.
+CLI::Validator in_words(const CLI::Validator& check, const std::string& due) {
+  const auto refusal = [check, due](const std::string& text) {
+    return check(text).empty() ? std::string() : "'" + text + "' is not " + due;
+  };
+  return {refusal, check.get_description()};
+}
 }  // namespace
 
 Flag Flag::required() const {
@@ -33,11 +41,11 @@ Flag Flag::one_of(const std::vector<std::string>& words) const {
   return *this;
 }
 Flag Flag::not_negative() const {
-  state_->option->check(CLI::NonNegativeNumber);
+  state_->option->check(in_words(CLI::NonNegativeNumber, "a number of at least 0"));
   return *this;
 }
 Flag Flag::positive() const {
-  state_->option->check(CLI::PositiveNumber);
+  state_->option->check(in_words(CLI::PositiveNumber, "a number above 0"));
   return *this;
 }
 Flag Flag::within(double least, double most) const {

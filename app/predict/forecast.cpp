@@ -13,6 +13,7 @@
 #include "app/tune/tuning.h"
 #include "comm/collective/collective.h"
 #include "core/base/error.h"
+#include "core/base/printable.h"
 #include "core/formats/caffe.pb.h"
 
 namespace cortado {
@@ -192,8 +193,8 @@ void forecast(const Session& session, const PredictFlags& flags) {
   report.summarize({{"messages", all}, {"layers", layers_of(work)}});
   if (session.job.rank() != 0) return;
   std::cout << text_of("%s on %s: batch %lld a device, %.2f ms an iteration on one device (%s), messages as %s.\n\n",
-                       net.name().c_str(),
-                       machine.links.name.empty() ? flags.machine.c_str() : machine.links.name.c_str(),
+                       printable(net.name()).c_str(),
+                       printable(machine.links.name.empty() ? flags.machine : machine.links.name).c_str(),
                        static_cast<long long>(work.batch), 1e3 * work.iteration, machine.compute ? "given" : "measured",
                        codec.name().c_str())
             << messages << "\n";

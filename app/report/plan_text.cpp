@@ -60,7 +60,7 @@ std::string passes_of(const Net& net) {
     if (lines.empty()) lines.push_back(report.is_off ? "off" : "-");
     std::string name = report.pass;
     for (const auto& line : lines) {
-      text << std::left << std::setw(17) << name << line << "\n";
+      text << std::left << std::setw(17) << name << printable(line) << "\n";
       name.clear();
     }
   }

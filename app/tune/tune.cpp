@@ -17,6 +17,7 @@
 #include "app/tune/tuning.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "core/base/printable.h"
 #include "core/tuner/tuner.h"
 
 namespace cortado {
@@ -171,7 +172,7 @@ void Tune::tune_net(const Session& session) const {
   report(session, rows, layouts);
   if (session.job.rank() != 0) return;
   table.write(out);
-  std::cout << "wrote " << out << "; use it with --tuning " << out << "\n";
+  std::cout << "wrote " << printable(out) << "; use it with --tuning " << printable(out) << "\n";
 }
 
 void Tune::report(const Session& session, const std::vector<Tuner::Row>& rows, const std::string& layouts) const {

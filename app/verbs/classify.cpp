@@ -13,6 +13,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/log.h"
+#include "core/base/printable.h"
 #include "core/formats/blob_proto.h"
 #include "core/formats/caffe.pb.h"
 #include "core/formats/prototxt.h"
@@ -33,7 +34,10 @@ struct InputPreparation {
 std::vector<std::string> read_labels(const std::string& file, i64 classes) {
   std::vector<std::string> labels;
   std::istringstream in(file.empty() ? "" : read_file(file));
-  for (std::string line; std::getline(in, line);) labels.push_back(line);
+  for (std::string line; std::getline(in, line);) {
+    line.erase(line.find_last_not_of('\r') + 1);
+    labels.push_back(line);
+  }
   if (!file.empty() && static_cast<i64>(labels.size()) != classes)
     throw ConfigError(file,
                       "names " + std::to_string(labels.size()) + " classes, the net has " + std::to_string(classes));
@@ -128,9 +132,9 @@ void print_best(const std::string& file, const std::vector<float>& scores, const
   std::vector<std::size_t> order(scores.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return scores[a] > scores[b]; });
-  std::cout << "---------- Prediction for " << file << " ----------\n";
+  std::cout << "---------- Prediction for " << printable(file) << " ----------\n";
   for (std::size_t i = 0; i < std::min(order.size(), static_cast<std::size_t>(top)); ++i)
-    std::printf("%.4f - \"%s\"\n", static_cast<double>(scores[order[i]]), labels[order[i]].c_str());
+    std::printf("%.4f - \"%s\"\n", static_cast<double>(scores[order[i]]), printable(labels[order[i]]).c_str());
   std::fflush(stdout);
 }
 

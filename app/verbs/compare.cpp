@@ -13,6 +13,7 @@
 #include "app/verbs/net_values.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
+#include "core/base/printable.h"
 #include "core/formats/caffe.pb.h"
 
 namespace cortado {
@@ -86,7 +87,7 @@ std::vector<NetValue> Compare::other_values(const Session& session) const {
 
 void print(const char* lead, const ValueDifference& difference) {
   std::printf("%s %s: %.3g of its largest value, at element %lld: %.9g here, %.9g there\n", lead,
-              difference.what.c_str(), difference.relative, static_cast<long long>(difference.element),
+              printable(difference.what).c_str(), difference.relative, static_cast<long long>(difference.element),
               static_cast<double>(difference.here), static_cast<double>(difference.there));
 }
 
@@ -116,8 +117,8 @@ int Compare::run(const MpiJob& job) {
       std::max_element(differences.begin(), differences.end(),
                        [](const ValueDifference& a, const ValueDifference& b) { return a.relative < b.relative; });
   if (job.rank() == 0) {
-    std::printf("compared %zu values with %s; only here: %zu, only there: %zu\n", differences.size(), with_.c_str(),
-                here.size() - differences.size(), there.size() - differences.size());
+    std::printf("compared %zu values with %s; only here: %zu, only there: %zu\n", differences.size(),
+                printable(with_).c_str(), here.size() - differences.size(), there.size() - differences.size());
     if (first != differences.end()) print("first beyond the tolerance:", *first);
     print("largest difference:", *worst);
     std::fflush(stdout);

@@ -6,6 +6,8 @@
 #include <sstream>
 #include <vector>
 
+#include "core/base/printable.h"
+
 namespace cortado {
 namespace {
 namespace pb = google::protobuf;
@@ -14,7 +16,7 @@ constexpr std::size_t most_lines = 8;  // of a layer's parameters
 /// The text as the inside of a Graphviz text.
 std::string escaped(const std::string& text) {
   std::string out;
-  for (const char c : text) {
+  for (const char c : printable(text)) {
     if (c == '"' || c == '\\') out += '\\';
     out += c;
   }

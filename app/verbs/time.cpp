@@ -14,6 +14,7 @@
 #include "app/tune/tuning.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
+#include "core/base/printable.h"
 #include "core/formats/caffe.pb.h"
 #include "core/formats/prototxt.h"
 #include "core/solver/solver.h"
@@ -210,11 +211,12 @@ void Time::report(const Session& session, const Net& net, const LayerTimes& time
   std::cout << report.table();
   if (explain_) {
     for (const auto& entry : net.layers())
-      if (!entry.layer->plans().empty()) std::cout << entry.layer->name() << " uses " << plans_of(*entry.layer) << "\n";
+      if (!entry.layer->plans().empty())
+        std::cout << printable(entry.layer->name()) << " uses " << plans_of(*entry.layer) << "\n";
     std::cout << "\n" << reasons_of(net);
   }
   std::printf("limits: %.1f Gflop/s, %.1f GB/s\n", limits.flops / 1e9, limits.bandwidth / 1e9);
-  std::printf("%s batch %lld: %.1f images/s\n", net.name().c_str(), static_cast<long long>(batch), rate);
+  std::printf("%s batch %lld: %.1f images/s\n", printable(net.name()).c_str(), static_cast<long long>(batch), rate);
   if (!json_.empty()) report.write_json(json_);
 }
 

@@ -77,6 +77,13 @@ TEST(CaffeWords, WhatWasMeantIsSaid) {
   expect_says({"train", "-solver", "s", "--wieghts=w"}, {"did you mean --weights?"});
   expect_says({"convert", "imges", "a", "b"}, {"did you mean 'images'?"});
   expect_says({"bench", "conv", "--bacth", "3"}, {"did you mean --batch?"});
+  expect_says({"bench", "conv", "--zzzz", "3"},
+              {"cortado bench conv has no flag --zzzz (see cortado bench conv --help)"});
+  expect_says({"--zzzz"}, {"cortado has no flag --zzzz (see cortado --help)"});
+  expect_says({"bench", "cnv"}, {"no command 'cortado bench cnv' (did you mean 'conv'?)"});
+  for (const char* const patience : {"-1", "0", "1e999", "5s"})
+    expect_says({"train", "-solver", "s", std::string("--patience=") + patience},
+                {std::string("--patience: '") + patience + "' is not a number above 0"});
   expect_says({"train", "-solver", "s", "--frobnicate"}, {"no flag --frobnicate", "--help"});
   expect_says({"fry"}, {"there are:", "train"});
   expect_says({"check", "-gpus", "0"}, {"no flag --gpus"});
