@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <map>
 #include <memory>
 
@@ -6,13 +7,12 @@
 
 namespace cortado {
 
-/// A core group in which nothing runs and no memory is filled: allocations are counted addresses. A net or a solver on
-/// it takes the steps that it takes on `real`, with the same plans and layouts. Afterwards its memory need is known.
-/// Values read from it are zeros.
+/// A core group in which nothing runs and which has no memory. Allocations, also for staging, are counted; their
+/// addresses are none that a process can have. A net or a solver on it takes the steps that it takes on `real`, with
+/// the same plans and layouts. Afterwards its memory need is known. Copies from it give zeros.
 class DryGroup : public CoreGroup {
  public:
   explicit DryGroup(CoreGroup& real);
-  ~DryGroup() override;
 
   const MachineSpec& spec() const override { return spec_; }
   int index() const override { return real_.index(); }
@@ -30,8 +30,6 @@ class DryGroup : public CoreGroup {
 
   /// The most bytes allocated at the same time so far, scratchpads of the largest plan included.
   i64 peak() const { return peak_ + scratch_; }
-  /// The allocated bytes that somebody has written all the same, so that the system holds them.
-  i64 resident() const;
 
  protected:
   void run_program(ProgramKey key, const char* label, const void* program, const Plan& plan, Stream stream) override;
@@ -42,7 +40,8 @@ class DryGroup : public CoreGroup {
   CoreGroup& real_;
   MachineSpec spec_;
   std::unique_ptr<MatrixLibrary> library_;  // where the real one has one
-  std::map<const char*, std::size_t> areas_;
+  std::map<const void*, std::size_t> areas_;
+  std::size_t given_ = 0;  // bytes of addresses, which are never given again
   i64 held_ = 0, peak_ = 0, scratch_ = 0;
   int streams_ = 0;
 };

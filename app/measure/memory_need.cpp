@@ -9,6 +9,7 @@
 #include "core/base/memory_error.h"
 #include "core/formats/caffe.pb.h"
 #include "core/machine/free_memory.h"
+#include "core/net/name_memory.h"
 #include "core/solver/solver_type.h"
 
 namespace cortado {
@@ -20,6 +21,20 @@ i64 resident_bytes() {
   for (i64 kilobytes = 0; in >> word;)
     if (word == "VmRSS:" && in >> kilobytes) return 1024 * kilobytes;
   return 0;
+}
+
+/// Takes what nets write nowhere.
+const SinkOpener& unwritten() {
+  class Nowhere : public ArraySink {
+    void append(i64, const std::vector<const float*>&) override {}
+  };
+  class Opener : public SinkOpener {
+    std::unique_ptr<ArraySink> open(const std::string&, const std::vector<Array>&, i64) const override {
+      return std::make_unique<Nowhere>();
+    }
+  };
+  static const Opener opener;
+  return opener;
 }
 
 /// One pass of each test net is enough, and nothing is written.
@@ -40,13 +55,16 @@ i64 MemoryNeed::batch_within(i64 bytes) const {
   return static_cast<i64>(static_cast<double>(bytes - fixed) / static_cast<double>(blobs) * static_cast<double>(batch));
 }
 
-DryRun::DryRun(Session& session, const caffe::SolverParameter& parameter) : group_(session.group) {
+DryRun::DryRun(Session& session, const caffe::SolverParameter& parameter)
+    : group_(session.group), sources_(session.sources.without_values()) {
   const QuietLog quiet(true);
   const TuningTable tuning = read_tuning(session.group.spec(), "");
   SolverOptions with;
   static_cast<Services&>(with) = session.services();
   with.group = &group_;
   with.without = session.without;
+  with.sources = &sources_;
+  with.sinks = &unwritten();
   with.hdf5 = &session.hdf5;
   with.tuning = &tuning;
   solver_ = std::make_unique<Solver>(shortened(parameter), with);
@@ -55,10 +73,12 @@ DryRun::DryRun(Session& session, const caffe::SolverParameter& parameter) : grou
 }
 
 DryRun::DryRun(Session& session, const caffe::NetParameter& parameter, const NetOptions& options)
-    : group_(session.group) {
+    : group_(session.group), sources_(session.sources.without_values()) {
   const QuietLog quiet(true);
   NetOptions with = options;
   with.group = &group_;
+  with.sources = &sources_;
+  with.sinks = &unwritten();
   net_ = std::make_unique<Net>(parameter, with);
   net_->forward();
   measure(nullptr);
@@ -67,17 +87,17 @@ DryRun::DryRun(Session& session, const caffe::NetParameter& parameter, const Net
 void DryRun::measure(const caffe::SolverParameter* solver) {
   const Net::Memory memory = net().memory();
   need_.batch = batch_of(net());
-  need_.program = resident_bytes() - group_.resident();
+  need_.program = resident_bytes();
   need_.parameters = memory.parameters;
   need_.gradients = solver != nullptr ? memory.parameter_gradients : 0;
   const i64 histories = solver != nullptr ? solver_type(*solver).histories : 0;
   need_.history = histories * need_.parameters;
   need_.blobs = std::max(i64{0}, group_.peak() - need_.parameters - need_.gradients - need_.history);
-  // Weights and histories as messages, and the largest blob on its way there.
+  // Weights or histories as messages, and the largest blob on its way there.
   i64 largest = 0;
   for (const auto& learnable : net().learnable()) largest = std::max(largest, learnable.blob->bytes());
   if (solver != nullptr && (solver->snapshot() > 0 || solver->snapshot_after_train()))
-    need_.snapshot = need_.parameters + need_.history + largest;
+    need_.snapshot = std::max(need_.parameters, need_.history) + largest;
 }
 
 std::string describe(const MemoryNeed& need) {
@@ -101,20 +121,53 @@ nlohmann::json to_json(const MemoryNeed& need) {
           {"program", need.program},     {"batch", need.batch}};
 }
 
-std::string memory_advice(Session& session, const caffe::SolverParameter& parameter) {
+namespace {
+/// What to do where the need is more than what is free. `with_bf16`: that of the same net in bf16; nullptr: unknown.
+std::string advice_for(const MemoryNeed& need, i64 free, const MemoryNeed* with_bf16) {
+  const auto mb = [](i64 bytes) { return megabytes_text(static_cast<double>(bytes)); };
+  const i64 left = free + need.program, fits = need.batch_within(left);
+  std::string text =
+      "a process needs " + mb(need.total() - need.program) + " besides the program, " + mb(free) + " are free";
+  if (fits > 0 && fits < need.batch)
+    text += "; instead of " + std::to_string(need.batch) + ", batch_size: " + std::to_string(fits) + " would fit" +
+            (need.gradients > 0 ? ", with iter_size: " + std::to_string((need.batch + fits - 1) / fits) : "");
+  else if (fits == 0 && need.total() > left)
+    text += "; no batch fits: parameters, gradients, history and snapshots alone take " +
+            mb(need.total() - need.program - need.blobs);
+  if (with_bf16 != nullptr && need.total() > left && with_bf16->total() <= left)
+    text += "; precision: BF16 would fit, in " + mb(with_bf16->total() - with_bf16->program);
+  return text + "; cortado check says what for";
+}
+
+template <class Describe>
+std::string unless_it_fails(const Describe& describe) {
   try {
-    const DryRun dry(session, parameter);
-    const MemoryNeed& need = dry.need();
-    const i64 free = free_host_memory();
-    const i64 fits = need.batch_within(free + need.program);
-    std::string text = "the training needs " + megabytes_text(static_cast<double>(need.total())) + " a process, " +
-                       megabytes_text(static_cast<double>(free)) + " are free";
-    if (fits > 0 && fits < need.batch)
-      text += "; a batch of " + std::to_string(fits) + " would fit instead of " + std::to_string(need.batch);
-    else if (fits == 0)
-      text += "; no batch fits: even its parameters are too many";
-    return text + "; cortado check says what for";
+    return describe();
   } catch (const std::exception&) { return ""; }
+}
+}  // namespace
+
+std::string memory_advice(Session& session, const caffe::SolverParameter& parameter) {
+  return unless_it_fails([&] {
+    const MemoryNeed need = DryRun(session, parameter).need();
+    caffe::SolverParameter narrow = parameter;
+    narrow.set_precision(caffe::BF16);
+    if (!session.group.spec().bf16 || parameter.precision() == caffe::BF16)
+      return advice_for(need, free_host_memory(), nullptr);
+    const MemoryNeed with_bf16 = DryRun(session, narrow).need();
+    return advice_for(need, free_host_memory(), &with_bf16);
+  });
+}
+
+std::string memory_advice(Session& session, const caffe::NetParameter& parameter, const NetOptions& options) {
+  return unless_it_fails(
+      [&] { return advice_for(DryRun(session, parameter, options).need(), free_host_memory(), nullptr); });
+}
+
+void advising_on_memory(const std::function<std::string()>& advice, const std::function<void()>& work) {
+  try {
+    naming_memory("", work);
+  } catch (const MemoryError& error) { throw MemoryError("", error.what(), advice()); }
 }
 
 }  // namespace cortado

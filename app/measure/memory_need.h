@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -30,8 +31,9 @@ struct MemoryNeed {
   i64 batch_within(i64 bytes) const;
 };
 
-/// A training, or a forward pass, without arithmetic and without memory (DryGroup), which finds the memory need.
-/// Building throws as building and stepping do: ConfigError, ShapeError, FileError of absent data.
+/// A training, or a forward pass, without arithmetic, values or memory (DryGroup), which finds the memory need. It
+/// reads the shapes of data sets and writes no files. Building throws as building and stepping do: ConfigError,
+/// ShapeError, FileError of absent data.
 class DryRun {
  public:
   /// Takes two iterations of a solver with its nets.
@@ -46,6 +48,7 @@ class DryRun {
   void measure(const caffe::SolverParameter* solver);
 
   DryGroup group_;
+  const ShapeSources sources_;
   std::unique_ptr<Solver> solver_;
   std::unique_ptr<Net> net_;
   MemoryNeed need_;
@@ -56,7 +59,11 @@ std::string describe(const MemoryNeed& need);
 /// The need for programs.
 nlohmann::json to_json(const MemoryNeed& need);
 
-/// Advice on what fits, where this training ran out of memory; empty means that it cannot be found out.
+/// Advice on what fits, where this training, or net, ran out of memory; empty means that it cannot be found out.
 std::string memory_advice(Session& session, const caffe::SolverParameter& parameter);
+std::string memory_advice(Session& session, const caffe::NetParameter& parameter, const NetOptions& options);
+
+/// Runs `work`; where memory runs out, throws a MemoryError with the advice.
+void advising_on_memory(const std::function<std::string()>& advice, const std::function<void()>& work);
 
 }  // namespace cortado

@@ -2,6 +2,7 @@
 
 #include "app/session/backend.h"
 #include "core/formats/caffe.pb.h"
+#include "core/net/name_memory.h"
 #include "core/net/passes/passes.h"
 #include "core/solver/finite.h"
 #include "layers/all_layers.h"
@@ -90,10 +91,12 @@ NetOptions Session::net_options() const {
 }
 
 void Session::take_weights(Net& net, const std::string& file) const {
-  caffe::NetParameter weights;
-  read_weights(file, &hdf5, weights);
-  net.copy_trained(weights);
-  require_finite_weights(net);
+  naming_memory(file, [&] {
+    caffe::NetParameter weights;
+    read_weights(file, &hdf5, weights);
+    net.copy_trained(weights);
+    require_finite_weights(net);
+  });
 }
 
 }  // namespace cortado

@@ -7,35 +7,10 @@
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/formats/caffe.pb.h"
+#include "parallel_io/feed/zero_source.h"
 
 namespace cortado {
 namespace {
-
-/// Zeros of these shapes.
-class ZeroSource : public BatchSource {
- public:
-  ZeroSource(const std::vector<Shape>& shapes, i64 batch, CoreGroup& group)
-      : shapes_(shapes), batch_(std::make_shared<Batch>()) {
-    batch_->shapes = shapes;
-    for (const Shape& shape : shapes) {
-      batch_->fields.push_back(Storage::make_staging(group, batch * count_of(shape)));
-      std::fill_n(batch_->fields.back()->data, batch_->fields.back()->count, 0.0f);
-    }
-  }
-  const std::vector<Shape>& sample_shapes() const override { return shapes_; }
-  i64 samples() const override { return 1; }
-  std::shared_ptr<const Batch> take(i64 first, i64 /*stride*/) override {
-    batch_->first = first;
-    return batch_;
-  }
-  std::shared_ptr<const Batch> take_if_ready() override { return nullptr; }
-  Statistics statistics() const override { return {}; }
-
- private:
-  const std::vector<Shape> shapes_;
-  const std::shared_ptr<Batch> batch_;
-};
-
 Shape shape_of(const std::string& text) {
   Shape shape;
   std::istringstream parts(text);
@@ -71,12 +46,19 @@ Shape own_shape(const BatchRequest& request) {
 
 }  // namespace
 
-ShapeSources::ShapeSources(bool needs_values, const std::vector<std::string>& shapes) : needs_values_(needs_values) {
+ShapeSources::ShapeSources(bool needs_values, const std::vector<std::string>& shapes)
+    : opener_(std::make_shared<Sources>()), needs_values_(needs_values) {
   for (const std::string& text : shapes) {
     const std::size_t equals = text.rfind('=');
     const std::string top = equals == std::string::npos ? "" : text.substr(0, equals);
     shapes_[top] = shape_of(text.substr(equals == std::string::npos ? 0 : equals + 1));
   }
+}
+
+ShapeSources ShapeSources::without_values() const {
+  ShapeSources dry(*this);
+  dry.opener_ = std::make_shared<ShapesOnly>();
+  return dry;
 }
 
 /// Empty if nothing tells the first.
@@ -93,7 +75,7 @@ std::vector<Shape> ShapeSources::shapes_for(const BatchRequest& request) const {
 
 std::unique_ptr<BatchSource> ShapeSources::open(const BatchRequest& request, CoreGroup& group) const {
   try {
-    return sources_.open(request, group);
+    return opener_->open(request, group);
   } catch (const FileError& error) {
     if (needs_values_) throw;
     const std::vector<Shape> shapes = shapes_for(request);
@@ -102,7 +84,7 @@ std::unique_ptr<BatchSource> ShapeSources::open(const BatchRequest& request, Cor
                       "say what a sample of it is, such as --shape 3x227x227, or --shape " +
                           (request.tops.empty() ? std::string("data") : request.tops[0]) + "=3x227x227");
     CORTADO_LOG(warning) << error.what() << ": zeros of " << text_of(shapes[0]) << " stand for it";
-    return std::make_unique<ZeroSource>(shapes, request.batch, group);
+    return std::make_unique<ZeroSource>(shapes, 1, request.batch, 1, 0, group);
   }
 }
 

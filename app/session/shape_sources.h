@@ -1,5 +1,6 @@
 #pragma once
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,12 +17,14 @@ class ShapeSources : public SourceOpener {
   /// or of new_height and new_width, and others have one number. Throws ConfigError for another text.
   ShapeSources(bool needs_values, const std::vector<std::string>& shapes);
   std::unique_ptr<BatchSource> open(const BatchRequest& request, CoreGroup& group) const override;
+  /// The same, but no sample is read: for core groups whose memory means nothing.
+  ShapeSources without_values() const;
 
  private:
   std::vector<Shape> shapes_for(const BatchRequest& request) const;
 
-  const Sources sources_;
-  const bool needs_values_;
+  std::shared_ptr<const SourceOpener> opener_;
+  bool needs_values_;
   std::map<std::string, Shape> shapes_;  // by top; empty: the first
 };
 

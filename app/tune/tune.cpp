@@ -7,6 +7,7 @@
 #include "app/command_line/shared_flags.h"
 #include "app/command_line/verb.h"
 #include "app/measure/measure.h"
+#include "app/measure/memory_need.h"
 #include "app/measure/net_sets.h"
 #include "app/report/progress_bar.h"
 #include "app/report/report.h"
@@ -144,7 +145,7 @@ int Tune::run(const MpiJob& job) {
   else if (net_.model().empty())
     throw ConfigError("command line", "tune needs --model or --collectives");
   else
-    tune_net(session);
+    advising_on_memory([] { return "tuning holds two nets: give a smaller batch_size"; }, [&] { tune_net(session); });
   return 0;
 }
 

@@ -7,6 +7,7 @@
 
 #include "app/command_line/shared_flags.h"
 #include "app/command_line/verb.h"
+#include "app/measure/memory_need.h"
 #include "app/session/net_flags.h"
 #include "app/session/session.h"
 #include "app/start/start_files.h"
@@ -144,6 +145,8 @@ class Classify : public Verb {
   int run(const MpiJob& job) override;
 
  private:
+  void classify(const Session& session, const caffe::NetParameter& parameter) const;
+
   NetFlags net_{Phase::test};
   SessionFlags session_;
   std::string weights_, labels_;
@@ -189,9 +192,15 @@ Blob& input_of(Net& net, const std::string& model) {
 }
 
 int Classify::run(const MpiJob& job) {
-  const Session session(job, session_);
+  Session session(job, session_);
   caffe::NetParameter parameter;
   net_.read(parameter);
+  advising_on_memory([&] { return memory_advice(session, parameter, session.net_options()); },
+                     [&] { classify(session, parameter); });
+  return 0;
+}
+
+void Classify::classify(const Session& session, const caffe::NetParameter& parameter) const {
   Net net(parameter, session.net_options());
   session.take_weights(net, weights_);
   Blob& input = input_of(net, net_.model());
@@ -205,9 +214,8 @@ int Classify::run(const MpiJob& job) {
     net.forward();
     require_finite_outputs(net);
     const auto scores = net.outputs()[0].blob->data_vector();
-    if (job.rank() == 0) print_best(file, scores, labels, top_);
+    if (session.job.rank() == 0) print_best(file, scores, labels, top_);
   }
-  return 0;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "app/command_line/shared_flags.h"
 #include "app/command_line/verb.h"
+#include "app/measure/memory_need.h"
 #include "app/report/report.h"
 #include "app/session/backend.h"
 #include "app/session/net_flags.h"
@@ -101,14 +102,18 @@ void Compare::write_rows(const Session& session, const std::vector<ValueDifferen
 
 int Compare::run(const MpiJob& job) {
   const Session session(job, session_);
-  const auto here = run_on(session, session.group, true);
+  std::vector<NetValue> here, there;
+  advising_on_memory([] { return "all values are kept: give a smaller batch_size"; },
+                     [&] {
+                       here = run_on(session, session.group, true);
+                       if (save_.empty()) there = other_values(session);
+                     });
   if (!save_.empty()) {
     if (job.rank() != 0) return 0;
     save_values(here, save_, session.hdf5);
     CORTADO_LOG(info) << "Wrote " << here.size() << " values to " << save_;
     return 0;
   }
-  const auto there = other_values(session);
   const auto differences = differences_of(here, there);
   if (differences.empty()) throw ConfigError(with_, "has no value of " + net_.model(), "compare one net, in one phase");
   const auto exceeds = [&](const ValueDifference& d) { return d.relative > tolerance_; };

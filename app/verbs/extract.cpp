@@ -3,6 +3,7 @@
 
 #include "app/command_line/shared_flags.h"
 #include "app/command_line/verb.h"
+#include "app/measure/memory_need.h"
 #include "app/report/progress_bar.h"
 #include "app/session/net_flags.h"
 #include "app/session/session.h"
@@ -110,6 +111,7 @@ class Extract : public Verb {
   int run(const MpiJob& job) override;
 
  private:
+  void extract(const Session& session, const caffe::NetParameter& parameter) const;
   void write(Net& net, const std::vector<std::string>& names, const std::string& to, const MpiJob& job) const;
 
   NetFlags net_{Phase::test};
@@ -136,24 +138,29 @@ void Extract::add_to(Flags& flags) {
 }
 
 int Extract::run(const MpiJob& job) {
-  const Session session(job, session_);
+  Session session(job, session_);
   caffe::NetParameter parameter;
   net_.read(parameter);
+  advising_on_memory([&] { return memory_advice(session, parameter, session.net_options()); },
+                     [&] { extract(session, parameter); });
+  return 0;
+}
+
+void Extract::extract(const Session& session, const caffe::NetParameter& parameter) const {
   Net net(parameter, session.net_options());
   if (!net.inputs().empty())
     throw ConfigError(net_.model(), "has Input layers, which read nothing", "give a net with a data layer");
   session.take_weights(net, weights_);
   net.run().parameter_version = 1;
   if (format_ == "hdf5" || blobs_.size() == 1) {
-    write(net, blobs_, out_, job);
-    return 0;
+    write(net, blobs_, out_, session.job);
+    return;
   }
   for (const auto& blob : blobs_) {
     std::string name = blob;
     std::replace(name.begin(), name.end(), '/', '_');
-    write(net, {blob}, out_ + "_" + name, job);
+    write(net, {blob}, out_ + "_" + name, session.job);
   }
-  return 0;
 }
 
 void Extract::write(Net& net, const std::vector<std::string>& names, const std::string& to, const MpiJob& job) const {

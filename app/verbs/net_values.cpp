@@ -9,6 +9,7 @@
 #include "core/base/random.h"
 #include "core/formats/blob_proto.h"
 #include "core/formats/caffe.pb.h"
+#include "core/net/name_memory.h"
 
 namespace cortado {
 namespace {
@@ -31,22 +32,29 @@ const Layer& last_of(const Net& net, const Net::Entry& entry) {
   return entry.absorbed.empty() ? *entry.layer : *net.layers()[entry.absorbed.back()].layer;
 }
 
+NetValue copy_of(const std::string& what, const Blob& blob, std::vector<float> (Blob::*values)() const) {
+  NetValue copy{what, blob.shape(), {}};
+  naming_memory("a copy of " + what + ", " + megabytes_text(4.0 * static_cast<double>(blob.count())),
+                [&] { copy.values = (blob.*values)(); });
+  return copy;
+}
+
 void record_forward(Net& net, std::vector<NetValue>& to) {
   for (std::size_t i = 0; i < net.layers().size(); ++i) {
     net.forward(i, i + 1);
     const Net::Entry& entry = net.layers()[i];
     if (entry.is_absorbed) continue;
     for (std::size_t t = 0; t < entry.top.size(); ++t)
-      to.push_back({last_of(net, entry).name() + ": top " + entry.top_names[t], entry.top[t]->shape(),
-                    entry.top[t]->data_vector()});
+      to.push_back(
+          copy_of(last_of(net, entry).name() + ": top " + entry.top_names[t], *entry.top[t], &Blob::data_vector));
   }
 }
 
 void record_parameters(const Layer& layer, std::vector<NetValue>& to) {
   for (std::size_t k = 0; k < layer.blobs().size(); ++k)
     if (!layer.is_statistic(k))
-      to.push_back({layer.name() + ": gradient of parameter " + std::to_string(k), layer.blobs()[k]->shape(),
-                    layer.blobs()[k]->diff_vector()});
+      to.push_back(copy_of(layer.name() + ": gradient of parameter " + std::to_string(k), *layer.blobs()[k],
+                           &Blob::diff_vector));
 }
 
 void record_backward(Net& net, std::vector<NetValue>& to) {
@@ -57,8 +65,8 @@ void record_backward(Net& net, std::vector<NetValue>& to) {
     if (entry.is_absorbed || entry.is_added_up || !entry.need_backward) continue;
     for (std::size_t b = 0; b < entry.bottom.size(); ++b)
       if (entry.propagate_down[b])
-        to.push_back({entry.layer->name() + ": gradient of bottom " + entry.bottom_names[b], entry.bottom[b]->shape(),
-                      entry.bottom[b]->diff_vector()});
+        to.push_back(copy_of(entry.layer->name() + ": gradient of bottom " + entry.bottom_names[b], *entry.bottom[b],
+                             &Blob::diff_vector));
     for (const std::size_t other : entry.absorbed) record_parameters(*net.layers()[other].layer, to);
     record_parameters(*entry.layer, to);
   }

@@ -2,6 +2,7 @@
 
 #include "app/command_line/shared_flags.h"
 #include "app/command_line/verb.h"
+#include "app/measure/memory_need.h"
 #include "app/report/progress_bar.h"
 #include "app/session/net_flags.h"
 #include "app/session/session.h"
@@ -29,6 +30,8 @@ class Test : public Verb {
   int run(const MpiJob& job) override;
 
  private:
+  void score(const Session& session, const caffe::NetParameter& parameter) const;
+
   NetFlags net_{Phase::test};
   SessionFlags session_;
   std::string weights_;
@@ -39,12 +42,18 @@ int Test::run(const MpiJob& job) {
   Session session(job, session_);
   caffe::NetParameter parameter;
   net_.read(parameter);
+  advising_on_memory([&] { return memory_advice(session, parameter, session.net_options()); },
+                     [&] { score(session, parameter); });
+  return 0;
+}
+
+void Test::score(const Session& session, const caffe::NetParameter& parameter) const {
   Net net(parameter, session.net_options());
   session.take_weights(net, weights_);
   CORTADO_LOG(info) << "Running for " << iterations_ << " iterations.";
 
   // Batches are divided over ranks; their sums are added, so any number of ranks reports the same.
-  const auto& replicas = job.replicas();
+  const auto& replicas = session.job.replicas();
   OutputSums sums(net);
   double loss = 0;
   ProgressBar bar("testing");
@@ -72,7 +81,6 @@ int Test::run(const MpiJob& job) {
                               : " (* " + std::to_string(weight) + " = " + std::to_string(weight * value) + " loss)");
   for (const auto& name : sums.left_out(net))
     CORTADO_LOG(warning) << "Output '" << name << "' changes its size: it has no mean";
-  return 0;
 }
 }  // namespace
 

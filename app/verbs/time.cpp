@@ -6,6 +6,7 @@
 #include "app/measure/layer_times.h"
 #include "app/measure/load_watch.h"
 #include "app/measure/measure.h"
+#include "app/measure/memory_need.h"
 #include "app/report/plan_text.h"
 #include "app/report/report.h"
 #include "app/session/net_flags.h"
@@ -92,7 +93,8 @@ class Time : public Verb {
 
  private:
   bool trains() const { return net_.phase() == Phase::train; }
-  TimedNet build(const Session& session, const TuningTable& tuning) const;
+  void measure(const Session& session, const caffe::NetParameter& parameter) const;
+  TimedNet build(const Session& session, const TuningTable& tuning, const caffe::NetParameter& parameter) const;
   void warm_up(Net& net, CoreGroup& group) const;
   /// Milliseconds of an iteration; with the update, if the net is trained.
   double time_whole(const TimedNet& timed, const LayerTimes& times, CoreGroup& group) const;
@@ -122,9 +124,7 @@ void Time::add_to(Flags& flags) {
   session_.add_simulator(flags);
 }
 
-TimedNet Time::build(const Session& session, const TuningTable& tuning) const {
-  caffe::NetParameter parameter;
-  net_.read(parameter);
+TimedNet Time::build(const Session& session, const TuningTable& tuning, const caffe::NetParameter& parameter) const {
   TimedNet timed;
   if (trains()) {
     SolverOptions with;
@@ -166,8 +166,20 @@ double Time::time_whole(const TimedNet& timed, const LayerTimes& times, CoreGrou
 
 int Time::run(const MpiJob& job) {
   Session session(job, session_);
+  caffe::NetParameter parameter;
+  net_.read(parameter);
+  advising_on_memory(
+      [&] {
+        return trains() ? memory_advice(session, solver_around(parameter, session.precision))
+                        : memory_advice(session, parameter, session.net_options());
+      },
+      [&] { measure(session, parameter); });
+  return 0;
+}
+
+void Time::measure(const Session& session, const caffe::NetParameter& parameter) const {
   const TuningTable tuning = read_tuning(session.group.spec(), tuning_, session.job.replicas());
-  const TimedNet timed = build(session, tuning);
+  const TimedNet timed = build(session, tuning, parameter);
   Net& net = timed.net();
   warm_up(net, session.group);
   const Limits limits = limits_of(session.group);
@@ -181,7 +193,6 @@ int Time::run(const MpiJob& job) {
   CORTADO_LOG(info) << "*** Benchmark ends ***";
   load.look(0);
   report(session, net, times, limits, whole);
-  return 0;
 }
 
 void Time::report(const Session& session, const Net& net, const LayerTimes& times, const Limits& limits,

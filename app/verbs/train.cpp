@@ -18,7 +18,6 @@
 #include "comm/mpi_part_exchange.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
-#include "core/base/memory_error.h"
 #include "core/formats/caffe.pb.h"
 #include "core/formats/prototxt.h"
 #include "core/solver/core_groups.h"
@@ -188,9 +187,11 @@ int Train::run(const MpiJob& job) {
   };
   if (replaces_weights()) parameter.clear_weights();
   with.core_groups = session.processor->core_groups();
-  try {
-    train_on_core_groups(*session.processor, with, [&](const SolverOptions& own) { train(own, parameter); });
-  } catch (const MemoryError& error) { throw MemoryError("", error.what(), memory_advice(session, parameter)); }
+  advising_on_memory([&] { return memory_advice(session, parameter); },
+                     [&] {
+                       train_on_core_groups(*session.processor, with,
+                                            [&](const SolverOptions& own) { train(own, parameter); });
+                     });
   CORTADO_LOG(info) << "Optimization Done.";
   if (timeline) write_timeline(*timeline, job, timeline_);
   return 0;

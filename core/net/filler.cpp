@@ -4,6 +4,7 @@
 #include "core/base/error.h"
 #include "core/base/random.h"
 #include "core/formats/caffe.pb.h"
+#include "core/machine/free_memory.h"
 #include "core/machine/math.h"
 #include "core/net/layer.h"
 
@@ -78,6 +79,7 @@ void fill(Blob& blob, const caffe::FillerParameter& filler, std::uint64_t key) {
     throw ConfigError("", "filler '" + type + "' cannot be sparse", "only gaussian can");
   // Where memory contents mean nothing, the filler is checked and no more.
   const bool only_checks = blob.group().spec().timing_only;
+  if (!only_checks) require_memory("", static_cast<std::size_t>(blob.bytes()));
   Values values(only_checks ? 0 : static_cast<std::size_t>(blob.count()));
   const Shape& shape = blob.shape();
   if (type == "constant") {

@@ -69,11 +69,10 @@ void Layer::add_parameter(const Shape& shape, const caffe::FillerParameter& fill
                 " instead of " + to_string(shape));
     return;
   }
-  auto blob = std::make_shared<Blob>(group(), shape);
+  blobs_.push_back(std::make_shared<Blob>(group(), shape));
   try {
-    fill(*blob, filler, random_key(index));
+    fill(*blobs_.back(), filler, random_key(index));
   } catch (const ConfigError& error) { bad_config("filler of blob " + std::to_string(index) + ": " + error.what()); }
-  blobs_.push_back(std::move(blob));
 }
 
 void Layer::add_part(const Division& division, const caffe::FillerParameter& filler) {

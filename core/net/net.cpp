@@ -101,7 +101,7 @@ void Net::place_gradients() {
     const auto places = gradient_places(layers_);
     const i64 floats = floats_of(places);
     if (shared_gradients_ == nullptr || shared_gradients_->count < floats)
-      naming_memory("gradients of blobs between layers",
+      naming_memory("gradients of blobs between layers, " + megabytes_text(4.0 * static_cast<double>(floats)),
                     [&] { shared_gradients_ = Storage::make(*services_.group, floats); });
     for (const auto& place : places)
       place.blob->place_diff(Storage::range(shared_gradients_, place.offset, place.blob->storage()));
@@ -132,7 +132,8 @@ const std::shared_ptr<Storage>& Net::gradient_arena() {
   i64 size = 0;
   for (const auto& p : learnable_)
     if (p.division == nullptr) size = std::max(size, p.arena_offset + round_up(p.blob->count(), arena_alignment));
-  naming_memory("gradients of all parameters", [&] { gradient_arena_ = Storage::make(*services_.group, size); });
+  naming_memory("gradients of all parameters, " + megabytes_text(4.0 * static_cast<double>(size)),
+                [&] { gradient_arena_ = Storage::make(*services_.group, size); });
   for (const auto& p : learnable_)
     if (p.division == nullptr)  // with the gap behind it, which is cleared, too: a codec may have left something there
       p.blob->place_diff(Storage::range(gradient_arena_, p.arena_offset, round_up(p.blob->count(), arena_alignment)));

@@ -26,6 +26,17 @@ void check_arity(const std::string& where, const char* what, const Layer::Arity&
     throw ConfigError(where, "has " + std::to_string(n) + " " + what + "s, takes " + at_least_or_exactly(arity));
 }
 
+/// ", its parameter blob 0 of shape 4096 9216 (37748736), 151 MB": the first whose memory is not there.
+std::string missing_parameter(const Layer& layer) {
+  for (std::size_t i = 0; i < layer.blobs().size(); ++i) {
+    const Blob& blob = *layer.blobs()[i];
+    if (!blob.has_data() && blob.count() > 0)
+      return ", its parameter blob " + std::to_string(i) + " of shape " + to_string(blob.shape()) + ", " +
+             megabytes_text(static_cast<double>(blob.bytes()));
+  }
+  return ", memory of its own";
+}
+
 /// Caffe's losses need not name their top. It is an output of the net like others.
 std::string automatic_top(const std::string& layer) { return layer + " (automatic)"; }
 
@@ -150,10 +161,13 @@ void Net::Builder::connect_tops(Entry& entry, const caffe::LayerParameter& param
 }
 
 void Net::Builder::set_up(Entry& entry) {
-  naming("layer '" + entry.layer->name() + "'", [&] {
-    entry.layer->setup(entry.bottom, entry.top);
-    shape(entry);
-  });
+  naming(
+      "layer '" + entry.layer->name() + "'",
+      [&] {
+        entry.layer->setup(entry.bottom, entry.top);
+        shape(entry);
+      },
+      [&] { return missing_parameter(*entry.layer); });
 }
 
 void Net::Builder::read_loss_weights(Entry& entry, const caffe::LayerParameter& parameter) {
@@ -271,15 +285,20 @@ void Net::Builder::place_parameters() {
     net_.learnable_[i].arena_offset = size;
     size += round_up(net_.learnable_[i].blob->count(), arena_alignment);
   }
-  naming_memory("all parameters of the net",
+  naming_memory("all parameters of the net, " + megabytes_text(4.0 * static_cast<double>(size)),
                 [&] { net_.parameter_arena_ = Storage::make(*graph_.options.group, size); });
   const bool holds_values = !graph_.options.group->spec().timing_only;
   for (auto& parameter : net_.learnable_) {
     if (parameter.division != nullptr) continue;
-    std::vector<float> values;
-    if (holds_values) values = parameter.blob->data_vector();
-    parameter.blob->place_data(Storage::range(net_.parameter_arena_, parameter.arena_offset, parameter.blob->count()));
-    if (holds_values) parameter.blob->write_data(values.data());
+    naming_memory("layer '" + parameter.layer + "', a copy of its parameter blob " + std::to_string(parameter.index) +
+                      ", " + megabytes_text(static_cast<double>(parameter.blob->bytes())),
+                  [&] {
+                    std::vector<float> values;
+                    if (holds_values) values = parameter.blob->data_vector();
+                    parameter.blob->place_data(
+                        Storage::range(net_.parameter_arena_, parameter.arena_offset, parameter.blob->count()));
+                    if (holds_values) parameter.blob->write_data(values.data());
+                  });
   }
   for (const auto& share : net_.shares_) share.user->share_data(*share.owner);
 }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/net/name_memory.h"
 #include "core/solver/state_file.h"
 
 namespace cortado {
@@ -14,7 +15,7 @@ void on_root(const Replicas& replicas, const std::function<void()>& work) {
   if (replicas.rank() == 0) {
     try {
       work();
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
       failure = error.what();
       cause = std::current_exception();
     }
@@ -26,7 +27,9 @@ void on_root(const Replicas& replicas, const std::function<void()>& work) {
 
 void share_from_root(const Replicas& replicas, CoreGroup& group, const Storage& values) {
   if (replicas.size() == 1 || values.count == 0) return;
-  std::vector<float> host(static_cast<std::size_t>(values.count));
+  std::vector<float> host;
+  naming_memory("values that go to all ranks, " + megabytes_text(4.0 * static_cast<double>(values.count)),
+                [&] { host.resize(static_cast<std::size_t>(values.count)); });
   const std::size_t bytes = host.size() * sizeof(float);
   group.copy(host.data(), values.data, bytes);
   group.wait();

@@ -20,7 +20,8 @@ bool is_trained(const Net::Learnable& learnable) { return !learnable.statistic &
 
 std::shared_ptr<Storage> make_history(CoreGroup& group, i64 count) {
   std::shared_ptr<Storage> history;
-  naming_memory("the solver's history", [&] { history = Storage::make(group, count); });
+  naming_memory("the solver's history, " + megabytes_text(4.0 * static_cast<double>(count)),
+                [&] { history = Storage::make(group, count); });
   return history;
 }
 }  // namespace

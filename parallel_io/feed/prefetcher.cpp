@@ -8,8 +8,6 @@
 
 namespace cortado {
 namespace {
-constexpr int batches_in_use = 2;
-
 double seconds(std::chrono::steady_clock::duration time) { return std::chrono::duration<double>(time).count(); }
 
 /// Decoding images takes cores; copying values does not need more than one.
@@ -17,14 +15,6 @@ int helpers_for(const DataSet& set) {
   const bool encoded = std::any_of(set.fields().begin(), set.fields().end(),
                                    [](const DataSet::Field& field) { return field.stored == Stored::encoded; });
   return encoded ? std::min(process_cpus() / 4, 7) : 0;
-}
-
-Prefetcher::Makers transformers_of(const DataSet& set, const BatchRequest& request) {
-  Prefetcher::Makers makers;
-  for (const auto& field : set.fields())
-    makers.push_back(
-        std::make_unique<Transformer>(field, request, request.kind != BatchRequest::Kind::hdf5 && makers.empty()));
-  return makers;
 }
 
 /// The ring is asked for piece by piece, and systems promise memory that they do not have: it is held against what is
@@ -38,9 +28,9 @@ void expect_memory(const BatchRequest& request, const std::vector<Shape>& sample
     batch += bytes;
   }
   const double left = static_cast<double>(free_host_memory()),
-               places = static_cast<double>(request.prefetch) + batches_in_use;
+               places = static_cast<double>(request.prefetch) + Prefetcher::batches_in_use;
   if (places * batch <= left) return;
-  const auto fitting = static_cast<i64>(left / batch) - batches_in_use;
+  const auto fitting = static_cast<i64>(left / batch) - Prefetcher::batches_in_use;
   throw MemoryError(request.source,
                     "reading " + std::to_string(request.prefetch) + " batches ahead takes " +
                         megabytes_text(places * batch) + ", " + megabytes_text(batch) + " a batch of " +
@@ -50,6 +40,14 @@ void expect_memory(const BatchRequest& request, const std::vector<Shape>& sample
                                    : "give a prefetch from 1 to " + std::to_string(fitting) + ", better far less");
 }
 }  // namespace
+
+Prefetcher::Makers Prefetcher::transformers_of(const DataSet& set, const BatchRequest& request) {
+  Makers makers;
+  for (const auto& field : set.fields())
+    makers.push_back(
+        std::make_unique<Transformer>(field, request, request.kind != BatchRequest::Kind::hdf5 && makers.empty()));
+  return makers;
+}
 
 Prefetcher::Prefetcher(std::unique_ptr<DataSet> set, const BatchRequest& request, CoreGroup& group, Timeline* timeline,
                        Makers makers)

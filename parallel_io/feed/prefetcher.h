@@ -23,6 +23,9 @@ class Prefetcher : public BatchSource {
   /// `timeline` records the reader's work in a lane, with the number of ready batches; nullptr means no record.
   /// `makers` make the samples of the fields, in their order; empty means transformers.
   using Makers = std::vector<std::unique_ptr<SampleMaker>>;
+  static Makers transformers_of(const DataSet& set, const BatchRequest& request);
+  /// Batches beside those that are read ahead.
+  static constexpr int batches_in_use = 2;
   Prefetcher(std::unique_ptr<DataSet> set, const BatchRequest& request, CoreGroup& group, Timeline* timeline = nullptr,
              Makers makers = {});
   ~Prefetcher() override;

@@ -4,6 +4,7 @@
 #include "core/formats/caffe.pb.h"
 #include "parallel_io/feed/prefetcher.h"
 #include "parallel_io/feed/window_maker.h"
+#include "parallel_io/feed/zero_source.h"
 #include "parallel_io/sets/hdf5_set.h"
 #include "parallel_io/sets/image_set.h"
 
@@ -33,24 +34,45 @@ std::unique_ptr<DataSet> open_for(const BatchRequest& request, const OpenOptions
   }
 }
 
-std::unique_ptr<BatchSource> open_windows(std::unique_ptr<WindowSet> set, const BatchRequest& request, CoreGroup& group,
-                                          Timeline* timeline) {
+struct Opened {
+  std::unique_ptr<DataSet> set;
+  Prefetcher::Makers makers;
+};
+
+Opened open_windows(const BatchRequest& request) {
+  auto set = std::make_unique<WindowSet>(request);
   Prefetcher::Makers makers;
   makers.push_back(std::make_unique<WindowMaker>(*set, request));
   makers.push_back(std::make_unique<Transformer>(set->fields()[1], request, false));
-  return std::make_unique<Prefetcher>(std::move(set), request, group, timeline, std::move(makers));
+  return {std::move(set), std::move(makers)};
+}
+
+Opened opened(const BatchRequest& request) {
+  if (request.kind == BatchRequest::Kind::windows) return open_windows(request);
+  auto set = open_for(request, options_for(request));
+  const bool checked = dynamic_cast<const Hdf5Set*>(set.get()) != nullptr;
+  if (request.verify && !checked)
+    throw ConfigError(request.source, "has no checksums to verify", "convert it to HDF5, plain or striped");
+  auto makers = Prefetcher::transformers_of(*set, request);
+  return {std::move(set), std::move(makers)};
 }
 
 }  // namespace
 
 std::unique_ptr<BatchSource> Sources::open(const BatchRequest& request, CoreGroup& group) const {
-  if (request.kind == BatchRequest::Kind::windows)
-    return open_windows(std::make_unique<WindowSet>(request), request, group, timeline_);
-  auto set = open_for(request, options_for(request));
-  const bool checked = dynamic_cast<const Hdf5Set*>(set.get()) != nullptr;
-  if (request.verify && !checked)
-    throw ConfigError(request.source, "has no checksums to verify", "convert it to HDF5, plain or striped");
-  return std::make_unique<Prefetcher>(std::move(set), request, group, timeline_);
+  Opened source = opened(request);
+  return std::make_unique<Prefetcher>(std::move(source.set), request, group, timeline_, std::move(source.makers));
+}
+
+std::unique_ptr<BatchSource> ShapesOnly::open(const BatchRequest& request, CoreGroup& group) const {
+  const Opened source = opened(request);
+  std::vector<Shape> shapes;
+  for (const auto& maker : source.makers) shapes.push_back(maker->sample_shape());
+  i64 stored = 0;  // of encoded images it is known when they are read, and little
+  for (const auto& field : source.set->fields())
+    if (field.stored != Stored::encoded) stored += request.batch * field.sample_bytes();
+  return std::make_unique<ZeroSource>(shapes, source.set->samples(), request.batch,
+                                      request.prefetch + Prefetcher::batches_in_use, stored, group);
 }
 
 std::unique_ptr<DataSet> open_data(const BatchRequest& request, i64 cache_bytes) {

@@ -16,6 +16,12 @@ class Sources : public SourceOpener {
   Timeline* const timeline_;
 };
 
+/// Opens what Sources opens and reads no sample of it. Batches have memory and no values.
+class ShapesOnly : public SourceOpener {
+ public:
+  std::unique_ptr<BatchSource> open(const BatchRequest& request, CoreGroup& group) const override;
+};
+
 /// Opens the data set of a request. `cache_bytes` as in OpenOptions. Throws FileError, ConfigError.
 std::unique_ptr<DataSet> open_data(const BatchRequest& request, i64 cache_bytes);
 
