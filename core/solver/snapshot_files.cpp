@@ -58,6 +58,14 @@ std::vector<std::string> states_of(const std::string& prefix) {
   return states;
 }
 
+i64 newest_iteration(const std::string& prefix) {
+  try {
+    const auto states = states_of(prefix);
+    return states.empty() ? -1
+                          : iteration_of(fs::path(states[0]).filename().string(), fs::path(prefix).filename().string());
+  } catch (const FileError&) { return -1; }
+}
+
 std::string residuals_file(const std::string& state_file, int rank) {
   return state_file + ".residuals." + std::to_string(rank);
 }

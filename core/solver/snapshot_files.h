@@ -2,6 +2,8 @@
 #include <string>
 #include <vector>
 
+#include "core/base/types.h"
+
 namespace cortado {
 
 /// The names of a prefix's snapshots without extensions: PREFIX_iter_N and PREFIX_best.
@@ -11,6 +13,8 @@ std::string best_name(const std::string& prefix);
 /// The existing states of a prefix, of both forms. States of more iterations come first, PREFIX_best last. They may be
 /// damaged: nothing has read them. Throws FileError where the folder cannot be read.
 std::vector<std::string> states_of(const std::string& prefix);
+/// The highest iteration that a state of the prefix has in its name; -1: none is there, or the folder cannot be read.
+i64 newest_iteration(const std::string& prefix);
 
 /// The file beside a state that holds a rank's residuals, the errors of its gradients' codes.
 std::string residuals_file(const std::string& state_file, int rank);

@@ -7,6 +7,8 @@
 #include "core/base/file.h"
 #include "core/base/log.h"
 #include "core/formats/prototxt.h"
+#include "core/machine/free_memory.h"
+#include "core/net/name_memory.h"
 #include "core/solver/agreement.h"
 #include "core/solver/rate.h"
 #include "core/solver/snapshot_files.h"
@@ -61,6 +63,30 @@ void Solver::State::snapshot_best() {
 /// NAME.caffemodel and NAME.solverstate of the present iteration.
 void Solver::State::write_pair(const std::string& name) {
   const HeldPrefix held(*this);
+  const auto megabytes = [](const Storage& of) { return megabytes_text(4.0 * static_cast<double>(of.count)); };
+  naming_memory(
+      "snapshot '" + name + "'", [&] { write_held_pair(name); },
+      [&] {
+        return ", copies of weights, " + megabytes(*net->parameter_arena()) +
+               (optimizer ? ", or history, " + megabytes(*optimizer->history()) : "");
+      });
+}
+
+/// When all other memory of training is there, a snapshot that will not fit is told, before hours of work hang on it.
+void Solver::State::foresee_snapshot() {
+  if (foresaw_snapshot || holding_prefix == 0 || !optimizer || replicas.rank() != 0) return;
+  foresaw_snapshot = true;
+  i64 largest = 0;
+  for (const auto& learnable : net->learnable()) largest = std::max(largest, learnable.blob->bytes());
+  const i64 copy = 4 * std::max(net->parameter_arena()->count, optimizer->history()->count);
+  const i64 need = copy + largest, free = free_host_memory();
+  if (need > free)
+    CORTADO_LOG(warning) << "A snapshot will need " << megabytes_text(static_cast<double>(need)) << ", and "
+                         << megabytes_text(static_cast<double>(free))
+                         << " are free: it may fail, and the training with it (cortado check says what needs what)";
+}
+
+void Solver::State::write_held_pair(const std::string& name) {
   const std::string model_file = name + model_extension(), state_file = name + state_extension();
   complete_update();
   const RunningStatistics::Averaged averaged(*statistics);
@@ -70,12 +96,14 @@ void Solver::State::write_pair(const std::string& name) {
   on_root(replicas, [&] { describe(model_file, model, state); });
   exchange.share_weights(*net);
   net->collect_parts(model, parameter.snapshot_diff());
-  if (optimizer) optimizer->collect_parts(state);
   statistics->write(*state.mutable_cortado());
   on_root(replicas, [&] {
     state.mutable_cortado()->set_weights_digest(weights_digest(*net, model, model_file));
     write_model(model_file, model);
+    caffe::NetParameter().Swap(&model);  // its memory is the history's next
+    optimizer->write_history(state);
   });
+  if (optimizer) optimizer->collect_parts(state);
   write_residuals(state_file, replicas.from_root(state.cortado().weights_digest()));
   double all = 1;
   replicas.sum(&all, 1);  // the state comes last: where it is, everything is
@@ -120,7 +148,6 @@ void Solver::State::describe(const std::string& model_file, caffe::NetParameter&
   state.set_learned_net(model_file);
   // Before iteration 0 no step can have been: a stepvalue of 0 does not count there.
   state.set_current_step(static_cast<int>(std::min<i64>(rate_step(parameter, iteration), iteration)));
-  optimizer->write_history(state);
   auto& own = *state.mutable_cortado();
   store_plans(net->plans(), own);
   own.set_ranks(replicas.size());
@@ -150,13 +177,30 @@ void Solver::State::write_state(const std::string& file, const caffe::SolverStat
 void Solver::State::restore(const std::string& state_file) {
   CORTADO_LOG(info) << "Restoring previous solver status from " << state_file;
   SnapshotPair pair;  // on rank 0 only
-  on_root(replicas, [&] { pair = read_pair(state_file, *net, options.hdf5); });
-  go_on_from(pair, state_file);
+  naming_memory(state_file, [&] {
+    on_root(replicas, [&] { pair = read_pair(state_file, *net, options.hdf5); });
+    go_on_from(pair, state_file);
+  });
+}
+
+/// Rank 0's files count: where another rank sees newer ones, a run would go back without a word.
+void Solver::State::require_newest_at_root(const std::string& of) const {
+  std::vector<double> newest(static_cast<std::size_t>(replicas.size()));
+  newest[static_cast<std::size_t>(replicas.rank())] = static_cast<double>(newest_iteration(of));
+  replicas.sum(newest.data(), replicas.size());
+  const auto highest = std::max_element(newest.begin(), newest.end());
+  if (*highest <= newest[0]) return;
+  const auto at = [&](double iteration) { return snapshot_name(of, static_cast<long>(iteration)) + state_extension(); };
+  throw ConfigError("rank " + std::to_string(highest - newest.begin()),
+                    "sees the snapshot " + at(*highest) + ", and rank 0 " +
+                        (newest[0] < 0 ? "none" : "none newer than " + at(newest[0])),
+                    "let snapshot_prefix name a folder that all ranks see, or copy the pair to rank 0's node");
 }
 
 /// Pairs that are not whole are passed over. Those of another net are not: then the user has to decide.
 bool Solver::State::restore_newest() {
   const std::string of = prefix();
+  require_newest_at_root(of);
   SnapshotPair pair;  // on rank 0 only
   std::string file;
   const auto take = [&](const std::string& state_file) {
@@ -244,12 +288,14 @@ void Solver::State::load_weights(const std::string& model_files) {
     file.erase(0, file.find_first_not_of(" \t"));
     file.erase(file.find_last_not_of(" \t") + 1);
     CORTADO_LOG(info) << "Finetuning from " << file;
-    caffe::NetParameter trained;  // on rank 0 only
-    on_root(replicas, [&] {
-      read_weights(file, options.hdf5, trained);
-      net->copy_trained(trained);
+    naming_memory(file, [&] {
+      caffe::NetParameter trained;  // on rank 0 only
+      on_root(replicas, [&] {
+        read_weights(file, options.hdf5, trained);
+        net->copy_trained(trained);
+      });
+      net->spread_parts(trained);
     });
-    net->spread_parts(trained);
   }
   share_weights();
 }

@@ -72,12 +72,15 @@ struct Solver::State {
   void find_best_output();
   void snapshot_best();
   void write_pair(const std::string& name);
+  void write_held_pair(const std::string& name);
+  void foresee_snapshot();
   void describe(const std::string& model_file, caffe::NetParameter& model, caffe::SolverState& state) const;
   const char* kind_of_files() const { return writes_hdf5() ? "HDF5 file " : "binary proto file "; }
   void write_model(const std::string& file, caffe::NetParameter& model) const;
   void write_state(const std::string& file, const caffe::SolverState& state) const;
   void restore(const std::string& state_file);
   bool restore_newest();
+  void require_newest_at_root(const std::string& of) const;
   void go_on_keeping(const caffe::CortadoState& stored, const std::string& state_file);
   void go_on_from(const SnapshotPair& pair, const std::string& state_file);
   void write_residuals(const std::string& state_file, const std::string& digest) const;
@@ -105,8 +108,9 @@ struct Solver::State {
     std::string name;  // empty: nobody asks
     std::size_t net = 0, index = 0;
   } best_output;
-  std::optional<double> best;        // its value so far
-  std::vector<std::string> kept;     // states of this run, oldest first, where it deletes old ones
+  std::optional<double> best;     // its value so far
+  std::vector<std::string> kept;  // states of this run, oldest first, where it deletes old ones
+  bool foresaw_snapshot = false;
   int holding_prefix = 0;            // so many HeldPrefix live
   std::unique_ptr<PrefixLock> lock;  // meanwhile; rank 0's
   i64 iteration = 0;

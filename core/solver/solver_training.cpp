@@ -41,6 +41,7 @@ void Solver::State::iterate(i64 iterations) {
     update_weights(exchange_gradients(late), late);
     ++iteration;
     tell_progress(seconds_since(start));
+    foresee_snapshot();
     if (merged.snapshot || due(iteration, parameter.snapshot())) snapshot();
     if (merged.stop) {
       stopped = true;

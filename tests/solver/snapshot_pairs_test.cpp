@@ -206,6 +206,41 @@ TEST_P(SnapshotPairsTest, GoesOnFromTheNewestWholePair) {
   EXPECT_THROW(without.restore_newest(), ConfigError);
 }
 
+/// Rank 0 of two; what rank 1 sees is added where ranks tell each other two numbers.
+class RankZero : public Replicas {
+ public:
+  explicit RankZero(double newest_of_other) : newest_(newest_of_other) {}
+  int size() const override { return 2; }
+  void sum(double* values, i64 count) const override {
+    if (count == 2) values[1] += newest_;
+  }
+
+ private:
+  double newest_;
+};
+
+TEST_P(SnapshotPairsTest, NewerPairsThatRankZeroDoesNotSeeAreTold) {
+  const auto told = [&](double newest_of_other) {
+    const RankZero ranks(newest_of_other);
+    NoExchange exchange;
+    auto with = options();
+    with.replicas = &ranks;
+    with.exchange = &exchange;
+    Solver solver(parameter(), with);
+    try {
+      solver.restore_newest();
+    } catch (const ConfigError& error) { return std::string(error.what()); }
+    return std::string();
+  };
+  EXPECT_EQ(told(-1), "");
+  EXPECT_EQ(told(4).find("rank 1: sees the snapshot " + state(4) + ", and rank 0 none (let snapshot_prefix"), 0U)
+      << told(4);
+  Solver(parameter("snapshot: 3"), options()).solve();
+  EXPECT_EQ(told(-1), "");
+  EXPECT_EQ(told(3), "") << "it is older";
+  EXPECT_NE(told(9).find("and rank 0 none newer than " + state(6)), std::string::npos) << told(9);
+}
+
 TEST_P(SnapshotPairsTest, AnotherNetsPairIsNoReasonToBeginAnew) {
   Solver(parameter(), options()).solve();
   auto wider = parameter();
