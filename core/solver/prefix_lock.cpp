@@ -146,6 +146,8 @@ bool PrefixLock::take(const std::string& prefix, const Beats& beats) {
     ::close(file);
     return false;
   }
+  if (!owner.host.empty())
+    CORTADO_LOG(info) << "Taking over " << file_ << " from " << owner.text() << ", which ended without removing it";
   descriptor_ = file;
   return true;
 }

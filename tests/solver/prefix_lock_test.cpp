@@ -44,6 +44,18 @@ TEST_F(PrefixLockTest, TakesOverFromTheDead) {
   }
 }
 
+TEST_F(PrefixLockTest, SaysWhoseItWas) {
+  folder_.write("run.cortado-lock", "cortado this.host 123 17\n");
+  ::testing::internal::CaptureStderr();
+  { const PrefixLock lock(prefix()); }
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  EXPECT_NE(log.find("Taking over " + file() + " from process 123 on this.host, batch job 17"), std::string::npos)
+      << log;
+  ::testing::internal::CaptureStderr();
+  { const PrefixLock lock(prefix()); }
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "") << "that one went";
+}
+
 /// On file systems where a lock of another node means nothing, its owner is known by touching the file.
 TEST_F(PrefixLockTest, KnowsOwnersOnOtherNodesByTheirBeats) {
   folder_.write("run.cortado-lock", "cortado another.host 123 17\n");
