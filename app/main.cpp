@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -20,9 +22,13 @@ namespace {
 /// Throws an error with the reason unless all output has gone to standard output.
 void end_output() {
   const bool is_whole = std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good();
-  if (!is_whole)
-    throw FileError("standard output", std::string("cannot be written: ") + std::strerror(errno),
-                    "what was printed is not whole");
+  if (is_whole) return;
+  // The write that failed may be long ago: one more byte fails for the same reason, if it still holds.
+  errno = 0;
+  const bool fails = write(STDOUT_FILENO, "\n", 1) < 0;
+  throw FileError("standard output",
+                  std::string("cannot be written: ") + (fails ? std::strerror(errno) : "a write failed on the way"),
+                  "what was printed is not whole");
 }
 
 /// The exit code after --help or --version, which start no MPI.

@@ -1,7 +1,8 @@
 // What is done before the constructors of shared libraries run. OpenBLAS's asks for a buffer and, where `ulimit -v` has
 // no room for it, asks for ever. MPI's start ends in a library's own text where files or addresses are short. A signal
-// that comes before main has taken the signals (app/start/signal_actions.h) would end the process. This file belongs to
-// the executable itself, and uses little of the C library, which has not begun either.
+// that comes before main has taken the signals (app/start/signal_actions.h) would end the process. Where standard
+// output is closed, the first file that is opened takes its number, and gets what is printed. This file belongs to the
+// executable itself, and uses little of the C library, which has not begun either.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -68,7 +69,14 @@ void look_for_file_size() {
   _exit(1);
 }
 
+/// Standard input and error that are closed become empty; writing to such an output goes on failing.
+void fill_closed() {
+  for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (fcntl(number, F_GETFD) < 0 && open("/dev/null", number == STDERR_FILENO ? O_WRONLY : O_RDONLY) < 0) return;
+}
+
 void begin() {
+  fill_closed();
   sigset_t held;
   sigemptyset(&held);
   for (const int signal : {SIGINT, SIGHUP, SIGTERM, SIGUSR1}) sigaddset(&held, signal);
