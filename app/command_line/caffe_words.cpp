@@ -120,6 +120,23 @@ std::string whole_name(const CLI::App& verb) {
   return (verb.get_parent() == nullptr ? "" : whole_name(*verb.get_parent()) + " ") + verb.get_name();
 }
 
+/// Caffe takes all its flags for all its verbs. Those that say what is to be done are mistakes where they do nothing.
+void refuse_idle(const std::string& verb, const std::string& flag) {
+  static const std::map<std::string, std::string> advice = {
+      {"train --iterations", "the solver's max_iter says how long it trains"},
+      {"train --model", "the solver names its net"},
+      {"train --phase", "it trains in phase TRAIN and tests in phase TEST"},
+      {"test --solver", "give the net with -model"},
+      {"test --phase", "it runs in phase TEST"},
+      {"test --snapshot", "give the snapshot's .caffemodel with -weights"},
+      {"time --solver", "give the net with -model"},
+      {"time --snapshot", "give the snapshot's .caffemodel with -weights"}};
+  if (flag == "--gpu" || flag.find("_effect") != std::string::npos) return;
+  const auto found = advice.find(verb + " " + flag);
+  throw ConfigError("command line", verb + " does nothing with " + flag.substr(1),
+                    found == advice.end() ? "leave it out" : found->second);
+}
+
 [[noreturn]] void unknown_flag(const CLI::App& verb, const std::string& flag) {
   const std::string close = close_name(flag, flags_of(verb));
   throw ConfigError("command line", whole_name(verb) + " has no flag " + flag,
@@ -177,6 +194,7 @@ std::vector<std::string> settle_words(const CLI::App& app, const std::vector<std
       const bool apart = word.size() == flag.size() && i + 1 < words.size();
       if (option == nullptr) {
         if (!is_caffes) unknown_flag(*verb, flag);
+        refuse_idle(verb->get_name(), flag);
         notes.push_back(flag.substr(1) + " has no effect on " + verb->get_name() + " here");
         if (apart) ++i;
         continue;

@@ -1,8 +1,10 @@
 #include "app/command_line/flags.h"
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <type_traits>
 
 namespace cortado {
@@ -13,18 +15,39 @@ bool holds_something(const std::string& file) {
   return std::filesystem::is_regular_file(file, failed) && std::filesystem::file_size(file, failed) > 0;
 }
 
+std::string short_text(double value) {
+  std::ostringstream text;
+  text << value;
+  return text.str();
+}
+
+/// Why the text is no T that a flag takes; empty: it is one.
+template <class T>
+std::string why_not(const std::string& text) {
+  T value{};
+  if (CLI::detail::lexical_cast(text, value))
+    return std::isfinite(static_cast<double>(value)) ? "" : text + " is too large";
+  double number = 0;
+  const bool is_number = CLI::detail::lexical_cast(text, number);
+  const bool is_whole = is_number && number == std::floor(number) && text.find_first_of(".eE") == std::string::npos;
+  if (is_whole && number < 0 && std::is_unsigned<T>::value) return "must be 0 or more, it is " + text;
+  if (is_whole) return text + " is too large";
+  return "'" + text + (std::is_integral<T>::value ? "' is no whole number" : "' is no number");
+}
+
+template <class T>
+struct ElementOf {
+  using type = T;
+};
+template <class T>
+struct ElementOf<std::vector<T>> {
+  using type = T;
+};
+
 bool holds_json(const std::string& file) {
   std::ifstream in(file);
   char first = 0;
   return in >> first && (first == '{' || first == '[');
-}
-
-/// The check, with a message that says what is due; CLI11's own gives the largest double in all its digits.
-CLI::Validator in_words(const CLI::Validator& check, const std::string& due) {
-  const auto refusal = [check, due](const std::string& text) {
-    return check(text).empty() ? std::string() : "'" + text + "' is not " + due;
-  };
-  return {refusal, check.get_description()};
 }
 }  // namespace
 
@@ -41,15 +64,21 @@ Flag Flag::one_of(const std::vector<std::string>& words) const {
   return *this;
 }
 Flag Flag::not_negative() const {
-  state_->option->check(in_words(CLI::NonNegativeNumber, "a number of at least 0"));
-  return *this;
+  return holds([](double value) { return value >= 0; }, "must be 0 or more");
 }
 Flag Flag::positive() const {
-  state_->option->check(in_words(CLI::PositiveNumber, "a number above 0"));
-  return *this;
+  return holds([](double value) { return value > 0; },
+               state_->takes == Takes::whole_numbers ? "must be at least 1" : "must be more than 0");
 }
 Flag Flag::within(double least, double most) const {
-  state_->option->check(CLI::Range(least, most));
+  return holds([least, most](double value) { return value >= least && value <= most; },
+               "must be from " + short_text(least) + " to " + short_text(most));
+}
+Flag Flag::holds(const std::function<bool(double)>& condition, const std::string& what) const {
+  state_->option->check([condition, what](const std::string& text) {
+    double value = 0;  // that it is a number is another check's
+    return !CLI::detail::lexical_cast(text, value) || condition(value) ? std::string() : what + ", it is " + text;
+  });
   return *this;
 }
 Flag Flag::counts_bytes() const {
@@ -92,7 +121,13 @@ Flag Flags::add(const std::string& name, T& variable, const std::string& what) {
   CLI::Option* const option = command_.add_option(name, variable, what);
   constexpr bool is_list = !std::is_arithmetic<T>::value && !std::is_same<T, std::string>::value;
   if (is_list && name[0] == '-') option->delimiter(',');
-  return keep(option);
+  using Element = typename ElementOf<T>::type;
+  if constexpr (std::is_arithmetic<Element>::value) {
+    option->check(&why_not<Element>);
+    return keep(option, std::is_integral<Element>::value ? Flag::Takes::whole_numbers : Flag::Takes::numbers);
+  } else {
+    return keep(option, Flag::Takes::texts);
+  }
 }
 template Flag Flags::add(const std::string&, std::string&, const std::string&);
 template Flag Flags::add(const std::string&, int&, const std::string&);
@@ -105,15 +140,15 @@ template Flag Flags::add(const std::string&, std::vector<i64>&, const std::strin
 template Flag Flags::add(const std::string&, std::vector<float>&, const std::string&);
 
 Flag Flags::add_switch(const std::string& name, bool& is_on, const std::string& what) {
-  return keep(command_.add_flag(name, is_on, what));
+  return keep(command_.add_flag(name, is_on, what), Flag::Takes::nothing);
 }
 
 Flag Flags::add_action(const std::string& name, void (*action)(), const std::string& what) {
-  return keep(command_.add_flag_callback(name, action, what));
+  return keep(command_.add_flag_callback(name, action, what), Flag::Takes::nothing);
 }
 
-Flag Flags::keep(CLI::Option* option) {
-  all_.push_back({option});
+Flag Flags::keep(CLI::Option* option, Flag::Takes takes) {
+  all_.push_back({option, takes});
   return Flag(&all_.back());
 }
 

@@ -50,12 +50,16 @@ class Flag {
 
  private:
   friend class Flags;
+  enum class Takes { nothing, texts, whole_numbers, numbers };
   struct State {
     CLI::Option* option;
+    Takes takes;
     Compared compared = Compared::text;
     AddFields add_fields = nullptr;
   };
   explicit Flag(State* state) : state_(state) {}
+  /// Values for which the condition does not hold are errors that say `what`: "must be at least 1".
+  Flag holds(const std::function<bool(double)>& condition, const std::string& what) const;
   State* state_;
 };
 
@@ -88,7 +92,7 @@ class Flags {
   std::vector<std::string> names(Compared compared) const;
 
  private:
-  Flag keep(CLI::Option* option);
+  Flag keep(CLI::Option* option, Flag::Takes takes);
 
   CLI::App& command_;
   std::deque<Flag::State> all_;  // a deque, because Flag points into it

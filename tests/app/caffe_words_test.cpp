@@ -45,15 +45,22 @@ TEST(CaffeWords, FlagsOfTheLogAreLeftOut) {
   EXPECT_EQ(parsed({"--logtostderr=1", "test", "-model", "m", "-weights", "w"}).name, "test") << "before the verb too";
 }
 
-TEST(CaffeWords, FlagsOfOtherVerbsMeanNothing) {
+TEST(CaffeWords, EffectsOfSignalsMeanNothingToOtherVerbs) {
   const auto o = parsed({"test", "-model", "m", "-weights", "w", "-iterations", "7", "-sigint_effect", "stop",
-                         "-sighup_effect=none", "-solver", "s", "-phase", "TEST", "-level", "1", "-stage", "a,b"});
+                         "-sighup_effect=none", "-level", "1", "-stage", "a,b"});
   EXPECT_EQ(value(o, "--iterations"), "7");
   EXPECT_EQ(value(o, "--level"), "1");
   EXPECT_EQ(value(o, "--stage"), "a,b");
-  EXPECT_EQ(value(o, "--solver"), "none");
-  EXPECT_EQ(value(parsed({"train", "-solver", "s", "-iterations", "100"}), "--solver"), "s");
   EXPECT_EQ(parsed({"device_query", "-gpu", "0"}).name, "device_query");
+}
+
+TEST(CaffeWords, FlagsThatWouldDoNothingAreRefused) {
+  expect_says({"train", "-solver", "s", "-iterations", "3"}, {"train does nothing with -iterations", "max_iter"});
+  expect_says({"train", "-solver", "s", "--model=m"}, {"train does nothing with -model"});
+  expect_says({"test", "-model", "m", "-weights", "w", "-phase", "TRAIN"}, {"test does nothing with -phase", "TEST"});
+  expect_says({"test", "-model", "m", "-snapshot", "x.solverstate"}, {"-snapshot", ".caffemodel with -weights"});
+  expect_says({"time", "-solver", "s"}, {"give the net with -model"});
+  expect_says({"device_query", "-weights", "w"}, {"does nothing with -weights"});
 }
 
 TEST(CaffeWords, GpusAreTaken) {
@@ -81,9 +88,6 @@ TEST(CaffeWords, WhatWasMeantIsSaid) {
               {"cortado bench conv has no flag --zzzz (see cortado bench conv --help)"});
   expect_says({"--zzzz"}, {"cortado has no flag --zzzz (see cortado --help)"});
   expect_says({"bench", "cnv"}, {"no command 'cortado bench cnv' (did you mean 'conv'?)"});
-  for (const char* const patience : {"-1", "0", "1e999", "5s"})
-    expect_says({"train", "-solver", "s", std::string("--patience=") + patience},
-                {std::string("--patience: '") + patience + "' is not a number above 0"});
   expect_says({"train", "-solver", "s", "--frobnicate"}, {"no flag --frobnicate", "--help"});
   expect_says({"fry"}, {"there are:", "train"});
   expect_says({"check", "-gpus", "0"}, {"no flag --gpus"});
@@ -93,6 +97,20 @@ TEST(CaffeWords, NumbersAreNumbers) {
   expect_says({"train", "-solver", "s", "--patience", "nan"}, {"--patience is nan"});
   expect_says({"train", "-solver", "s", "--patience=-inf"}, {"--patience is -inf"});
   expect_says({"classify", "-model", "m", "-weights", "w", "-mean_value", "104,NaN,3", "x.png"}, {"NaN"});
+  const auto train = [](const std::string& flag, const std::string& value) {
+    return complaint({"train", "-solver", "s", flag, value});
+  };
+  EXPECT_NE(train("--core-groups", "0").find("--core-groups: must be at least 1, it is 0"), std::string::npos);
+  EXPECT_NE(train("--core-groups", "1.5").find("'1.5' is no whole number"), std::string::npos);
+  EXPECT_NE(train("--core-groups", "two").find("'two' is no whole number"), std::string::npos);
+  EXPECT_NE(train("--core-groups", "99999999999").find("99999999999 is too large"), std::string::npos);
+  EXPECT_NE(train("--snapshot-keep", "-1").find("must be 0 or more, it is -1"), std::string::npos);
+  EXPECT_NE(train("--patience", "1e999").find("--patience: 1e999 is too large"), std::string::npos);
+  EXPECT_NE(train("--patience", "-1").find("must be more than 0, it is -1"), std::string::npos);
+  EXPECT_NE(train("--patience", "0").find("must be more than 0, it is 0"), std::string::npos);
+  EXPECT_NE(train("--patience", "soon").find("'soon' is no number"), std::string::npos);
+  expect_says({"classify", "-model", "m", "-weights", "w", "--scale", "0", "x.png"},
+              {"--scale: must be from 1e-30 to 1e+30"});
   EXPECT_EQ(value(parsed({"train", "-solver", "nan"}), "--solver"), "nan") << "a file's name";
 }
 
