@@ -17,12 +17,12 @@ void BatchReindexLayer::reshape(const Blobs& bottom, const Blobs& top) {
 
 void BatchReindexLayer::forward(const Blobs& bottom, const Blobs& top) {
   const i64 samples = bottom[0]->dim(0);
-  std::vector<int> index;
-  for (const float value : bottom[1]->data_vector()) {
-    if (!LabelRule{samples}.allows(value))
-      bad_config("the second bottom asks for sample " + std::to_string(value) + " of " + std::to_string(samples));
-    index.push_back(static_cast<int>(value));
-  }
+  const auto values = bottom[1]->data_vector();
+  const std::string wrong = wrong_index(values, samples);
+  if (!wrong.empty())
+    bad_config("its second bottom's " + wrong,
+               "it picks from the " + std::to_string(samples) + " samples of the first");
+  const std::vector<int> index(values.begin(), values.end());
   picker_->pick(index);
   picker_->gather(bottom[0]->data(), nullptr, bottom[0]->count(1), top[0]->mutable_data());
 }

@@ -48,10 +48,10 @@ void ContrastiveLossLayer::forward(const Blobs& bottom, const Blobs& top) {
   const auto similar = bottom[2]->data_vector();
   double sum = 0;
   for (std::size_t i = 0; i < factors.size(); ++i) {
-    if (std::isnan(similar[i]))
-      bad_config("whether pair " + std::to_string(i) + " of this batch is similar is nan",
+    if (!std::isfinite(similar[i]))
+      bad_config("whether pair " + std::to_string(i) + " of this batch is similar is " + std::to_string(similar[i]),
                  "give 0 or 1: check the data");
-    const Term t = term(double{factors[i]}, static_cast<int>(similar[i]) != 0);
+    const Term t = term(double{factors[i]}, std::trunc(similar[i]) != 0);  // as Caffe, which makes integers of them
     sum += t.loss;
     factors[i] = static_cast<float>(t.factor / static_cast<double>(pairs_));
   }

@@ -1,7 +1,5 @@
 #include "layers/embed/embed.h"
 
-#include <sstream>
-
 #include "core/formats/caffe.pb.h"
 #include "layers/gemm/gemm.h"
 #include "layers/loss/labels.h"
@@ -28,12 +26,8 @@ void EmbedLayer::reshape(const Blobs& bottom, const Blobs& top) {
 void EmbedLayer::forward(const Blobs& bottom, const Blobs& top) {
   const i64 words = parameter().embed_param().input_dim();
   const auto values = bottom[0]->data_vector();
-  for (std::size_t i = 0; i < values.size(); ++i)
-    if (!LabelRule{words}.allows(values[i])) {
-      std::ostringstream text;
-      text << "value " << i << " of the bottom is " << values[i] << ", no whole number from 0 to " << words - 1;
-      bad_config(text.str(), "check the data, or input_dim");
-    }
+  const std::string wrong = wrong_index(values, words);
+  if (!wrong.empty()) bad_config("its bottom's " + wrong, "check the data, or input_dim");
   const std::vector<int> index(values.begin(), values.end());
   picker_->pick(index);
   picker_->gather(blobs()[0]->data(), blobs().size() > 1 ? blobs()[1]->data() : nullptr, width(),

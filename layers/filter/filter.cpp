@@ -1,5 +1,6 @@
 #include "layers/filter/filter.h"
 
+#include <cmath>
 #include <numeric>
 
 #include "core/formats/caffe.pb.h"
@@ -31,8 +32,11 @@ void FilterLayer::reshape(const Blobs& bottom, const Blobs& top) {
 void FilterLayer::forward(const Blobs& bottom, const Blobs& top) {
   std::vector<int> index;
   const auto chosen = bottom[selector()]->data_vector();
-  for (std::size_t i = 0; i < chosen.size(); ++i)
+  for (std::size_t i = 0; i < chosen.size(); ++i) {
+    if (std::isnan(chosen[i]))
+      bad_config("whether sample " + std::to_string(i) + " of this batch passes is nan", "give 0 or another number");
     if (chosen[i] != 0) index.push_back(static_cast<int>(i));
+  }
   picker_->pick(index);
   for (std::size_t i = 0; i < top.size(); ++i) {
     Shape shape = bottom[i]->shape();

@@ -20,7 +20,10 @@ struct LabelRule {
 /// is the number of the batch's first sample since training began.
 std::string wrong_labels(const std::vector<float>& labels, const LabelRule& rule, i64 per_sample, i64 first);
 
-/// The advice of such errors.
+/// The first value that is no index below `count`, as "value 3 is 7, no whole number from 0 to 4"; empty where all are.
+std::string wrong_index(const std::vector<float>& values, i64 count);
+
+/// The advice of errors about labels.
 constexpr const char* label_advice = "check the data set's labels, or the number of outputs below";
 
 }  // namespace cortado

@@ -29,6 +29,15 @@ std::string wrong_labels(const std::vector<float>& labels, const LabelRule& rule
   return text.str();
 }
 
+std::string wrong_index(const std::vector<float>& values, i64 count) {
+  const LabelRule rule{count};
+  const auto wrong = std::find_if(values.begin(), values.end(), [&](float value) { return !rule.allows(value); });
+  if (wrong == values.end()) return "";
+  std::ostringstream text;
+  text << "value " << wrong - values.begin() << " is " << *wrong << ", no whole number from 0 to " << count - 1;
+  return text.str();
+}
+
 std::vector<int> LossLayer::labels_of(const Blob& labels, i64 classes) const {
   const auto& p = parameter().loss_param();
   const auto values = labels.data_vector();

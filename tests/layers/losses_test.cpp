@@ -170,6 +170,21 @@ TEST_P(LossesTest, LabelsThatAreNoClassAreNamed) {
     }
 }
 
+TEST_P(LossesTest, PairsAreSimilarOrNot) {
+  LayerRig rig(GetParam(), text("ContrastiveLoss"), {{2, 3}, {2, 3}, {2}});
+  for (const float similar : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+    rig.fill_bottom(2, [&](i64 i) { return i == 1 ? similar : 0.0f; });
+    std::string message;
+    try {
+      rig.forward();
+    } catch (const ConfigError& error) { message = error.what(); }
+    EXPECT_NE(message.find("whether pair 1 of this batch is similar is " + std::to_string(similar)), std::string::npos)
+        << message;
+  }
+  rig.fill_bottom(2, [](i64 i) { return i == 1 ? 1e30f : -1.0f; });
+  EXPECT_NO_THROW(rig.forward()) << "more than nothing is similar";
+}
+
 TEST_P(LossesTest, IgnoredLabelsAreWholeNumbersToo) {
   LayerRig rig(GetParam(), text("SoftmaxWithLoss", "loss_param { ignore_label: 255 }"), {{2, 3}, {2}});
   rig.fill_bottom(1, [](i64 i) { return i == 1 ? 255.0f : 0.0f; });

@@ -1,4 +1,7 @@
 // Layers that pick rows by number: Embed, BatchReindex, Filter.
+#include <limits>
+#include <sstream>
+
 #include "core/base/error.h"
 #include "core/formats/prototxt.h"
 #include "core/net/net.h"
@@ -46,11 +49,23 @@ TEST_P(RowsTest, EmbedPicksAndSumsRows) {
     }
 }
 
-TEST_P(RowsTest, EmbedRefusesNumbersOutside) {
-  for (const float wrong : {-1.0f, 4.0f, 1.5f}) {
-    LayerRig rig(GetParam(), embed(4, 2), {{3}});
-    rig.fill_bottom(0, [&](i64 i) { return i == 1 ? wrong : 0.0f; });
-    EXPECT_THROW(rig.forward(), ConfigError) << wrong;
+TEST_P(RowsTest, NumbersOfNoRowAreNamed) {
+  const auto expect_named = [](LayerRig& rig, std::size_t bottom, const std::string& whose, float wrong) {
+    rig.fill_bottom(bottom, [&](i64 i) { return i == 1 ? wrong : 0.0f; });
+    std::ostringstream due;
+    due << "its " << whose << " value 1 is " << wrong << ", no whole number from 0 to 3";
+    std::string message;
+    try {
+      rig.forward();
+    } catch (const ConfigError& error) { message = error.what(); }
+    EXPECT_NE(message.find(due.str()), std::string::npos) << message;
+  };
+  for (const float wrong :
+       {-1.0f, 4.0f, 1.5f, 1e30f, std::numeric_limits<float>::quiet_NaN(), -std::numeric_limits<float>::infinity()}) {
+    LayerRig words(GetParam(), embed(4, 2), {{3}}),
+        samples(GetParam(), "name: \"b\" type: \"BatchReindex\"", {{4, 3}, {3}});
+    expect_named(words, 0, "bottom's", wrong);
+    expect_named(samples, 1, "second bottom's", wrong);
   }
 }
 
@@ -72,6 +87,16 @@ TEST_P(RowsTest, BatchReindexPicksSamples) {
   expect_near(rig.bottom(0).diff_vector(), dx, 1e-6f, 1e-6f);
   rig.fill_bottom(1, [](i64) { return 5.0f; });
   EXPECT_THROW(rig.forward(), ConfigError);
+}
+
+TEST_P(RowsTest, FilterIsToldWhatPasses) {
+  LayerRig rig(GetParam(), "name: \"f\" type: \"Filter\" bottom: \"a\" bottom: \"s\"", {{3, 2}, {3}}, 1);
+  rig.fill_bottom(1, [](i64 i) { return i == 2 ? std::numeric_limits<float>::quiet_NaN() : 1.0f; });
+  std::string message;
+  try {
+    rig.forward();
+  } catch (const ConfigError& error) { message = error.what(); }
+  EXPECT_NE(message.find("whether sample 2 of this batch passes is nan"), std::string::npos) << message;
 }
 
 TEST_P(RowsTest, FilterKeepsChosenSamples) {
