@@ -31,4 +31,8 @@ class SinkOpener {
                                           i64 keep) const = 0;
 };
 
+/// Holds a file for one writer of this process until it is dropped. `owner` is for messages, such as "layer 'out' of
+/// the training net". Throws FileError where another writer holds it, naming both. Thread-safe.
+std::shared_ptr<const void> hold_file(const std::string& file, const std::string& owner);
+
 }  // namespace cortado

@@ -17,6 +17,8 @@ void Hdf5OutputLayer::setup(const Blobs& bottom, const Blobs&) {
     if (blob->axes() == 0) bad_shape("a bottom is a single value", "give bottoms whose first axis counts samples");
     rows_.push_back(row_of(*blob));
   }
+  held_ = hold_file(file_name(),
+                    "layer '" + name() + "' of " + (run().phase == Phase::train ? "the training net" : "a test net"));
 }
 
 void Hdf5OutputLayer::reshape(const Blobs& bottom, const Blobs&) {

@@ -24,8 +24,9 @@ class Hdf5OutputLayer : public Layer {
  private:
   std::string file_name() const;
 
-  std::unique_ptr<ArraySink> sink_;  // opened by the first forward, so that building a net makes no file
-  std::vector<Shape> rows_;          // of a sample of each bottom
+  std::shared_ptr<const void> held_;  // the file, from setup on: two nets of a solver may name one
+  std::unique_ptr<ArraySink> sink_;   // opened by the first forward, so that building a net makes no file
+  std::vector<Shape> rows_;           // of a sample of each bottom
 };
 
 }  // namespace cortado

@@ -331,6 +331,24 @@ TEST_P(Hdf5OutputTest, StandsBesideALoss) {
   EXPECT_TRUE(std::any_of(gradient.begin(), gradient.end(), [](float v) { return v != 0; }));
 }
 
+/// As where train_val.prototxt has the layer without a rule: the phases' rows would mix.
+TEST_P(Hdf5OutputTest, NetsOfOneProcessHaveFilesOfTheirOwn) {
+  {
+    const auto training = net("state { phase: TRAIN } " + text());
+    try {
+      net(text());
+      ADD_FAILURE() << "two nets write one file";
+    } catch (const FileError& error) {
+      const std::string said = error.what();
+      EXPECT_NE(said.find("out.h5: is written by layer 'o' of the training net and by layer 'o' of a test net"),
+                std::string::npos)
+          << said;
+      EXPECT_NE(said.find("include { phase: TEST }"), std::string::npos) << said;
+    }
+  }
+  EXPECT_NO_THROW(net(text()));
+}
+
 TEST_P(Hdf5OutputTest, MistakesAreNamed) {
   auto without = options();
   without.sinks = nullptr;
