@@ -41,6 +41,10 @@ void add_message(const google::protobuf::Message& message, const std::string& of
     if (field->cpp_type() == FieldDescriptor::CPPTYPE_STRING && says_where(field->name())) {
       if (field->name() == "mean_file" || (field->name() == "source" && before.find("infogain") != std::string::npos))
         fields.push_back({of, before + field->name(), content_of(reflection->GetString(message, field))});
+      if (field->name() == "snapshot_prefix") {  // its folder may be a node's own
+        const std::string prefix = reflection->GetString(message, field);
+        fields.push_back({of, "name of snapshot_prefix", prefix.substr(prefix.rfind('/') + 1)});
+      }
       continue;
     }
     const int count = field->is_repeated() ? reflection->FieldSize(message, field) : 1;

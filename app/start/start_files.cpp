@@ -1,15 +1,14 @@
 #include "app/start/start_files.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <sstream>
 
 #include "core/base/error.h"
-#include "core/base/random.h"
 #include "core/formats/caffe.pb.h"
+#include "core/formats/digest.h"
 #include "parallel_io/feed/sources.h"
 
 namespace cortado {
@@ -17,29 +16,40 @@ namespace {
 namespace fs = std::filesystem;
 using Fields = StartFields;
 
-std::string digest_text(std::uint64_t digest) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(digest));
-  return text;
-}
-
-std::uint64_t add_to(std::uint64_t digest, const void* bytes, std::size_t count) {
-  const auto* const all = static_cast<const unsigned char*>(bytes);
-  std::uint64_t word = 0;
-  std::size_t i = 0;
-  for (; i + sizeof word <= count; i += sizeof word) {
-    std::copy_n(all + i, sizeof word, reinterpret_cast<unsigned char*>(&word));
-    digest = mix64(digest ^ word);
-  }
-  for (; i < count; ++i) digest = mix64(digest ^ all[i]);
-  return mix64(digest ^ count);
-}
-
 Fields empty_fields(const std::string& which) {
   const std::string before = which + ": ";
   return {{"data set", before + "number of samples", ""},
           {"data set", before + "shapes", ""},
-          {"data set", before + "digest of some samples", ""}};
+          {"data set", before + "digest of labels, names and small arrays", ""},
+          {"data set", before + "digest of samples", ""}};
+}
+
+/// Of all samples where they are few bytes, else of some from all of the set.
+std::string digest_of_samples(const DataSet& set) {
+  constexpr i64 most_bytes = i64{256} << 20, most_encoded = 2048, some = 256, piece = 256;
+  i64 bytes = 0;
+  bool encoded = false;
+  for (const auto& field : set.fields()) {
+    encoded = encoded || field.stored == Stored::encoded;
+    bytes += field.stored == Stored::encoded ? 0 : field.sample_bytes();
+  }
+  const bool is_small = encoded ? set.samples() <= most_encoded : bytes <= most_bytes / std::max<i64>(1, set.samples());
+  const i64 read = is_small ? set.samples() : std::min(some, set.samples());
+  const i64 at_once = std::clamp<i64>(most_bytes / 8 / std::max<i64>(1, bytes), 1, encoded ? 16 : piece);
+  Digest digest;
+  std::vector<Values> values;
+  i64 added = 0;  // a sample of these may be large
+  for (i64 first = 0; first < read && added < most_bytes; first += at_once) {
+    std::vector<i64> indices;
+    for (i64 i = first; i < std::min(read, first + at_once); ++i)
+      indices.push_back(is_small ? i : i + 1 == read ? set.samples() - 1 : i * (set.samples() / read));
+    set.read(indices.data(), static_cast<i64>(indices.size()), values);
+    for (const Values& one : values) {
+      digest.add(one.bytes.data(), one.bytes.size());
+      added += static_cast<i64>(one.bytes.size());
+    }
+  }
+  return digest.text();
 }
 
 void add(const std::string& which, const std::function<std::unique_ptr<DataSet>()>& open, Fields& fields) {
@@ -92,14 +102,14 @@ std::string content_of(const std::string& file) {
   constexpr i64 piece = 1 << 20, most_pieces = 256;
   const i64 pieces = (bytes + piece - 1) / piece, read = std::min(pieces, most_pieces);
   std::vector<char> buffer(piece);
-  std::uint64_t digest = static_cast<std::uint64_t>(bytes);
+  Digest digest;
   for (i64 i = 0; i < read; ++i) {
     in.seekg(i * (pieces - 1) / std::max<i64>(1, read - 1) * piece);
     in.read(buffer.data(), piece);
-    digest = add_to(digest, buffer.data(), static_cast<std::size_t>(in.gcount()));
+    digest.add(buffer.data(), static_cast<std::size_t>(in.gcount()));
     in.clear();
   }
-  return "a file of " + std::to_string(bytes) + " bytes with digest " + digest_text(digest);
+  return "a file of " + std::to_string(bytes) + " bytes with digest " + digest.text();
 }
 
 std::string contents_of(const std::string& files) {
@@ -115,14 +125,10 @@ StartFields data_fields(const std::string& which, const DataSet& set) {
   for (const auto& field : set.fields())
     fields[1].value += (fields[1].value.empty() ? "" : ", ") + field.name + " " + to_string(field.sample_shape) +
                        " of type " + std::to_string(static_cast<int>(field.stored));
-  std::vector<i64> some;
-  const i64 read = std::min<i64>(8, set.samples());
-  for (i64 i = 0; i < read; ++i) some.push_back(i * (set.samples() - 1) / std::max<i64>(1, read - 1));
-  std::vector<Values> values;
-  std::uint64_t digest = 0;
-  if (!some.empty()) set.read(some.data(), static_cast<i64>(some.size()), values);
-  for (const Values& one : values) digest = add_to(digest, one.bytes.data(), one.bytes.size());
-  fields[2].value = digest_text(digest);
+  Digest known;
+  set.add_known(known);
+  fields[2].value = known.text();
+  fields[3].value = digest_of_samples(set);
   return fields;
 }
 
@@ -146,12 +152,12 @@ void add_folder(const std::string& folder, const std::string& which, Fields& fie
       files.push_back(fs::path(at->path()).lexically_relative(folder).string() + " of " +
                       std::to_string(at->file_size(error)) + " bytes");
   std::sort(files.begin(), files.end());
-  std::uint64_t digest = 0;
-  for (const auto& file : files) digest = add_to(digest, file.data(), file.size());
+  Digest digest;
+  for (const auto& file : files) digest.add(file);
   const bool none = error || files.empty();
   fields.push_back(
       {"files", which,
-       none ? "" : std::to_string(files.size()) + " files with digest of names and sizes " + digest_text(digest)});
+       none ? "" : std::to_string(files.size()) + " files with digest of names and sizes " + digest.text()});
 }
 
 }  // namespace cortado

@@ -21,7 +21,9 @@ std::string content_of(const std::string& file);
 /// Describes the contents of files separated by commas.
 std::string contents_of(const std::string& files);
 
-/// Describes a data set: number of samples, shapes, and a digest of samples from all of it. `which` names it to people.
+/// Describes a data set: number of samples, shapes, a digest of labels and names where the format has them apart, and
+/// one of samples: of all where they have 256 MB or less together (encoded ones: where they are 2048 or fewer), else of
+/// 256 from all of the set. `which` names it to people.
 StartFields data_fields(const std::string& which, const DataSet& set);
 
 /// Adds the data set of a layer, if its type reads one. `which` as above.

@@ -123,7 +123,7 @@ void Train::add_to(Flags& flags) {
 
 void Train::add_effects(Flags& flags) {
   const auto add = [&](const char* name, std::string& effect, const char* what) {
-    flags.add(name, effect, what).shows_default().one_of({"stop", "snapshot", "none"}).differs_by_rank();
+    flags.add(name, effect, what).shows_default().one_of({"stop", "snapshot", "none"});
   };
   add("--sigint_effect", sigint_, "On SIGINT: stop, snapshot or none");
   add("--sighup_effect", sighup_, "On SIGHUP");

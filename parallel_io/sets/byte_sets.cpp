@@ -48,6 +48,12 @@ void IdxSet::read(const i64* indices, i64 count, std::vector<Values>& to) const 
   }
 }
 
+void IdxSet::add_known(Digest& digest) const {
+  std::vector<std::uint8_t> labels(static_cast<std::size_t>(samples_));
+  labels_.read(0, samples_, labels.data());
+  digest.add(labels.data(), labels.size());
+}
+
 CifarSet::CifarSet(const std::string& path) {
   std::vector<std::string> names;
   if (kind_of(path) == FileKind::folder) {

@@ -11,6 +11,7 @@ class IdxSet : public DataSet {
  public:
   explicit IdxSet(const std::string& images);
   void read(const i64* indices, i64 count, std::vector<Values>& to) const override;
+  void add_known(Digest& digest) const override;
   std::string where(i64 sample) const override { return file_ + ", sample " + std::to_string(sample); }
 
  private:

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/formats/digest.h"
 #include "core/tensor/blob.h"
 
 namespace cortado {
@@ -70,6 +71,8 @@ class DataSet {
   /// Reads any samples, in any order, all fields. Any number of threads may read. Throws FileError with file and
   /// sample.
   virtual void read(const i64* indices, i64 count, std::vector<Values>& to) const = 0;
+  /// Adds what is known of all samples without reading each: labels, names. No paths, which differ from node to node.
+  virtual void add_known(Digest& /*digest*/) const {}
   /// "FILE, sample 7", for messages.
   virtual std::string where(i64 sample) const = 0;
 

@@ -23,6 +23,7 @@ class Hdf5Set : public DataSet {
 
   void read(const i64* indices, i64 count, std::vector<Values>& to) const override;
   std::string where(i64 sample) const override;
+  void add_known(Digest& digest) const override;
   i64 stripes() const { return static_cast<i64>(files_.size()); }
   i64 block() const { return block_; }  ///< samples that lie together in one file
 

@@ -76,8 +76,17 @@ void ImageSet::check_labels(const Entry& entry, i64 line) {
                   "gives " + text(entry.labels.size()) + ", the first line " + text(labels_));
 }
 
+void ImageSet::know(const Entry& entry) {
+  for (const std::string& file : {entry.file, entry.label_image}) known_.add(file.substr(file.rfind('/') + 1));
+  known_.add(entry.labels.data(), entry.labels.size() * sizeof(float));
+}
+
 ListFile ImageSet::open_list(const std::string& path) {
-  ListFile list(RawFile(path), [&](const ListFile::Line& line) { check_labels(parse(line), line.number); });
+  ListFile list(RawFile(path), [&](const ListFile::Line& line) {
+    const Entry entry = parse(line);
+    check_labels(entry, line.number);
+    know(entry);
+  });
   if (list.lines() == 0) throw FileError(path, "lists no images", "it should list images, each with its label");
   return list;
 }
@@ -92,6 +101,7 @@ ListFile ImageSet::list_folder(const std::string& path, const std::vector<std::s
       const std::string file = (folder / name).string();
       if (file.find('\n') != std::string::npos) throw FileError(file, "has a line break in its name", "rename it");
       list.add(file + " " + std::to_string(label));
+      know({file, {static_cast<float>(label)}, ""});
     }
   }
   ListFile made(std::move(list).finish(), [](const ListFile::Line&) {});

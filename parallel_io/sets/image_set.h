@@ -17,6 +17,7 @@ class ImageSet : public DataSet {
 
   void read(const i64* indices, i64 count, std::vector<Values>& to) const override;
   std::string where(i64 sample) const override { return entry(sample).file; }
+  void add_known(Digest& digest) const override { digest.add(known_.text()); }
 
  private:
   /// One line of a list.
@@ -34,7 +35,10 @@ class ImageSet : public DataSet {
   void check_labels(const Entry& entry, i64 line);
   void settle_labels(const OpenOptions& options);
 
+  void know(const Entry& entry);
+
   std::string path_, root_;
+  Digest known_;            // names of files, without folders, and labels
   std::size_t labels_ = 0;  // labels of a line; 0 means that no line was read
   bool label_images_ = false;
   const ListFile list_;  // for a folder it is generated

@@ -146,6 +146,15 @@ WindowSet::Draw WindowSet::draw(i64 position) const {
   return {windows[random_bits(key, counter) % windows.size()], random_bits(key, counter + 1) % 2 == 1};
 }
 
+void WindowSet::add_known(Digest& digest) const {
+  for (const std::string& image : images_) digest.add(image.substr(image.rfind('/') + 1));
+  for (const auto& kind : windows_)
+    for (const Window& w : kind) {
+      const i64 numbers[] = {static_cast<i64>(w.image), w.label, w.x1, w.y1, w.x2, w.y2};
+      digest.add(numbers, sizeof numbers);
+    }
+}
+
 std::string WindowSet::where(i64 sample) const {
   const Window& w = draw(sample).window;
   return images_[w.image] + ", window " + std::to_string(w.x1) + " " + std::to_string(w.y1) + " " +

@@ -37,6 +37,7 @@ class WindowSet : public DataSet {
 
   void read(const i64* indices, i64 count, std::vector<Values>& to) const override;
   std::string where(i64 sample) const override;
+  void add_known(Digest& digest) const override;
   /// The number of channels of all images, 1 or 3.
   i64 channels() const { return fields_[0].sample_shape[0]; }
 

@@ -6,10 +6,13 @@
 #include <vector>
 
 #include "app/start/start_files.h"
+#include "parallel_io/sets/image.h"
+#include "tests/support/hdf5_file.h"
 #include "tests/support/temporary_folder.h"
 
 namespace cortado {
 namespace {
+using test::write_hdf5;
 constexpr const char* solver_text =
     "net: 'net.prototxt' base_lr: 0.01 lr_policy: 'fixed' max_iter: 10 snapshot: 5 test_iter: 1 test_interval: 5";
 constexpr const char* net_text = R"(name: 'n'
@@ -55,8 +58,8 @@ class StartFields : public ::testing::Test {
 };
 
 TEST_F(StartFields, SameRunsAgreeWhereverTheirFilesAre) {
-  const auto a = rank(solver_text, net_text, {"-sighup_effect", "none"}, "weights");
-  EXPECT_EQ(difference(a, rank(solver_text, net_text, {"-sigint_effect", "none"}, "weights")), "");
+  const auto a = rank(solver_text, net_text, {}, "weights");
+  EXPECT_EQ(difference(a, rank(solver_text, net_text, {}, "weights")), "");
   EXPECT_EQ(difference(a, rank(solver_text, with(net_text, "a.txt", "b.txt"), {}, "weights")), "");
   EXPECT_EQ(difference(a, rank(std::string(solver_text) + " momentum: 0 # the default", net_text, {}, "weights")), "");
   EXPECT_EQ(difference(a, rank(solver_text, with(net_text, "'never'", "'nor'"), {}, "weights")), "") << "filtered";
@@ -74,6 +77,10 @@ TEST_F(StartFields, NamesWhatDiffers) {
   EXPECT_EQ(solver("max_iter: 10", "max_iter: 11"), "rank 1: max_iter is 11, rank 0 has 10");
   EXPECT_EQ(solver("snapshot: 5", ""), "rank 1: snapshot is none, rank 0 has 5");
   EXPECT_EQ(solver("test_interval: 5", "test_interval: 6"), "rank 1: test_interval is 6, rank 0 has 5");
+  EXPECT_EQ(solver("'fixed'", "'fixed' snapshot_prefix: 'p'"),
+            "rank 1: name of snapshot_prefix is p, rank 0 has solver");
+  EXPECT_EQ(difference(a, rank(solver_text, net_text, {"-sigterm_effect", "none"}, "weights")),
+            "rank 1: --sigterm_effect is \"none\", rank 0 has none");
   EXPECT_EQ(solver("'fixed'", "'fixed' random_seed: 3"), "rank 1: random_seed is 3, rank 0 has none");
   EXPECT_EQ(solver("'fixed'", "'fixed' iter_size: 2"), "rank 1: iter_size is 2, rank 0 has none");
   EXPECT_EQ(solver("'fixed'", "'fixed' type: 'Adam'"), "rank 1: type is \"Adam\", rank 0 has none");
@@ -120,8 +127,46 @@ TEST_F(StartFields, DataSetsDifferInNumberAndContent) {
   EXPECT_EQ(difference(a, data_fields("data set 1", Numbers(5, -1))), "");
   EXPECT_EQ(difference(a, data_fields("data set 1", Numbers(4, -1))),
             "rank 1: data set 1: number of samples is 4, rank 0 has 5");
-  EXPECT_NE(difference(a, data_fields("data set 1", Numbers(5, 4))).find("digest of some samples"), std::string::npos);
-  EXPECT_EQ(data_fields("none", Numbers(0, -1)).size(), 3U);
+  EXPECT_NE(difference(a, data_fields("data set 1", Numbers(5, 4))).find("digest of samples"), std::string::npos);
+  EXPECT_EQ(data_fields("none", Numbers(0, -1)).size(), 4U);
+  for (const i64 odd : {0, 1, 77777, 99998, 99999})
+    EXPECT_NE(
+        difference(data_fields("data set 1", Numbers(100000, -1)), data_fields("data set 1", Numbers(100000, odd)))
+            .find("digest of samples"),
+        std::string::npos)
+        << odd;
+}
+
+/// Labels are compared of all samples, whatever their number, and files by their names without folders.
+TEST_F(StartFields, ListsDifferInLabelsNamesAndContent) {
+  const Image image{1, 1, 1, {7}}, other{1, 1, 1, {8}};
+  const auto list = [&](const std::string& rank, const std::string& text, const Image& second) {
+    std::filesystem::create_directory(folder_.file(rank));
+    for (const auto& [name, values] : {std::pair<std::string, Image>{"a.png", image}, {"b.png", second}}) {
+      const auto png = encode_png(values);
+      folder_.write(rank + "/" + name, std::string(png.begin(), png.end()));
+    }
+    return data_fields("images", *open_set(folder_.write(rank + "/list.txt", text)));
+  };
+  const auto a = list("0", "a.png 1\nb.png 2\na.png 3\n", image);
+  EXPECT_EQ(difference(a, list("1", "a.png 1\nb.png 2\na.png 3\n", image)), "");
+  const auto differs = [&](const std::vector<StartField>& b) { return difference(a, b); };
+  EXPECT_NE(differs(list("2", "a.png 1\nb.png 0\na.png 3\n", image)).find("labels, names and small arrays"),
+            std::string::npos);
+  EXPECT_NE(differs(list("3", "b.png 1\na.png 2\na.png 3\n", image)).find("labels, names and small arrays"),
+            std::string::npos);
+  EXPECT_NE(differs(list("4", "a.png 1\nb.png 2\na.png 3\n", other)).find("digest of samples"), std::string::npos);
+}
+
+TEST_F(StartFields, Hdf5LabelsDiffer) {
+  const auto set = [&](const std::string& name, float label) {
+    write_hdf5(folder_.file(name),
+               {{"data", {3, 2}, H5T_IEEE_F32LE, {1, 2, 3, 4, 5, 6}}, {"label", {3}, H5T_IEEE_F32LE, {0, label, 2}}});
+    return data_fields("numbers", *open_set(folder_.file(name)));
+  };
+  EXPECT_EQ(difference(set("a.h5", 1), set("b.h5", 1)), "");
+  EXPECT_NE(difference(set("a.h5", 1), set("c.h5", 2)).find("digest of labels, names and small arrays"),
+            std::string::npos);
 }
 
 /// Names that several verbs give different meanings are compared in each.

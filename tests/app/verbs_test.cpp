@@ -38,9 +38,6 @@ TEST(Verbs, RanksCompareAllFlagsButTheirOwn) {
   for (const VerbRow& row : verbs()) {
     if (row.make == nullptr) continue;
     Names may_differ = of_machine;
-    if (row.name == std::string("train"))
-      for (const char* signal : {"int", "hup", "term", "usr1"})
-        may_differ.insert(std::string("--sig") + signal + "_effect");
     if (row.name == std::string("predict")) may_differ.erase("--devices");  // what is asked for
     for (const std::string& flag : flags_of(row, Compared::never))
       EXPECT_EQ(may_differ.count(flag), 1U) << row.name << " " << flag;
