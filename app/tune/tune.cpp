@@ -116,17 +116,19 @@ class Tune : public Verb {
 
 void Tune::add_to(Flags& flags) {
   const Flag model = net_.add_model(flags);
-  flags
-      .add_switch("--collectives", collectives_,
-                  "Instead: the fastest allreduce, reduce and broadcast of every length for this job, to rules; run "
-                  "under mpirun")
-      .excludes(model);
-  flags.add("--sizes", sizes_, "Of --collectives: bytes; default 4 KB to 64 MB").not_negative();
+  const Flag collectives =
+      flags
+          .add_switch(
+              "--collectives", collectives_,
+              "Instead: the fastest allreduce, reduce and broadcast of every length for this job, to rules; run "
+              "under mpirun")
+          .excludes(model);
+  flags.add("--sizes", sizes_, "Of --collectives: bytes; default 4 KB to 64 MB").not_negative().needs(collectives);
   topology_.add_to(flags);
   flags.add("--iterations", iterations_, "Runs of every plan that is not far behind, of which the best counts")
       .shows_default()
       .positive();
-  flags.add_switch("--explain", explain_, "Also show plans that were not tried, and why");
+  flags.add_switch("--explain", explain_, "Also show plans that were not tried, and why").excludes(collectives);
   flags.add("--out", out_,
             "Tuning file to write or add to, or rules to write; default tuning.prototxt, or collectives.json");
   add_json(flags, json_);

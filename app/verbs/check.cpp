@@ -90,6 +90,7 @@ int Check::run(const MpiJob& job) {
   const bool tests = net_.phase() == Phase::test;
   if (!solver_.empty()) {
     read_solver(solver_, solver);
+    if (session.precision == Precision::bf16) solver.set_precision(caffe::BF16);
     if (solver.precision() == caffe::BF16) net_options.precision = Precision::bf16;
     file = solver_;
     parameter = net_of(solver, net_, file);

@@ -110,8 +110,8 @@ class ConvertSet : public ConvertAny {
     flags.add_switch("--encoded", encoded_, "Keep JPEG and PNG images as they are; those that are resized become PNG");
     resize_.add_to(flags);
     add_grey(flags);
-    flags.add_switch("--shuffle", shuffle_, "In a random order");
-    flags.add("--seed", seed_, "Of that order").shows_default();
+    const Flag shuffle = flags.add_switch("--shuffle", shuffle_, "In a random order");
+    flags.add("--seed", seed_, "Of that order").shows_default().needs(shuffle);
     flags.add_switch("--verify", verify_, "Compare what is read with its checksums");
     add_strict(flags);
   }
@@ -121,6 +121,9 @@ class ConvertSet : public ConvertAny {
     static const std::map<std::string, Format> formats = {{"hdf5", Format::hdf5}, {"striped", Format::striped},
                                                           {"lmdb", Format::lmdb}, {"images", Format::images},
                                                           {"idx", Format::idx},   {"cifar", Format::cifar}};
+    if (format_ != "striped" && (stripes_ != usual_stripes || !folders_.empty()))
+      throw ConfigError("command line", "--stripes and --folders do nothing with --as " + format_,
+                        "write --as striped, or leave them out");
     SetOptions set = sized_source();
     set.open.verify = verify_;
     set.preparation.decode = !encoded_;
@@ -135,7 +138,8 @@ class ConvertSet : public ConvertAny {
   }
 
   std::string format_;
-  i64 stripes_ = 32;
+  static constexpr i64 usual_stripes = 32;
+  i64 stripes_ = usual_stripes;
   std::uint64_t stripe_bytes_ = 256 << 20, seed_ = 1;
   std::vector<std::string> folders_;
   bool encoded_ = false, shuffle_ = false, verify_ = false;
