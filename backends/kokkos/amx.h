@@ -22,7 +22,7 @@ struct alignas(64) TileRegisters {
 /// The matrix unit of x86 processors (AMX-TILE, AMX-BF16), of the calling thread. Nothing else in this process may use
 /// it. Pitches are in bytes.
 struct Amx {
-  /// Whether processor and system have it; the first call asks the system for it on behalf of the whole process.
+  /// True if processor and system have it. The first call asks the system for it on behalf of the whole process.
   static bool available();
 
 #if defined(__x86_64__)

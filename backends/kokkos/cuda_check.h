@@ -9,12 +9,12 @@ namespace cortado::kokkos {
 /// Throws ClusterError, saying what could not be done, unless the CUDA runtime reports success.
 void cuda_check(cudaError_t status, const char* what);
 
-/// Whether a device has failed so that every further call on it fails too, as after an illegal address. Kokkos aborts
+/// True if a device has failed so that every further call on it fails too, as after an illegal address. Kokkos aborts
 /// the process when it meets that, so nothing of Kokkos may be called then, destructors included.
 bool device_is_lost();
 
-/// What goes wrong on a core group's device is told with the program's name. One for each core group, of whose thread
-/// it makes the device the current one.
+/// Adds the program's name to errors of a core group's device. Each core group has one. It makes the device the current
+/// one of the group's thread.
 class CudaWatch {
  public:
   /// Throws ClusterError where the device cannot be used.

@@ -12,10 +12,10 @@ namespace cortado::kokkos {
 /// build has no code for, or not those that the user named.
 std::vector<int> choose_cuda_devices(const Options& options);
 
-/// What the device is to one of `core_groups` core groups of this process.
+/// The device as the machine of one of `core_groups` core groups of this process.
 MachineSpec spec_of_device(int device, int core_groups);
 
-/// Where the machine can, lets the devices copy from each other without the host between them.
+/// Lets the devices copy from each other without the host between them, if the machine can.
 void let_devices_reach_each_other(const std::vector<int>& devices);
 
 /// Names and versions: driver, CUDA runtime, cuBLAS, cuDNN. Needs no device.

@@ -9,7 +9,7 @@ using CudaPolicy = Kokkos::TeamPolicy<Space, Kokkos::LaunchBounds<256>, Kokkos::
                                       Kokkos::Experimental::WorkItemProperty::HintLightWeight_t>;
 using CudaMember = CudaPolicy::member_type;
 
-/// Where programs of a core group fail (Grant::failure), in device memory.
+/// The first failure of a core group's programs (Grant::failure), in device memory.
 struct CudaFailure {
   Failure failure;
   const char** begun = nullptr;  ///< host memory where each program that begins leaves its label; may be null

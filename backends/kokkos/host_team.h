@@ -31,7 +31,7 @@ class HostTeam {
 
   i64 worker() const { return worker_; }
   i64 workers() const { return grant_.workers; }
-  /// What this worker does of the items 0..n-1 of the launch's next list.
+  /// The items of 0..n-1 of the launch's next list that this worker works on.
   Share share(i64 n) {
     Taken* const taken = workers() > 1 && lists_ < shared_lists ? grant_.taken + lists_ * workers() : nullptr;
     ++lists_;
@@ -228,7 +228,8 @@ class HostTeam {
     return box;
   }
 
-  /// Of planes of some cache lines each, in rows that are longer than one: processors then foresee what comes.
+  /// True for planes of some cache lines each, in rows that are longer than one: processors then foresee the next
+  /// lines.
   template <class T>
   static bool rows_lie_staged(const Box<T>& box) {
     const i64 row = box.size[3] * static_cast<i64>(sizeof(T));
@@ -249,7 +250,7 @@ class HostTeam {
     return true;
   }
 
-  /// Where a plane comes from that is staged as it is, or as float where it is bf16.
+  /// The source of a plane that is staged as it is, or as float if it is bf16.
   template <class To, class T>
   struct Single {
     const T* from;

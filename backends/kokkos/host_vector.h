@@ -58,7 +58,7 @@ void stream_vector(T* p, Vector v) {
   store_vector(p, v);
 #endif
 }
-/// Whether rows of `count` values, `pitch` apart, are whole lines, which can be streamed.
+/// True if rows of `count` values, `pitch` apart, are whole lines, which can be streamed.
 template <class T>
 bool fills_lines(const T* to, i64 count, i64 pitch) {
   if constexpr (sizeof(T) != sizeof(float) || sizeof(Vector) != cache_line)
@@ -75,7 +75,7 @@ void stream_rows(const T* from, i64 from_pitch, i64 rows, i64 cols, T* to, i64 t
       for (i64 c = 0; c < cols; c += vector_lanes)
         stream_vector(to + r * to_pitch + c, load_vector(from + r * from_pitch + c));
 }
-/// What was streamed is there for other threads once they have met this one.
+/// Makes streamed values visible to other threads once they have met this one.
 inline void end_streams() {
 #if defined(__SSE__)
   _mm_sfence();

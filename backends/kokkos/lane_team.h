@@ -32,7 +32,7 @@ class LaneTeam {
   CORTADO_FN void stream(const T*, i64, i64, T*, i64) const {}
   CORTADO_FN i64 worker() const { return member_.league_rank(); }
   CORTADO_FN i64 workers() const { return member_.league_size(); }
-  /// What this worker does of the items 0..n-1.
+  /// The items of 0..n-1 that this worker works on.
   CORTADO_FN Interval share(i64 n) const {
     return {first_of(worker(), workers(), n), first_of(worker() + 1, workers(), n)};
   }

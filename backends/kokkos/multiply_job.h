@@ -13,7 +13,7 @@ struct Columns {
   int count;
 };
 
-/// What all blocks of one multiply share; T: float or bf16x2.
+/// The common data of all blocks of one multiply; T is float or bf16x2.
 template <class T>
 struct Job {
   float* acc;

@@ -27,13 +27,13 @@ CORTADO_FN inline i64 first_of(i64 w, i64 workers, i64 n) { return n * w / worke
 /// Lists of a launch whose shares others may take from; of later ones every worker does its own.
 constexpr i64 shared_lists = 4;
 
-/// How many items of a worker's share are taken: from its front, by itself, in the lower half of the word; from its
-/// end, by others, in the upper.
+/// The number of items of a worker's share that are taken. The lower half of the word counts those from its front,
+/// taken by itself; the upper half those from its end, taken by others.
 struct alignas(64) Taken {
   std::atomic<std::uint64_t> counts{0};
 };
 
-/// What a thread does of the items 0..n-1: its share and then, from their ends, what others have not come to. Cores
+/// The items of 0..n-1 that a thread works on: its share and then, from their ends, what others have not come to. Cores
 /// that are slower, or busy with something else, do less, and nobody waits for them.
 class Share {
  public:

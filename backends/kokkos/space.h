@@ -12,7 +12,7 @@ using Space = Kokkos::Cuda;  ///< where this build runs cluster programs
 using Space = Kokkos::OpenMP;  ///< where this build runs cluster programs
 #endif
 
-/// Where `fail` leaves its mark, in memory that the cluster reaches. The first failure since the last wait stays.
+/// The mark that `fail` leaves, in memory that the cluster reaches. The first failure since the last wait stays.
 struct Failure {
   int taken = 0;
   int code = 0;
@@ -27,7 +27,7 @@ struct Failure {
   }
 };
 
-/// What one launch gives to each of its workers (a worker is a CPE: a thread of OpenMP, a team of CUDA).
+/// A launch's resources for each of its workers. A worker is a CPE: a thread of OpenMP, a team of CUDA.
 struct Grant {
   const char* label = nullptr;
   i64 workers = 1;

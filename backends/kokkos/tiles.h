@@ -3,14 +3,14 @@
 
 namespace cortado::kokkos {
 
-/// How a box lies that is not copied: its rows as staged, but wherever the array has them.
+/// The layout of a box that is not copied: its rows are as staged, but lie wherever the array has them.
 struct Lattice {
   i64 size[4] = {};   ///< the box's; size[3] 0: it lies as staged as a whole
   i64 pitch[3] = {};  ///< from one of its rows, planes or volumes to the next, in the array
 
   CORTADO_FN bool is_dense() const { return size[3] == 0; }
-  /// Where the element at that offset of the staged box is; also how far apart elements are that are so far apart
-  /// there, if that is less than a row, or whole rows, planes or volumes.
+  /// The place of the element at that offset of the staged box. It is also the distance of elements that are so far
+  /// apart there, if that is less than a row, or whole rows, planes or volumes.
   CORTADO_FN i64 at(i64 offset) const {
     if (is_dense() || offset < size[3]) return offset;
     const i64 row = offset / size[3], plane = row / size[2];

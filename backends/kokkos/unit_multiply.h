@@ -7,7 +7,7 @@ namespace cortado::kokkos {
 /// Rows of a tile register, and the floats or pairs of bf16 of one of its rows.
 constexpr i64 tile_rows = 16, tile_lanes = 16;
 
-/// Whether the columns of B fill tile registers, and lie in them as they lie in memory.
+/// True if the columns of B fill tile registers, and lie in them as they lie in memory.
 inline bool fills_tiles(const TileShape& shape, const RightView& view) {
   if (vector_lanes != tile_lanes || view.n0_stride != 1) return false;
   const ColumnWalk walk(shape, view);

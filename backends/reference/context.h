@@ -333,7 +333,7 @@ class Context {
     }
   }
 
-  /// What lane 0 makes when all lanes have come here.
+  /// The result of `make`, which lane 0 calls when all lanes have come here.
   template <class Result, class Make>
   Result together(const Operation& operation, Make make) {
     cpe_.meet(operation);

@@ -92,7 +92,7 @@ struct Item {
   std::vector<Use> reads, writes;
 };
 
-/// What all lanes must do together, as they must agree on it.
+/// An operation that all lanes must do together, and on which they must agree.
 struct Operation {
   const char* name = "";
   i64 a = 0, b = 0;
@@ -100,7 +100,7 @@ struct Operation {
   bool same(const Operation& other) const;
 };
 
-/// What an iteration of a lane loop may set.
+/// A lane loop, and the elements that an iteration of it may set.
 struct Loop {
   enum class Sets { nothing, element, cell, anything };
   const char* name = nullptr;  ///< null outside lane loops
@@ -187,7 +187,7 @@ class Cpe {
   void check_inside(const char* low, const char* high, i64 element, const char* what, const Slot& slot);
   /// The current item reads or writes a run of memory for a tile, inside of what check_inside has seen.
   void touch_run(const char* first, i64 bytes, bool write, const Slot& slot);
-  /// Where that byte of memory lies, inside of what check_inside has seen.
+  /// The place of that byte of memory, which check_inside must have seen.
   char* at(const void* p) {
     const auto* const byte = static_cast<const char*>(p);
     return area_of(byte).at(byte);
@@ -207,7 +207,7 @@ class Cpe {
   const Lane& me() const { return lanes_[static_cast<std::size_t>(lane())]; }
 
   [[noreturn]] void stale(const Slot& slot, std::uint32_t generation) const;
-  /// Whether the lane is where lane 0 is.
+  /// Checks that the lane is at the same operation as lane 0.
   void agree(const Operation& operation);
   void check_sets(const Slot& slot, i64 row, i64 col, bool block);
   /// The allocation around a byte that check_inside has found to be in one.

@@ -8,7 +8,7 @@ namespace cortado::reference {
 /// when there are none left. Thread-safe.
 char* device_addresses(std::size_t bytes);
 
-/// Whether the address was given by device_addresses.
+/// True if device_addresses gave the address.
 bool is_device_address(const void* p);
 
 }  // namespace cortado::reference

@@ -3,7 +3,7 @@
 
 namespace cortado::reference {
 
-/// What all handles have: the slot they were made for, and when.
+/// The common part of all handles: the slot for which they were made, and its generation then.
 struct BufferHandle {
   Slot* slot = nullptr;
   std::uint32_t generation = 0;

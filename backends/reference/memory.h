@@ -10,15 +10,15 @@
 
 namespace cortado::reference {
 
-/// Who touched a 4-byte word of memory, as item numbers (see Cpe): who wrote it last and two different ones of those
+/// The items that touched a 4-byte word of memory (numbers, see Cpe): the last that wrote it and two different ones
 /// that read it. Numbers below the first of a launch belong to earlier launches and count as nobody. Two readers are
 /// enough to know whether anyone but a given item has read the word.
 struct Word {
   std::uint32_t writer = 0, reader = 0, other_reader = 0;
 };
 
-/// What touching words found: an item that must not touch the same ones (0: none), and whether the item itself had
-/// touched one of them the other way (read what it now writes, written what it now reads or writes).
+/// The result of touching words: an item that must not touch the same ones (0: none), and whether the item itself had
+/// touched one of them the other way (read what it writes, written what it reads or writes).
 struct Touch {
   std::uint32_t conflict = 0;
   i64 word = 0;  ///< the first in conflict

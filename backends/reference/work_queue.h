@@ -17,7 +17,7 @@ namespace cortado::reference {
 /// that has none, whichever it happened to do first.
 class WorkQueue {
  public:
-  /// By stream: how many of its operations go before.
+  /// The number of operations that go before, by stream.
   using Clock = std::vector<i64>;
 
   struct Operation {
@@ -32,16 +32,16 @@ class WorkQueue {
   int streams() const { return static_cast<int>(streams_.size()); }
 
   void add(int stream, Operation operation);
-  /// What is added to `later` from now on goes after what was added to `earlier` so far.
+  /// Operations added to `later` after this call go after those added to `earlier` before it.
   void order(int earlier, int later);
-  /// What has been added to the stream so far, and what goes before that.
+  /// The operations added to the stream so far, and those that go before them.
   Clock point(int stream) const;
 
   /// Does everything, or what goes before a point.
   void wait();
   void wait(const Clock& point);
 
-  /// Whether an operation that is still to be done touches host memory in conflict with that.
+  /// True if an operation that is still to be done touches host memory in conflict with that.
   bool is_due(const Touched::Run& host) const;
 
   /// The first failure of an operation, or of their order, since it was taken; null: none.

@@ -3,8 +3,8 @@
 
 namespace cortado::sunway {
 
-/// What things cost on an SW26010 core group, in cycles of 1.45 GHz. docs/design/sunway-model.md says where each number
-/// comes from and how it was checked.
+/// The costs of operations on an SW26010 core group, in cycles of 1.45 GHz. docs/design/sunway-model.md tells the
+/// origin of each number and how it was checked.
 struct Costs {
   double hz = 1.45e9;
 

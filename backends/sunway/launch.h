@@ -4,8 +4,8 @@
 
 namespace cortado::sunway {
 
-/// What every CPE runs: brings the launch and the program into its scratchpad, runs the program, and sees to it that
-/// what was put has arrived.
+/// The function of every CPE. It brings the launch and the program into its scratchpad, runs the program, and waits
+/// until everything that was put has arrived.
 template <class Program>
 void run_on_cpe(void* argument) {
   alignas(128) Launch launch;

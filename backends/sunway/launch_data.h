@@ -6,7 +6,7 @@ namespace cortado::sunway {
 /// A launch as its CPEs see it; lies in memory.
 struct Launch {
   const void* program = nullptr;
-  /// What `fail` was called with first: [0] whether, [1] code, [2] index; one triple per CPE.
+  /// The first call of `fail`: [0] whether, [1] code, [2] index; one triple per CPE.
   i64* failures = nullptr;
 };
 

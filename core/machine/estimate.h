@@ -8,7 +8,7 @@ namespace cortado {
 /// sizes by. It knows rates and start-ups, not who waits for whom; docs/design/sunway-model.md says how far it is from
 /// the simulator.
 
-/// Whether the spec says what the model needs.
+/// True if the spec has the model's numbers.
 bool is_modelled(const MachineSpec& spec);
 
 /// Seconds that `count` transfers of `bytes` contiguous bytes each occupy a core group's memory.

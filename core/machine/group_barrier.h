@@ -28,7 +28,7 @@ class AbortableBarrier : public GroupBarrier {
   bool aborted_ = false;
 };
 
-/// What Processor::run does around each core group's work, whichever way a backend makes its threads.
+/// The frame of Processor::run around each core group's work, whichever way a backend makes its threads.
 class GroupRun {
  public:
   explicit GroupRun(int members) : barrier_(members) {}

@@ -39,7 +39,7 @@ class HostTopology {
   static HostTopology synthetic(const std::string& text);
   static HostTopology xml(const std::string& file);
 
-  /// What a set of CPUs works with. Sizes in bytes, 0: there is none, or it is not known.
+  /// The processor and caches of a set of CPUs. Sizes are bytes; 0 means none, or not known.
   struct Share {
     std::string processor;  ///< "AMD EPYC (family 25, model 17)" or "unknown processor", of its first CPU
     i64 l2 = 0;             ///< the second-level cache of its first CPU
@@ -51,9 +51,9 @@ class HostTopology {
 
   /// All CPUs that the node has and lets this process use.
   CpuSet cpus() const;
-  /// Those that the calling thread may run on.
+  /// The CPUs that the calling thread may run on.
   CpuSet own_cpus() const;
-  /// Those that any thread of this process may run on.
+  /// The CPUs that any thread of this process may run on.
   CpuSet process_cpus() const;
 
  private:

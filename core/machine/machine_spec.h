@@ -44,13 +44,13 @@ struct MachineSpec {
   };
   Multiply multiply;
 
-  /// Whether results of that size are gone from the caches before anything reads them.
+  /// True if results of that size are gone from the caches before anything reads them.
   bool outgrows_cache(i64 bytes) const { return cache_bytes > 0 && 2 * bytes > cache_bytes; }
 
-  /// Whether so many tiles give work to every CPE, in shares that differ little.
+  /// True if so many tiles give work to every CPE, in shares that differ little.
   bool is_spread(i64 tiles) const { return tiles % cpes == 0 || tiles >= 8 * cpes; }
 
-  /// Whether each CPE works alone, on memory that it reaches through caches.
+  /// True if each CPE works alone, on memory that it reaches through caches.
   bool works_from_caches() const { return mesh_rows * mesh_cols == 1 && host_memory; }
 };
 

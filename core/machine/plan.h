@@ -7,7 +7,7 @@
 
 namespace cortado {
 
-/// How many slots a pipeline rotates through: with `two`, fetch i+1 runs before work i (double buffering).
+/// The number of slots through which a pipeline rotates: with `two`, fetch i+1 runs before work i (double buffering).
 enum class Depth : int { one = 1, two = 2 };
 
 /// A place in every CPE's scratchpad that a plan booked and the launch grants: `slots` consecutive areas of
@@ -20,8 +20,8 @@ struct Buf {
   std::int32_t id = 0;     ///< position in the plan's list of bookings; names the buffer in errors
 };
 
-/// What a booking is for. Lines (`get`, `out`, `update`, `keep`) may borrow the memory itself and then cost
-/// nothing; tiles (`stage`, `acc`) are always private.
+/// The purpose of a booking. Lines (`get`, `out`, `update`, `keep`) may borrow the memory itself and then cost nothing;
+/// tiles (`stage`, `acc`) are always private.
 enum class Use { line, tile };
 
 /// A launch's scratchpad list. The same list sizes LDM, CUDA shared memory and OpenMP scratch.

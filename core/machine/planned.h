@@ -28,7 +28,7 @@ Planned<Program> planned(const MachineSpec& spec, Program program, i64 work_item
   book(program, builder);
   return planned(program, builder, work_items, refused);
 }
-/// Whether its buffers fit a scratchpad.
+/// True if its buffers fit a scratchpad.
 template <class Program>
 bool fits(const MachineSpec& spec, Program program) {
   PlanBuilder builder(spec);

@@ -123,7 +123,7 @@ struct Range {
   CORTADO_FN i64 count() const { return end > first ? end - first : 0; }
 };
 
-/// What a `fetch` returns that brings two things.
+/// The result of a `fetch` that brings two things.
 template <class A, class B>
 struct Both {
   A first;
@@ -180,7 +180,7 @@ struct Box {
   }
 };
 
-/// What operands of T are staged as.
+/// The type as which operands of T are staged.
 template <class T>
 struct OperandOf {
   using type = T;
@@ -224,8 +224,9 @@ struct Taps {
   i64 a = 0, b = 0;  ///< where tap (0, 0) reads the operands
 };
 
-/// Where an accumulator goes: element (m, n2, n1, n0) to base[m pitch_m + n2 pitch2 + n1 pitch1 + n0 pitch0], if
-/// m < rows and n2 < limit2, n1 < limit1, n0 < limit0; elements beyond are dropped (tiles that hang over an edge).
+/// The destination of an accumulator: element (m, n2, n1, n0) goes to base[m pitch_m + n2 pitch2 + n1 pitch1 + n0
+/// pitch0], if m < rows and n2 < limit2, n1 < limit1, n0 < limit0. Elements beyond are dropped (tiles that hang over an
+/// edge).
 template <class T>
 struct OutBox {
   T* base = nullptr;

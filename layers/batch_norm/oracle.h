@@ -50,7 +50,7 @@ struct BatchNorm {
     }
     return y;
   }
-  /// With the batch's own statistics: dx = (dy - mean(dy) - y mean(dy y)) / sqrt(variance + eps).
+  /// The gradient with the batch's own statistics: dx = (dy - mean(dy) - y mean(dy y)) / sqrt(variance + eps).
   std::vector<float> backward(const std::vector<float>& x, const std::vector<float>& dy) const {
     const auto mean = means(x), variance = variances(x);
     std::vector<float> dx(x.size());

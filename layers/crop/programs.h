@@ -20,7 +20,7 @@ struct CropWindow {
     for (int d = 0; d + 1 < window_axes; ++d) n *= size[d];
     return n;
   }
-  /// Where a line begins in the whole array, and in the window alone.
+  /// The begin of a line in the whole array, and in the window alone.
   CORTADO_FN i64 outside(i64 line) const {
     i64 row = line / blocks(), at = 0, pitch = extent[window_axes - 1];
     for (int d = window_axes - 2; d >= 0; --d) {

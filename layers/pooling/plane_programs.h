@@ -8,7 +8,7 @@
 
 namespace cortado {
 
-/// How planes are cut where lanes are planes: a line is a band of rows of sixteen of them, whose values come with those
+/// The cut of planes where lanes are planes: a line is a band of rows of sixteen of them, whose values come with those
 /// of one pixel next to each other.
 struct PlaneLanes {
   static constexpr i64 lanes = 16;

@@ -22,7 +22,7 @@ struct LabelledPlanes {
   CORTADO_FN bool exists(int label) const { return label >= 0 && label < classes; }
 };
 
-/// What is summed over positions: -log p(label), how many labels count, how many are neither a class nor ignored.
+/// The number of sums over positions: -log p(label), labels that count, labels that are neither a class nor ignored.
 constexpr i64 loss_sums = 3;
 
 /// partial[3 line ...] = those sums over the positions of a line.

@@ -4,9 +4,10 @@
 
 namespace cortado {
 
-/// What BatchInnermost and BatchOutermost share: `images` x `channels` x `pixels` values in nchw, pixels x channels x
-/// images in hwcn. A line is a tile of both. Several channels stand together in hwcn if the tile holds all images, so
-/// tile_channels is 1 unless it does; they stand together in nchw if it holds all pixels, else each channel is a piece.
+/// The common part of BatchInnermost and BatchOutermost: `images` x `channels` x `pixels` values in nchw, pixels x
+/// channels x images in hwcn. A line is a tile of both. Several channels stand together in hwcn if the tile holds all
+/// images, so tile_channels is 1 unless it does. They stand together in nchw if it holds all pixels, else each channel
+/// is a piece.
 struct BatchTiles {
   i64 images, channels, pixels;
   i64 tile_images, tile_channels, tile_pixels;
@@ -30,7 +31,7 @@ struct BatchTiles {
             math::min(tile_channels, channels - channel),
             math::min(tile_pixels, pixels - pixel)};
   }
-  /// Where channel `channel` of a tile begins in either array.
+  /// The begin of channel `channel` of a tile in either array.
   CORTADO_FN i64 in_nchw(const Tile& t, i64 channel) const {
     return (t.image * channels + t.channel + channel) * pixels + t.pixel;
   }
@@ -108,8 +109,8 @@ struct BatchOutermost {
   }
 };
 
-/// What BlockChannels and UnblockChannels share: `images` images of `channels` channels of `pixels` values, `block`
-/// channels innermost in the blocked array; `line` pixels of one block at a time.
+/// The common part of BlockChannels and UnblockChannels: `images` images of `channels` channels of `pixels` values.
+/// `block` channels are innermost in the blocked array; a line has `line` pixels of one block.
 struct ChannelBlocks {
   i64 images, channels, pixels, block, line;
 

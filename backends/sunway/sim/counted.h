@@ -9,7 +9,7 @@
 
 namespace cortado::sunway {
 
-/// What the lane loop's iteration has done so far.
+/// The operations of the lane loop's iteration so far.
 extern thread_local port_operations tally;
 
 /// Ends the launch with an error if a transfer to or from this place of the scratchpad has not arrived.

@@ -23,7 +23,7 @@ class Memory {
  public:
   void* allocate(std::size_t bytes);
   void release(void* memory) noexcept;
-  /// Whether one allocation holds [p, p + bytes).
+  /// True if one allocation holds [p, p + bytes).
   bool holds(const void* p, std::size_t bytes) const;
 
  private:
@@ -35,7 +35,7 @@ class Memory {
   std::map<const char*, Area> areas_;  // by first byte
 };
 
-/// Where a CPE's cycles go; the kinds add up to the launch's time.
+/// The kinds of a CPE's cycles, which add up to the launch's time.
 enum class Spent { compute, transfer, message, idle };
 constexpr int spent_kinds = 4;
 
@@ -109,7 +109,7 @@ class Machine {
   const Costs& costs() const { return costs_; }
   int core_group() const { return core_group_; }
   bool timing_only() const { return timing_only_; }
-  /// What the launch that ended last did.
+  /// The profile of the launch that ended last.
   const LaunchProfile& profile() const { return profile_; }
 
   // ---- what CPEs do; called on the fiber of `current()`

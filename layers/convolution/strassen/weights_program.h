@@ -3,7 +3,7 @@
 
 namespace cortado {
 
-/// What Strassen's products multiply of weights, outputs by terms in quadrants: [panel of a half of the
+/// The weights' operands of Strassen's products, outputs by terms in quadrants: [panel of a half of the
 /// outputs][product][term of a half][lane].
 struct StrassenPanels {
   i64 outputs, terms;               ///< all of them

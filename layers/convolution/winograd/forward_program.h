@@ -22,8 +22,8 @@ struct WinogradConvolve {
   WinogradPanels panels;
   i64 rows;    ///< of Winograd's tiles, in a tile
   i64 shares;  ///< of panels; every one makes the points of its inputs anew
-  /// Of a y in blocks: for each row of Winograd's tiles of an image the sums over each channel's values and over their
-  /// squares, [image][row of tiles][2][image channels]; null: none.
+  /// Sums of a y in blocks: for each row of Winograd's tiles of an image the sums over each channel's values and over
+  /// their squares, [image][row of tiles][2][image channels]; nullptr means none.
   float* sums;
   Buf v_buf, u_buf, acc_buf, y_buf, sums_buf;
 

@@ -73,7 +73,8 @@ struct WinogradGradient {
                               groups * count, winograd::lanes);
   }
 
-  /// Of inputs from `first` of a slice on, which begins at `input`, and of a group of outputs.
+  /// Turns sums into weights' gradients, of inputs from `first` of a slice on, which begins at `input`, and of a group
+  /// of outputs.
   template <class C, class Sums>
   CORTADO_FN void to_weights(C& c, const Sums& acc, i64 ins, i64 first, i64 group, i64 input, i64 output) const {
     const WinogradGradient p = *this;

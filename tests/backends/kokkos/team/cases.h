@@ -73,7 +73,7 @@ struct TeamMemory {
   int once = 0;
 };
 
-/// What each lane has seen, list by list.
+/// The values that each lane has seen, list by list.
 using TeamResults = std::vector<std::vector<double>>;
 
 template <class T>
@@ -179,8 +179,8 @@ inline TeamResults due_results(i64 n) {
   return {twice, grid, {sum, squares, weighted}, counts, few, more, {7}, staged, left, right, out, turned};
 }
 
-/// How many lanes of a team of `lanes`, run on lists of n elements, saw anything but what is due; and the number of
-/// barriers.
+/// The number of lanes of a team of `lanes`, run on lists of n elements, that saw anything but the right values; and
+/// the number of barriers.
 template <int lanes>
 int wrong_lanes(const RunTeam& run, i64 n, i64 dropped = -1, i64* barriers = nullptr) {
   using Team = kokkos::LaneTeam<TeamMember, lanes>;
