@@ -15,8 +15,8 @@ namespace cortado {
 namespace {
 
 /// What the core groups of a process show each other between two meetings.
-struct Table {
-  Table(const Replicas& its_processes, GradientExchange& its_exchange, int groups)
+struct SharedBoard {
+  SharedBoard(const Replicas& its_processes, GradientExchange& its_exchange, int groups)
       : processes(its_processes), exchange(its_exchange), shown(static_cast<std::size_t>(groups)) {}
   const Replicas& processes;
   GradientExchange& exchange;
@@ -29,11 +29,12 @@ struct Table {
 /// One core group among those of all processes. Values meet in core group 0, in order of indices.
 class GroupReplicas : public Replicas {
  public:
-  GroupReplicas(Table& table, GroupBarrier& barrier, int index) : table_(table), barrier_(barrier), index_(index) {}
-  int rank() const override { return table_.processes.rank() * table_.groups() + index_; }
-  int size() const override { return table_.processes.size() * table_.groups(); }
+  GroupReplicas(SharedBoard& board, GroupBarrier& barrier, int index)
+      : board_(board), barrier_(barrier), index_(index) {}
+  int rank() const override { return board_.processes.rank() * board_.groups() + index_; }
+  int size() const override { return board_.processes.size() * board_.groups(); }
   int group_in_process() const override { return index_; }
-  int groups_of_process() const override { return table_.groups(); }
+  int groups_of_process() const override { return board_.groups(); }
   const void* shown_by_master(const void* shown) const override {
     at_root(shown, [&](const void* const& masters) { shown = masters; });
     return shown;
@@ -41,20 +42,20 @@ class GroupReplicas : public Replicas {
 
   void sum(double* values, i64 count) const override {
     reduce(
-        values, count, [](double a, double b) { return a + b; }, [&] { table_.processes.sum(values, count); });
+        values, count, [](double a, double b) { return a + b; }, [&] { board_.processes.sum(values, count); });
   }
   void maximum(i64* values, i64 count) const override {
     reduce(
-        values, count, [](i64 a, i64 b) { return std::max(a, b); }, [&] { table_.processes.maximum(values, count); });
+        values, count, [](i64 a, i64 b) { return std::max(a, b); }, [&] { board_.processes.maximum(values, count); });
   }
   std::string from_root(const std::string& text) const override {
     std::string own = text;
-    if (index_ == 0) own = table_.processes.from_root(text);
+    if (index_ == 0) own = board_.processes.from_root(text);
     at_root(own, [&](const std::string& roots) { own = roots; });
     return own;
   }
   void from_root(float* values, i64 count) const override {
-    if (index_ == 0) table_.processes.from_root(values, count);
+    if (index_ == 0) board_.processes.from_root(values, count);
     at_root(*values, [&](const float& roots) { std::copy_n(&roots, count, values); });
   }
 
@@ -62,65 +63,65 @@ class GroupReplicas : public Replicas {
   /// Shows core group 0's value to the others.
   template <class T, class Use>
   void at_root(T& own, Use use) const {
-    if (index_ == 0) table_.shown[0] = &own;
+    if (index_ == 0) board_.shown[0] = &own;
     barrier_.arrive_and_wait();
-    if (index_ != 0) use(*static_cast<const T*>(table_.shown[0]));
+    if (index_ != 0) use(*static_cast<const T*>(board_.shown[0]));
     barrier_.arrive_and_wait();
   }
   template <class T, class Op, class Across>
   void reduce(T* values, i64 count, Op op, Across across) const {
-    table_.shown[static_cast<std::size_t>(index_)] = values;
+    board_.shown[static_cast<std::size_t>(index_)] = values;
     barrier_.arrive_and_wait();
     if (index_ == 0) {
-      for (int other = 1; other < table_.groups(); ++other) {
-        const auto* const more = static_cast<const T*>(table_.shown[static_cast<std::size_t>(other)]);
+      for (int other = 1; other < board_.groups(); ++other) {
+        const auto* const more = static_cast<const T*>(board_.shown[static_cast<std::size_t>(other)]);
         for (i64 i = 0; i < count; ++i) values[i] = op(values[i], more[i]);
       }
       across();
     }
     barrier_.arrive_and_wait();
-    if (index_ != 0) std::copy_n(static_cast<const T*>(table_.shown[0]), count, values);
+    if (index_ != 0) std::copy_n(static_cast<const T*>(board_.shown[0]), count, values);
     barrier_.arrive_and_wait();
   }
 
-  Table& table_;
+  SharedBoard& board_;
   GroupBarrier& barrier_;
   const int index_;
 };
 
 class GroupExchange : public GradientExchange {
  public:
-  GroupExchange(Table& table, CoreGroup& group, GroupBarrier& barrier)
-      : table_(table), group_(group), barrier_(barrier) {}
-  bool has_master() const override { return table_.exchange.has_master(); }
+  GroupExchange(SharedBoard& board, CoreGroup& group, GroupBarrier& barrier)
+      : board_(board), group_(group), barrier_(barrier) {}
+  bool has_master() const override { return board_.exchange.has_master(); }
 
   float finish(Net& net) override {
     const Storage& own = *net.gradient_arena();
     show(own);
     if (group_.index() == 0) {
-      for (int other = 1; other < table_.groups(); ++other) add(shown_by(other), own);
+      for (int other = 1; other < board_.groups(); ++other) add(shown_by(other), own);
       group_.wait();
-      table_.factor = table_.exchange.finish(net) / static_cast<float>(table_.groups());
+      board_.factor = board_.exchange.finish(net) / static_cast<float>(board_.groups());
     }
     barrier_.arrive_and_wait();
     if (!has_master()) take(own, {{0, own.count}});
-    return table_.factor;
+    return board_.factor;
   }
 
   void share_weights(Net& net) override {
     if (!has_master()) return;
-    if (group_.index() == 0) table_.exchange.share_weights(net);
+    if (group_.index() == 0) board_.exchange.share_weights(net);
     show(*net.parameter_arena());
     take(*net.parameter_arena(), net.weight_ranges());
   }
   void restore_weights(Net& net) override {
-    if (group_.index() == 0) table_.exchange.restore_weights(net);
+    if (group_.index() == 0) board_.exchange.restore_weights(net);
   }
   std::vector<float> residuals() const override {
-    return group_.index() == 0 ? table_.exchange.residuals() : std::vector<float>();
+    return group_.index() == 0 ? board_.exchange.residuals() : std::vector<float>();
   }
   bool restore_residuals(Net& net, const std::vector<float>& values) override {
-    return group_.index() == 0 ? table_.exchange.restore_residuals(net, values) : values.empty();
+    return group_.index() == 0 ? board_.exchange.restore_residuals(net, values) : values.empty();
   }
 
  private:
@@ -136,11 +137,11 @@ class GroupExchange : public GradientExchange {
       add_values(group_, copied_.as<float>(), own.data + first, count);
     }
   }
-  float* shown_by(int group) const { return static_cast<float*>(table_.shown[static_cast<std::size_t>(group)]); }
+  float* shown_by(int group) const { return static_cast<float*>(board_.shown[static_cast<std::size_t>(group)]); }
   /// To the other core groups of the process, once all have come.
   void show(const Storage& own) {
     group_.wait();
-    table_.shown[static_cast<std::size_t>(group_.index())] = own.data;
+    board_.shown[static_cast<std::size_t>(group_.index())] = own.data;
     barrier_.arrive_and_wait();
   }
   /// What core group 0 shows, which stands until all have it.
@@ -153,7 +154,7 @@ class GroupExchange : public GradientExchange {
     barrier_.arrive_and_wait();
   }
 
-  Table& table_;
+  SharedBoard& board_;
   CoreGroup& group_;
   GroupBarrier& barrier_;
   ClusterMemory copied_;
@@ -221,8 +222,8 @@ class HostSums {
 /// TRL's exchange of one core group.
 class HostSumExchange : public GradientExchange {
  public:
-  HostSumExchange(Table& table, HostSums& sums, CoreGroup& group, GroupBarrier& barrier)
-      : table_(table), sums_(sums), group_(group), barrier_(barrier), back_(group.make_stream()) {}
+  HostSumExchange(SharedBoard& board, HostSums& sums, CoreGroup& group, GroupBarrier& barrier)
+      : board_(board), sums_(sums), group_(group), barrier_(barrier), back_(group.make_stream()) {}
 
   void layer_finished(Net& net, std::size_t index) override {
     if (final_.empty()) {
@@ -231,13 +232,13 @@ class HostSumExchange : public GradientExchange {
       ++iteration_;
     }
     bring(net, final_[index]);
-    if (table_.processes.size() == 1) take_back(net);
+    if (board_.processes.size() == 1) take_back(net);
   }
 
   float finish(Net& net) override {
     bring(net, net.gradient_arena()->count);
     barrier_.arrive_and_wait();  // all have brought everything
-    if (table_.processes.size() > 1)
+    if (board_.processes.size() > 1)
       across_processes(net);
     else
       take_back(net);
@@ -245,7 +246,7 @@ class HostSumExchange : public GradientExchange {
     barrier_.arrive_and_wait();  // all have taken everything
     brought_ = taken_ = 0;
     ++iteration_;
-    return table_.processes.size() > 1 ? table_.factor : 1.0f / static_cast<float>(table_.groups());
+    return board_.processes.size() > 1 ? board_.factor : 1.0f / static_cast<float>(board_.groups());
   }
 
  private:
@@ -278,14 +279,14 @@ class HostSumExchange : public GradientExchange {
     if (group_.index() == 0) {
       take_back(net);
       group_.wait();
-      table_.factor = table_.exchange.finish(net) / static_cast<float>(table_.groups());
-      table_.shown[0] = own.data;
+      board_.factor = board_.exchange.finish(net) / static_cast<float>(board_.groups());
+      board_.shown[0] = own.data;
     }
     barrier_.arrive_and_wait();
-    if (group_.index() != 0) group_.copy(own.data, static_cast<const float*>(table_.shown[0]), bytes);
+    if (group_.index() != 0) group_.copy(own.data, static_cast<const float*>(board_.shown[0]), bytes);
   }
 
-  Table& table_;
+  SharedBoard& board_;
   HostSums& sums_;
   CoreGroup& group_;
   GroupBarrier& barrier_;
@@ -303,17 +304,17 @@ void train_on_core_groups(Processor& processor, const SolverOptions& options,
   if (processor.core_groups() == 1) return train(options);
   const Replicas alone;
   NoExchange no_exchange;
-  Table table(options.replicas != nullptr ? *options.replicas : alone,
-              options.exchange != nullptr ? *options.exchange : no_exchange, processor.core_groups());
+  SharedBoard board(options.replicas != nullptr ? *options.replicas : alone,
+                    options.exchange != nullptr ? *options.exchange : no_exchange, processor.core_groups());
   HostSums sums(processor.core_groups());
   processor.run([&](CoreGroup& group, GroupBarrier& barrier) {
     const QuietLog quiet(group.index() != 0);
-    const GroupReplicas replicas(table, barrier, group.index());
+    const GroupReplicas replicas(board, barrier, group.index());
     std::unique_ptr<GradientExchange> exchange;
     if (options.host_sums)
-      exchange = std::make_unique<HostSumExchange>(table, sums, group, barrier);
+      exchange = std::make_unique<HostSumExchange>(board, sums, group, barrier);
     else
-      exchange = std::make_unique<GroupExchange>(table, group, barrier);
+      exchange = std::make_unique<GroupExchange>(board, group, barrier);
     SolverOptions own = options;
     own.group = &group;
     own.replicas = &replicas;
