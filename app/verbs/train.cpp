@@ -15,7 +15,7 @@
 #include "app/start/start_fields.h"
 #include "app/tune/tuning.h"
 #include "comm/job_team.h"
-#include "comm/mpi_part_exchange.h"
+#include "comm/mpi_shard_exchange.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/formats/caffe.pb.h"
@@ -159,7 +159,7 @@ int Train::run(const MpiJob& job) {
     timeline = std::make_unique<Timeline>();
   }
   const auto exchange = make_exchange(session, exchange_, parameter, team, timeline.get());
-  MpiPartExchange parts(job.replicas().communicator(), session.group, timeline.get());
+  MpiShardExchange shards(job.replicas().communicator(), session.group, timeline.get());
   const Sources sources(timeline.get());
   ProgressBar bar("training");
   LoadWatch load;
@@ -173,7 +173,7 @@ int Train::run(const MpiJob& job) {
     throw ConfigError("feed 'master'", "cannot run with one core group in a process: there is nobody to hand parts to",
                       "give --core-groups, or leave it out");
   with.replicas = &job.replicas();
-  with.parts = &parts;
+  with.shards = &shards;
   with.exchange = exchange.get();
   with.host_sums = uses_host_sums(session, exchange_, parameter);
   with.timeline = timeline.get();

@@ -5,7 +5,7 @@
 #include "core/formats/blob_proto.h"
 #include "core/formats/caffe.pb.h"
 #include "core/net/division.h"
-#include "core/net/part_exchange.h"
+#include "core/net/shard_exchange.h"
 
 namespace cortado {
 
@@ -75,13 +75,13 @@ void Layer::add_parameter(const Shape& shape, const caffe::FillerParameter& fill
   } catch (const ConfigError& error) { bad_config("filler of blob " + std::to_string(index) + ": " + error.what()); }
 }
 
-void Layer::add_part(const Division& division, const caffe::FillerParameter& filler) {
+void Layer::add_shard(const Division& division, const caffe::FillerParameter& filler) {
   const std::size_t index = parameters_added_;
   add_parameter(division.whole(), filler);
-  const int rank = services().parts->rank();
-  const auto part = std::make_shared<Blob>(group(), division.part(rank));
-  part->write_data(division.take(blobs_[index]->data_vector(), rank).data());
-  blobs_[index] = part;
+  const int rank = services().shards->rank();
+  const auto shard = std::make_shared<Blob>(group(), division.shard(rank));
+  shard->write_data(division.take(blobs_[index]->data_vector(), rank).data());
+  blobs_[index] = shard;
 }
 
 void Layer::bad_config(const std::string& what, const std::string& advice) const {

@@ -210,8 +210,8 @@ class Layer {
   /// Appends a learnable blob and fills it. A blob that came with the parameter (`blobs`) is kept instead; throws
   /// ShapeError if that has another shape.
   void add_parameter(const Shape& shape, const caffe::FillerParameter& filler);
-  /// The same for this rank's part of a blob that ranks divide: of what is filled, or came, as a whole.
-  void add_part(const Division& division, const caffe::FillerParameter& filler);
+  /// The same for this rank's shard of a blob that ranks divide: of what is filled, or came, as a whole.
+  void add_shard(const Division& division, const caffe::FillerParameter& filler);
 
   /// ConfigError / ShapeError that name this layer.
   [[noreturn]] void bad_config(const std::string& what, const std::string& advice = "") const;

@@ -42,7 +42,7 @@ struct NetOptions : Services {
 /// All learnable values lie in one arena and all their gradients in another, in the order in which backward
 /// finishes them (last layer first), so the exchange of gradients needs no packing and a bucket is a range. Each
 /// blob starts at a multiple of `arena_alignment` floats; the gaps are zero and stay so. Not in them, but in memory of
-/// their own, are this rank's parts of blobs that lie over ranks: nobody else has values or gradients of them.
+/// their own, are this rank's shards of blobs that lie over ranks: nobody else has values or gradients of them.
 ///
 /// Building a net shapes it and fills its parameters; other memory comes with the first forward and backward.
 class Net {
@@ -151,24 +151,25 @@ class Net {
   /// Averages the running statistics over replicas, so that all ranks agree. Collective; before tests and snapshots.
   void average_statistics();
 
-  /// The ranks that hold parts; null where there are none.
-  PartExchange* parts() const { return services_.parts; }
+  /// The ranks that hold shards; nullptr means that there are none.
+  ShardExchange* shards() const { return services_.shards; }
   /// So many layers, in forward order, have all those among them that meet other ranks in their forward because they
   /// are divided; 0: none does.
   std::size_t end_of_divided() const;
-  /// Makes parts those of the whole that is in `weights` on rank 0 (others' is not looked at), where it is. Collective.
-  void spread_parts(const caffe::NetParameter& weights);
-  /// The other way: rank 0's `weights`, made by to_proto with the same `write_diff`, get the whole instead of the part.
+  /// Makes shards those of the whole that is in `weights` on rank 0 (others' is not looked at), where it is.
   /// Collective.
-  void collect_parts(caffe::NetParameter& weights, bool write_diff = false) const;
+  void spread_shards(const caffe::NetParameter& weights);
+  /// The other way: rank 0's `weights`, made by to_proto with the same `write_diff`, get the whole instead of the
+  /// shard. Collective.
+  void collect_shards(caffe::NetParameter& weights, bool write_diff = false) const;
 
   /// Weights by layer name, as Caffe: layers that the file lacks keep theirs, layers that only the file has are
   /// logged, other shapes throw ShapeError. Legacy 4-d shapes may have ones in front. Of a parameter that layers share,
   /// the owner's blob may be the only one. Logs how many layers got theirs; throws ConfigError if none did that has
   /// some. Blobs may be in the forms of Caffe's forks (Layer::settle_stored). Files hold blobs whole: of one
-  /// that ranks divide, this rank takes its part.
+  /// that ranks divide, this rank takes its shard.
   void copy_trained(const caffe::NetParameter& trained);
-  /// The net with its weights, as Caffe writes a .caffemodel (`write_diff`: gradients too); with this rank's parts.
+  /// The net with its weights, as Caffe writes a .caffemodel (`write_diff`: gradients too); with this rank's shards.
   void to_proto(caffe::NetParameter& out, bool write_diff = false) const;
   /// This net's parameter values become the other's (test nets share the training net's), by layer name. Throws
   /// ShapeError.

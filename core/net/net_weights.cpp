@@ -6,7 +6,7 @@
 #include "core/formats/caffe.pb.h"
 #include "core/net/division.h"
 #include "core/net/net.h"
-#include "core/net/part_exchange.h"
+#include "core/net/shard_exchange.h"
 
 // Weights from files, from other nets, and to files.
 namespace cortado {
@@ -109,28 +109,28 @@ void Net::copy_layer(const caffe::LayerParameter& source) {
                            ", the net's has " + to_string(shape),
                        "rename the layer to learn it from scratch");
     const auto values = values_of(stored, where + " of the weights, blob " + std::to_string(i));
-    blobs[i]->write_data((division != nullptr ? division->take(values, services_.parts->rank()) : values).data());
+    blobs[i]->write_data((division != nullptr ? division->take(values, services_.shards->rank()) : values).data());
   }
 }
 
-void Net::spread_parts(const caffe::NetParameter& weights) {
+void Net::spread_shards(const caffe::NetParameter& weights) {
   for (const Learnable& p : learnable_) {
     if (p.division == nullptr) continue;
-    const int layer = services_.parts->rank() == 0 ? layer_of(weights, p) : -1;
+    const int layer = services_.shards->rank() == 0 ? layer_of(weights, p) : -1;
     if (run_.replicas->from_root(layer >= 0 ? "given" : "").empty()) continue;
     std::vector<float> whole;
     if (layer >= 0) whole = values_of(weights.layer(layer).blobs(p.index), "layer '" + p.layer + "' of the weights");
-    p.blob->write_data(p.division->spread(*services_.parts, whole).data());
+    p.blob->write_data(p.division->spread(*services_.shards, whole).data());
   }
 }
 
-void Net::collect_parts(caffe::NetParameter& weights, bool write_diff) const {
+void Net::collect_shards(caffe::NetParameter& weights, bool write_diff) const {
   for (const Learnable& p : learnable_) {
     if (p.division == nullptr) continue;
-    const auto values = p.division->collect(*services_.parts, p.blob->data_vector());
+    const auto values = p.division->collect(*services_.shards, p.blob->data_vector());
     const auto gradients =
-        write_diff ? p.division->collect(*services_.parts, p.blob->diff_vector()) : std::vector<float>();
-    if (services_.parts->rank() != 0) continue;
+        write_diff ? p.division->collect(*services_.shards, p.blob->diff_vector()) : std::vector<float>();
+    if (services_.shards->rank() != 0) continue;
     auto& blob = *weights.mutable_layer(layer_of(weights, p))->mutable_blobs(p.index);
     cortado::to_proto(p.division->whole(), values, gradients, blob);
   }

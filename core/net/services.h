@@ -6,7 +6,7 @@
 namespace cortado {
 
 class LayerTable;
-class PartExchange;
+class ShardExchange;
 
 /// What solvers, nets and layers are built on. All of it is borrowed and outlives them.
 struct Services {
@@ -15,7 +15,7 @@ struct Services {
   const SourceOpener* sources = nullptr;  ///< nullptr means that nothing can be read
   const SinkOpener* sinks = nullptr;      ///< nullptr means that nothing can be written
   const Replicas* replicas = nullptr;     ///< nullptr means this process alone
-  PartExchange* parts = nullptr;          ///< among the replicas; nullptr means that layers are whole
+  ShardExchange* shards = nullptr;        ///< among the replicas; nullptr means that layers are whole
 };
 
 }  // namespace cortado

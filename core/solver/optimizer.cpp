@@ -9,7 +9,7 @@
 #include "core/machine/integers.h"
 #include "core/net/division.h"
 #include "core/net/name_memory.h"
-#include "core/net/part_exchange.h"
+#include "core/net/shard_exchange.h"
 #include "core/solver/norms.h"
 #include "core/solver/rate.h"
 
@@ -36,7 +36,7 @@ Optimizer::Optimizer(const caffe::SolverParameter& parameter, Net& net, CoreGrou
   for (std::size_t i = 0; i < net.learnable().size(); ++i) {
     const Net::Learnable& learnable = net.learnable()[i];
     if (learnable.division != nullptr)
-      part_histories_[i] = Storage::make(group, type_.histories * learnable.blob->count());
+      shard_histories_[i] = Storage::make(group, type_.histories * learnable.blob->count());
   }
 }
 
@@ -53,15 +53,15 @@ float Optimizer::clip(const GradientScale& scale) const {
   if (limit < 0) return 1;
   const Storage& gradients = *net_.gradient_arena();
   std::vector<ClusterValues> sets = {{gradients.data, gradients.count}};
-  for (const auto& part : part_histories_) {
+  for (const auto& part : shard_histories_) {
     const Blob& blob = *net_.learnable()[part.first].blob;
     sets.push_back({blob.diff(), blob.count()});
   }
   auto sums = sums_of_squares(group_, sets);
   if (sums.size() > 1) net_.run().replicas->sum(sums.data() + 1, static_cast<i64>(sums.size()) - 1);
-  const double of_parts = double{scale.parts} / double{scale.arena};
+  const double of_shards = double{scale.shards} / double{scale.arena};
   double sum = sums[0];
-  for (std::size_t i = 1; i < sums.size(); ++i) sum += of_parts * of_parts * sums[i];
+  for (std::size_t i = 1; i < sums.size(); ++i) sum += of_shards * of_shards * sums[i];
   const auto norm = static_cast<float>(double{scale.arena} * std::sqrt(sum));
   if (norm <= limit) return 1;
   const float factor = limit / norm;
@@ -83,7 +83,7 @@ std::vector<float> Optimizer::local_rates(const GradientScale& scale) const {
     for (const float* values : {learnable.blob->data(), learnable.blob->diff()})
       sets.push_back({values, is_trained(learnable) ? learnable.blob->count() : 0});
   auto sums = sums_of_squares(group_, sets);
-  for (const auto& part : part_histories_) net_.run().replicas->sum(&sums[2 * part.first], 2);
+  for (const auto& part : shard_histories_) net_.run().replicas->sum(&sums[2 * part.first], 2);
   for (std::size_t i = 0; i < rates.size(); ++i) {
     const double weights = std::sqrt(sums[2 * i]);
     const double gradients = double{scale.of(learnables[i])} * std::sqrt(sums[2 * i + 1]);
@@ -96,9 +96,9 @@ std::vector<float> Optimizer::local_rates(const GradientScale& scale) const {
 std::shared_ptr<Storage> Optimizer::history(std::size_t learnable, int k) const {
   const Net::Learnable& of = net_.learnable()[learnable];
   const i64 count = of.blob->count();
-  const auto part = part_histories_.find(learnable);
-  return part != part_histories_.end() ? Storage::range(part->second, k * count, count)
-                                       : Storage::range(history_, k * pitch_ + of.arena_offset, count);
+  const auto part = shard_histories_.find(learnable);
+  return part != shard_histories_.end() ? Storage::range(part->second, k * count, count)
+                                        : Storage::range(history_, k * pitch_ + of.arena_offset, count);
 }
 
 BlobUpdate Optimizer::update_of(std::size_t learnable) const {
@@ -171,24 +171,24 @@ void Optimizer::read_history(const caffe::SolverState& state, const std::string&
   });
 }
 
-void Optimizer::spread_parts(const caffe::SolverState& state) {
+void Optimizer::spread_shards(const caffe::SolverState& state) {
   int next = 0;
   for_each_history([&](const Net::Learnable& learnable, Blob& history) {
     const int stored = next++;
     if (learnable.division == nullptr) return;
     std::vector<float> whole;
-    if (net_.parts()->rank() == 0) whole = values_of(state.history(stored), "history");
-    history.write_data(learnable.division->spread(*net_.parts(), whole).data());
+    if (net_.shards()->rank() == 0) whole = values_of(state.history(stored), "history");
+    history.write_data(learnable.division->spread(*net_.shards(), whole).data());
   });
 }
 
-void Optimizer::collect_parts(caffe::SolverState& state) const {
+void Optimizer::collect_shards(caffe::SolverState& state) const {
   int next = 0;
   for_each_history([&](const Net::Learnable& learnable, const Blob& history) {
     const int stored = next++;
     if (learnable.division == nullptr) return;
-    const auto whole = learnable.division->collect(*net_.parts(), history.data_vector());
-    if (net_.parts()->rank() == 0) to_proto(learnable.division->whole(), whole, {}, *state.mutable_history(stored));
+    const auto whole = learnable.division->collect(*net_.shards(), history.data_vector());
+    if (net_.shards()->rank() == 0) to_proto(learnable.division->whole(), whole, {}, *state.mutable_history(stored));
   });
 }
 

@@ -16,11 +16,11 @@ namespace cortado {
 
 /// The factors that make gradients their mean over replicas.
 struct GradientScale {
-  float arena = 1;  ///< for gradients in the net's arena
-  float parts = 1;  ///< for gradients of shards, which are the sum over all ranks' samples
+  float arena = 1;   ///< for gradients in the net's arena
+  float shards = 1;  ///< for gradients of shards, which are the sum over all ranks' samples
 
-  GradientScale scaled(float by, float over) const { return {arena * by / over, parts * by / over}; }
-  float of(const Net::Learnable& learnable) const { return learnable.division != nullptr ? parts : arena; }
+  GradientScale scaled(float by, float over) const { return {arena * by / over, shards * by / over}; }
+  float of(const Net::Learnable& learnable) const { return learnable.division != nullptr ? shards : arena; }
 };
 
 /// Turns a net's gradients into new weights on the cluster, by the rule of the solver type. It keeps the type's
@@ -53,10 +53,10 @@ class Optimizer {
   /// Reads histories. Throws FileError naming `file` when the number of blobs or a shape differs from the net's and the
   /// solver type's.
   void read_history(const caffe::SolverState& state, const std::string& file);
-  /// Spread and collect shards' histories as Net::spread_parts and Net::collect_parts do weights. Rank 0 reads and
+  /// Spread and collect shards' histories as Net::spread_shards and Net::collect_shards do weights. Rank 0 reads and
   /// writes the file.
-  void spread_parts(const caffe::SolverState& state);
-  void collect_parts(caffe::SolverState& state) const;
+  void spread_shards(const caffe::SolverState& state);
+  void collect_shards(caffe::SolverState& state) const;
 
  private:
   void log_rate(i64 iteration, float rate) const;
@@ -81,7 +81,7 @@ class Optimizer {
   CoreGroup& group_;
   i64 pitch_;  ///< floats from a value's first history to its second
   std::shared_ptr<Storage> history_;
-  std::map<std::size_t, std::shared_ptr<Storage>> part_histories_;  ///< by learnable, one history after another
+  std::map<std::size_t, std::shared_ptr<Storage>> shard_histories_;  ///< by learnable, one history after another
 };
 
 }  // namespace cortado

@@ -95,7 +95,7 @@ void Solver::State::write_held_pair(const std::string& name) {
   caffe::SolverState state;
   on_root(replicas, [&] { describe(model_file, model, state); });
   exchange.share_weights(*net);
-  net->collect_parts(model, parameter.snapshot_diff());
+  net->collect_shards(model, parameter.snapshot_diff());
   statistics->write(*state.mutable_cortado());
   on_root(replicas, [&] {
     state.mutable_cortado()->set_weights_digest(weights_digest(*net, model, model_file));
@@ -103,7 +103,7 @@ void Solver::State::write_held_pair(const std::string& name) {
     caffe::NetParameter().Swap(&model);  // its memory is the history's next
     optimizer->write_history(state);
   });
-  if (optimizer) optimizer->collect_parts(state);
+  if (optimizer) optimizer->collect_shards(state);
   write_residuals(state_file, replicas.from_root(state.cortado().weights_digest()));
   double all = 1;
   replicas.sum(&all, 1);  // the state comes last: where it is, everything is
@@ -241,8 +241,8 @@ void Solver::State::go_on_from(const SnapshotPair& pair, const std::string& stat
   });
   share_weights();
   if (!exchange.has_master()) share_from_root(replicas, *options.group, *optimizer->history());
-  net->spread_parts(pair.weights);
-  if (optimizer) optimizer->spread_parts(pair.state);
+  net->spread_shards(pair.weights);
+  if (optimizer) optimizer->spread_shards(pair.state);
   statistics->restore(pair.state.cortado(), state_file);
   iteration = header.iter();
   go_on_keeping(header.cortado(), state_file);
@@ -294,7 +294,7 @@ void Solver::State::load_weights(const std::string& model_files) {
         read_weights(file, options.hdf5, trained);
         net->copy_trained(trained);
       });
-      net->spread_parts(trained);
+      net->spread_shards(trained);
     });
   }
   share_weights();

@@ -7,7 +7,7 @@
 
 namespace cortado {
 
-DividedRows::DividedRows(PartExchange& ranks, CoreGroup& group, Workspace& workspace, const Division& division,
+DividedRows::DividedRows(ShardExchange& ranks, CoreGroup& group, Workspace& workspace, const Division& division,
                          const Settings& settings)
     : ranks_(ranks),
       group_(group),
@@ -39,8 +39,8 @@ i64 DividedRows::place_in_packed(const Side& side, i64 sub_batch, int rank) cons
 i64 DividedRows::to_all(const Side& side, i64 sub_batch, const float* own, float* packed, float* all) {
   const i64 rows = count(sub_batch), width = here(side);
   const float* const first = own + begin(sub_batch) * side.width;
-  std::vector<PartExchange::Outgoing> out;
-  std::vector<PartExchange::Incoming> in;
+  std::vector<ShardExchange::Outgoing> out;
+  std::vector<ShardExchange::Incoming> in;
   for (int r = 0; r < ranks_.size(); ++r) {
     const i64 theirs = columns(side, r);
     const float* const from = side.divided ? first + division_.begin(r) : first;
@@ -62,8 +62,8 @@ i64 DividedRows::to_all(const Side& side, i64 sub_batch, const float* own, float
 
 i64 DividedRows::to_owners(const Side& side, i64 sub_batch, const float* all, float* arriving) {
   const i64 rows = count(sub_batch);
-  std::vector<PartExchange::Outgoing> out;
-  std::vector<PartExchange::Incoming> in;
+  std::vector<ShardExchange::Outgoing> out;
+  std::vector<ShardExchange::Incoming> in;
   for (int r = 0; r < ranks_.size(); ++r) {
     if (r == ranks_.rank()) continue;
     out.push_back({r, all + place(side, sub_batch, r), rows * here(side)});

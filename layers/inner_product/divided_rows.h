@@ -5,7 +5,7 @@
 
 #include "core/machine/integers.h"
 #include "core/net/division.h"
-#include "core/net/part_exchange.h"
+#include "core/net/shard_exchange.h"
 #include "core/net/workspace.h"
 
 namespace cortado {
@@ -28,7 +28,7 @@ class DividedRows {
     std::string codec;    ///< codec of messages; values that stay on their rank are exact
   };
   /// Borrows everything. `division`'s divided dimension is that of the divided side.
-  DividedRows(PartExchange& ranks, CoreGroup& group, Workspace& workspace, const Division& division,
+  DividedRows(ShardExchange& ranks, CoreGroup& group, Workspace& workspace, const Division& division,
               const Settings& settings);
 
   /// Sets the number of every rank's rows.
@@ -77,7 +77,7 @@ class DividedRows {
   void settle_all(const Side& side, const std::vector<i64>& exchanges, const float* all, const float* arriving,
                   float* own);
 
-  PartExchange& ranks_;
+  ShardExchange& ranks_;
   CoreGroup& group_;
   Workspace& workspace_;
   const Division& division_;

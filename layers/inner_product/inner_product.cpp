@@ -20,7 +20,7 @@ void InnerProductLayer::setup(const Blobs& bottom, const Blobs&) {
   const Shape weights = transpose_ ? Shape{terms_, outputs_} : Shape{outputs_, terms_};
   if (p.divided() != caffe::InnerProductParameter::NO) divide(weights);
   if (division_)
-    add_part(*division_, p.weight_filler());
+    add_shard(*division_, p.weight_filler());
   else
     add_parameter(weights, p.weight_filler());
   if (bias_) add_parameter({outputs_}, p.bias_filler());
@@ -33,8 +33,8 @@ void InnerProductLayer::divide(const Shape& weights) {
   if (run().replicas->groups_of_process() > 1)
     bad_config(asked + " cannot run with several core groups in a process",
                "start a rank for each core group, or leave out `divided`");
-  if (services().parts == nullptr) return;
-  PartExchange& ranks = *services().parts;
+  if (services().shards == nullptr) return;
+  ShardExchange& ranks = *services().shards;
   const std::string problem = ranks.why_not(p.codec());
   if (!problem.empty()) bad_config(asked + " cannot run: " + problem);
   if (ranks.size() == 1) return;

@@ -8,7 +8,7 @@
 #include "comm/exchange/bucket_allreduce.h"
 #include "comm/exchange/coded_allreduce.h"
 #include "comm/exchange/packed_allreduce.h"
-#include "comm/mpi_part_exchange.h"
+#include "comm/mpi_shard_exchange.h"
 #include "core/base/error.h"
 #include "layers/all_layers.h"
 #include "layers/inner_product/divided_rows.h"
@@ -57,7 +57,7 @@ struct Ranks {
       : replicas(communicator),
         team(communicator, group_of(backend)),
         packed(team, group_of(backend)),
-        parts(communicator, group_of(backend)) {}
+        shards(communicator, group_of(backend)) {}
   SolverOptions options(const std::string& backend) {
     static const LayerTable layers = with_toys(all_layers());
     static const Hdf5Weights hdf5;
@@ -66,13 +66,13 @@ struct Ranks {
     options.hdf5 = &hdf5;
     options.replicas = &replicas;
     options.exchange = &packed;
-    options.parts = &parts;
+    options.shards = &shards;
     return options;
   }
   MpiReplicas replicas;
   JobTeam team;
   PackedAllreduce packed;
-  MpiPartExchange parts;
+  MpiShardExchange shards;
 };
 
 class DividedLayersTest : public ::testing::TestWithParam<std::string> {
@@ -87,7 +87,7 @@ class DividedLayersTest : public ::testing::TestWithParam<std::string> {
   static std::vector<float> whole(Solver& of, const Ranks& ranks) {
     caffe::NetParameter net;
     of.net().to_proto(net);
-    of.net().collect_parts(net);
+    of.net().collect_shards(net);
     std::vector<float> all;
     if (ranks.replicas.rank() != 0) return all;
     for (const auto& layer : net.layer())
@@ -317,7 +317,7 @@ TEST_P(DividedLayersTest, WhatCannotRunSaysSo) {
 }
 
 /// One of two ranks, whose messages bring nothing, and what happens when: s(tart), f(inish).
-class Recorder : public PartExchange {
+class Recorder : public ShardExchange {
  public:
   int rank() const override { return 0; }
   int size() const override { return 2; }

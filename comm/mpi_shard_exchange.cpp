@@ -1,4 +1,4 @@
-#include "comm/mpi_part_exchange.h"
+#include "comm/mpi_shard_exchange.h"
 
 #include <algorithm>
 #include <cmath>
@@ -17,7 +17,7 @@ const Codec* coding(const std::string& codec) { return codec == "fp32" ? nullptr
 HostValues host_span(const float* values, i64 count) { return {const_cast<float*>(values), count, Precision::fp32}; }
 }  // namespace
 
-MpiPartExchange::MpiPartExchange(MPI_Comm communicator, CoreGroup& group, Timeline* timeline)
+MpiShardExchange::MpiShardExchange(MPI_Comm communicator, CoreGroup& group, Timeline* timeline)
     : group_(group), timeline_(timeline) {
   communicator_ = duplicate(communicator);
   team_.communicator = communicator_;
@@ -25,7 +25,7 @@ MpiPartExchange::MpiPartExchange(MPI_Comm communicator, CoreGroup& group, Timeli
   size_ = team_.size();
 }
 
-MpiPartExchange::~MpiPartExchange() {
+MpiShardExchange::~MpiShardExchange() {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     ends_ = true;
@@ -35,7 +35,7 @@ MpiPartExchange::~MpiPartExchange() {
   if (std::uncaught_exceptions() == 0) release(communicator_);  // collective
 }
 
-std::string MpiPartExchange::why_not(const std::string& codec) const {
+std::string MpiShardExchange::why_not(const std::string& codec) const {
   const auto& all = codecs();
   const auto found = std::find_if(all.begin(), all.end(), [&](const Codec* one) { return one->name() == codec; });
   if (found == all.end()) return "codec '" + codec + "' is not known";
@@ -48,7 +48,7 @@ std::string MpiPartExchange::why_not(const std::string& codec) const {
   return "";
 }
 
-MpiPartExchange::Buffer MpiPartExchange::take_buffer(const Codec* codec, i64 floats) {
+MpiShardExchange::Buffer MpiShardExchange::take_buffer(const Codec* codec, i64 floats) {
   const auto fits = [&](const Buffer& buffer) {
     return buffer.floats == floats && (buffer.codes.bytes() > 0) == (codec != nullptr);
   };
@@ -66,12 +66,12 @@ MpiPartExchange::Buffer MpiPartExchange::take_buffer(const Codec* codec, i64 flo
 }
 
 /// The memory of the buffer that messages reach.
-HostValues MpiPartExchange::span_of(Buffer& buffer, i64 floats) const {
+HostValues MpiShardExchange::span_of(Buffer& buffer, i64 floats) const {
   return host_span(group_.spec().host_memory ? buffer.codes.as<float>() : buffer.host.data(), floats);
 }
 
 /// The values to send, which are complete once the group has waited.
-HostValues MpiPartExchange::encode(Exchange& exchange, const Outgoing& out) {
+HostValues MpiShardExchange::encode(Exchange& exchange, const Outgoing& out) {
   const Codec* const codec = exchange.codec;
   if (is_direct(codec)) return host_span(out.values, out.count);
   const i64 floats = floats_of(codec, out.count);
@@ -85,8 +85,8 @@ HostValues MpiPartExchange::encode(Exchange& exchange, const Outgoing& out) {
   return span_of(buffer, floats);
 }
 
-i64 MpiPartExchange::start(const std::string& codec, const std::vector<Outgoing>& out,
-                           const std::vector<Incoming>& in) {
+i64 MpiShardExchange::start(const std::string& codec, const std::vector<Outgoing>& out,
+                            const std::vector<Incoming>& in) {
   const i64 number = started_++;
   Exchange exchange;
   exchange.codec = coding(codec);
@@ -116,7 +116,7 @@ i64 MpiPartExchange::start(const std::string& codec, const std::vector<Outgoing>
   return number;
 }
 
-void MpiPartExchange::work() {
+void MpiShardExchange::work() {
   std::unique_lock<std::mutex> lock(mutex_);
   for (;;) {
     changed_.wait(lock, [&] { return ends_ || !queue_.empty(); });
@@ -135,7 +135,7 @@ void MpiPartExchange::work() {
   }
 }
 
-void MpiPartExchange::see_through(Exchange& exchange) const {
+void MpiShardExchange::see_through(Exchange& exchange) const {
   i64 bytes = 0;
   for (const Message& one : exchange.sends) bytes += one.span.bytes();
   const TimelineSpan span(timeline_, name, std::to_string(bytes / 1024) + " KiB", "activations");
@@ -145,7 +145,7 @@ void MpiPartExchange::see_through(Exchange& exchange) const {
   messages.wait(0);
 }
 
-void MpiPartExchange::deliver(const Codec* codec, Arrival& arrival) {
+void MpiShardExchange::deliver(const Codec* codec, Arrival& arrival) {
   Buffer& buffer = arrival.buffer;
   const auto bytes = static_cast<std::size_t>(buffer.floats) * 4;
   void* const on_cluster = codec != nullptr ? buffer.codes.get() : arrival.to.values;
@@ -153,7 +153,7 @@ void MpiPartExchange::deliver(const Codec* codec, Arrival& arrival) {
   if (codec != nullptr) codec->decode(group_, on_cluster, arrival.to.count, arrival.to.values);
 }
 
-void MpiPartExchange::finish(i64 number) {
+void MpiShardExchange::finish(i64 number) {
   Exchange exchange;
   {
     std::unique_lock<std::mutex> lock(mutex_);
@@ -169,7 +169,7 @@ void MpiPartExchange::finish(i64 number) {
   for (Buffer& buffer : exchange.sent) free_.push_back(std::move(buffer));
 }
 
-std::vector<float> MpiPartExchange::gather(const std::vector<float>& own, const std::vector<i64>& counts) const {
+std::vector<float> MpiShardExchange::gather(const std::vector<float>& own, const std::vector<i64>& counts) const {
   Messages messages(team_, name);
   if (rank() != 0) {
     messages.send(0, host_span(own.data(), static_cast<i64>(own.size())));
@@ -188,7 +188,7 @@ std::vector<float> MpiPartExchange::gather(const std::vector<float>& own, const 
   return all;
 }
 
-std::vector<float> MpiPartExchange::scatter(const std::vector<float>& all, const std::vector<i64>& counts) const {
+std::vector<float> MpiShardExchange::scatter(const std::vector<float>& all, const std::vector<i64>& counts) const {
   Messages messages(team_, name);
   const i64 own_count = counts[static_cast<std::size_t>(rank())];
   if (rank() != 0) {

@@ -8,9 +8,9 @@ namespace cortado {
 
 /// The ranks over which layers may be divided, and the messages between them while they compute. comm implements it
 /// over MPI. All ranks make the same calls in the same order, from one thread each.
-class PartExchange {
+class ShardExchange {
  public:
-  virtual ~PartExchange() = default;
+  virtual ~ShardExchange() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
   /// The reason why values cannot travel as codes of that codec (comm/codec); empty means that they can.

@@ -10,20 +10,20 @@
 #include "comm/codec/codec.h"
 #include "comm/collective/collective.h"
 #include "core/base/timeline.h"
-#include "core/net/part_exchange.h"
+#include "core/net/shard_exchange.h"
 
 namespace cortado {
 
 /// Exchanges between the ranks of divided layers over MPI. The first exchange starts a thread. It completes one
 /// exchange after another while the core group computes.
-class MpiPartExchange : public PartExchange {
+class MpiShardExchange : public ShardExchange {
  public:
   /// Duplicates the communicator; borrows the rest. `timeline` records the exchanges; nullptr means no record.
   /// Collective.
-  MpiPartExchange(MPI_Comm communicator, CoreGroup& group, Timeline* timeline = nullptr);
-  ~MpiPartExchange() override;
-  MpiPartExchange(const MpiPartExchange&) = delete;
-  MpiPartExchange& operator=(const MpiPartExchange&) = delete;
+  MpiShardExchange(MPI_Comm communicator, CoreGroup& group, Timeline* timeline = nullptr);
+  ~MpiShardExchange() override;
+  MpiShardExchange(const MpiShardExchange&) = delete;
+  MpiShardExchange& operator=(const MpiShardExchange&) = delete;
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
