@@ -47,7 +47,7 @@ inline void accumulate(Vector& sum, bf16x2 a, Vector b) {
 // where their addresses are taken. Three rows of A share a pointer: more would need more registers for their strides,
 // fewer for themselves.
 template <class T, int rows, int vectors>
-void multiply_block(const Job<T>& job, i64 row, const Columns* columns) {
+void multiply_block(const Job<T>& job, i64 row, const VectorColumns* columns) {
   if (job.taps.count1 <= 0 || job.taps.count0 <= 0 || job.k <= 0) return;
   Vector sum[rows][vectors];
   const i64 m_stride = job.a_view.m_stride, k_stride = job.a_view.k_stride, b_stride = job.b_k_stride;
@@ -98,7 +98,7 @@ void multiply_block(const Job<T>& job, i64 row, const Columns* columns) {
 }
 
 template <class T>
-using BlockFunction = void (*)(const Job<T>&, i64, const Columns*);
+using BlockFunction = void (*)(const Job<T>&, i64, const VectorColumns*);
 
 template <class T, int i>
 constexpr BlockFunction<T> block_function() {
@@ -116,15 +116,15 @@ template <class T>
 constexpr auto functions = block_functions<T>(std::make_integer_sequence<int, max_rows * max_vectors>());
 
 template <class T>
-void multiply_whole(const Job<T>& job, i64 row, i64 rows, const Columns* columns, i64 vectors) {
+void multiply_whole(const Job<T>& job, i64 row, i64 rows, const VectorColumns* columns, i64 vectors) {
   functions<T>[static_cast<std::size_t>((rows - 1) * max_vectors + vectors - 1)](job, row, columns);
 }
 
 /// A block some of whose vectors have fewer lanes: its sums go where there is room for whole ones, and back.
 template <class T>
-void multiply_ragged(const Job<T>& there, i64 row, i64 rows, const Columns* columns, i64 vectors) {
+void multiply_ragged(const Job<T>& there, i64 row, i64 rows, const VectorColumns* columns, i64 vectors) {
   float sums[registers * lanes] = {};
-  Columns at[max_vectors] = {};
+  VectorColumns at[max_vectors] = {};
   Job<T> job = there;
   const auto each_run = [&](auto copy) {
     for (i64 r = 0; r < rows; ++r)
@@ -141,8 +141,8 @@ void multiply_ragged(const Job<T>& there, i64 row, i64 rows, const Columns* colu
 }
 
 template <class T>
-void multiply_rows(const Job<T>& job, i64 m, const Columns* columns, i64 vectors) {
-  const bool whole = std::all_of(columns, columns + vectors, [](const Columns& c) { return c.count == lanes; });
+void multiply_rows(const Job<T>& job, i64 m, const VectorColumns* columns, i64 vectors) {
+  const bool whole = std::all_of(columns, columns + vectors, [](const VectorColumns& c) { return c.count == lanes; });
   const auto multiply = whole ? &multiply_whole<T> : &multiply_ragged<T>;
   in_parts(m, rows_beside(static_cast<int>(vectors)),
            [&](i64 row, i64 rows) { multiply(job, row, rows, columns, vectors); });
@@ -158,9 +158,9 @@ constexpr i64 packed_terms = 128;  // rows of B packed at a time: 24 KiB at most
 
 /// Columns that are not next to each other in B: packs `packed_terms` rows at a time and multiplies those.
 template <class T>
-void multiply_packed(Job<T> job, i64 m, const Columns* columns, i64 vectors, i64 n0_stride) {
+void multiply_packed(Job<T> job, i64 m, const VectorColumns* columns, i64 vectors, i64 n0_stride) {
   alignas(64) T packed[packed_terms * max_vectors * lanes];
-  Columns at[max_vectors];
+  VectorColumns at[max_vectors];
   for (i64 v = 0; v < vectors; ++v) at[v] = {v * lanes, columns[v].column, columns[v].count};
   const Job<T> whole = job;
   job.b = packed;
@@ -193,7 +193,7 @@ void multiply(const Acc<float>& acc, const LeftOperand<T>& a, const RightOperand
   const bool asks_ahead = !a.lattice.is_dense() && a.view.m_stride * static_cast<i64>(sizeof(T)) >= cache_line;
   const Job<T> job{acc.p, acc.shape.n(), a.p, a.view, b.p, b.view.k_stride, acc.shape.k, taps, sets, asks_ahead};
   in_parts(walk.vectors(), best_width(acc.shape.m, walk.vectors()), [&](i64 first, i64 count) {
-    Columns columns[max_vectors];
+    VectorColumns columns[max_vectors];
     for (i64 v = 0; v < count; ++v) columns[v] = walk(first + v);
     if (b.view.n0_stride == 1)
       multiply_rows(job, acc.shape.m, columns, count);
@@ -205,7 +205,7 @@ void multiply(const Acc<float>& acc, const LeftOperand<T>& a, const RightOperand
 /// Columns are whole vectors, next to each other.
 template <class T>
 void multiply_vectors(i64 m, i64 n, const Job<T>& job) {
-  const auto vector = [](i64 i) { return Columns{i * lanes, i * lanes, lanes}; };
+  const auto vector = [](i64 i) { return VectorColumns{i * lanes, i * lanes, lanes}; };
 #if defined(__x86_64__)
   if constexpr (std::is_same_v<T, bf16x2> && lanes == tile_lanes)
     if (Amx::available()) {
@@ -214,7 +214,7 @@ void multiply_vectors(i64 m, i64 n, const Job<T>& job) {
     }
 #endif
   in_parts(n / lanes, best_width(m, n / lanes), [&](i64 first, i64 count) {
-    Columns columns[max_vectors];
+    VectorColumns columns[max_vectors];
     for (i64 v = 0; v < count; ++v) columns[v] = vector(first + v);
     multiply_rows(job, m, columns, count);
   });

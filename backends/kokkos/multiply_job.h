@@ -7,7 +7,7 @@
 namespace cortado::kokkos {
 
 /// One vector of the accumulator's columns: where B has it, which column it starts at, how many lanes count.
-struct Columns {
+struct VectorColumns {
   i64 b;
   i64 column;
   int count;
@@ -47,7 +47,7 @@ class ColumnWalk {
 
   i64 vectors() const { return per_run_ * shape_.n1 * shape_.n2; }
 
-  Columns operator()(i64 i) const {
+  VectorColumns operator()(i64 i) const {
     const i64 n0 = i % per_run_ * vector_lanes, run = i / per_run_, n1 = run % shape_.n1, n2 = run / shape_.n1;
     return {n2 * view_.n2_stride + n1 * view_.n1_stride + n0 * view_.n0_stride, run * shape_.n0 + n0,
             static_cast<int>(std::min<i64>(vector_lanes, shape_.n0 - n0))};

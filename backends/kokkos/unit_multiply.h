@@ -69,7 +69,7 @@ void multiply_tiles(const bf16x2* from_a, LeftView view, const bf16x2* const* fr
 
 /// A block of `blocks` times `rows` rows from `row` on, and of up to two vectors of columns.
 template <class Unit, int blocks, int vectors>
-void multiply_unit_block(const Job<bf16x2>& job, i64 row, i64 rows, const Columns* columns) {
+void multiply_unit_block(const Job<bf16x2>& job, i64 row, i64 rows, const VectorColumns* columns) {
   float* const acc = job.acc + row * job.acc_pitch;
   const auto each_sum = [&](auto f) {
     const auto at = [&](int block, int v) { return acc + block * rows * job.acc_pitch + columns[v].column; };
@@ -99,7 +99,7 @@ void multiply_unit_block(const Job<bf16x2>& job, i64 row, i64 rows, const Column
 
 /// `count` rows from `row` on, `rows` to a tile.
 template <class Unit, int vectors>
-void multiply_unit_rows(const Job<bf16x2>& job, i64 row, i64 count, i64 rows, const Columns* columns) {
+void multiply_unit_rows(const Job<bf16x2>& job, i64 row, i64 count, i64 rows, const VectorColumns* columns) {
   Unit::configure(tile_registers(rows, job.k % tile_lanes));
   const i64 end = row + count;
   for (; row + 2 * rows <= end; row += 2 * rows) multiply_unit_block<Unit, 2, vectors>(job, row, rows, columns);
@@ -121,7 +121,7 @@ template <class Unit, class F>
 void unit_multiply(const Job<bf16x2>& job, i64 m, i64 vectors, F vector) {
   const i64 rows = rows_to_tile(m), rest = m % rows;
   in_parts(vectors, 2, [&](i64 first, i64 count) {
-    const Columns columns[2] = {vector(first), vector(first + count - 1)};
+    const VectorColumns columns[2] = {vector(first), vector(first + count - 1)};
     const auto multiply = count == 2 ? &multiply_unit_rows<Unit, 2> : &multiply_unit_rows<Unit, 1>;
     multiply(job, 0, m - rest, rows, columns);
     if (rest > 0) multiply(job, m - rest, rest, rest, columns);

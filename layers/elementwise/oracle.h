@@ -7,13 +7,13 @@
 namespace cortado::oracle {
 
 /// A function of one value and its derivative, in double.
-struct Elementwise {
+struct ElementwiseFunction {
   std::string type, options;
   std::function<double(double)> value, slope;
 };
 
 /// Caffe's, with parameters as `options` gives them.
-inline std::vector<Elementwise> elementwise_functions() {
+inline std::vector<ElementwiseFunction> elementwise_functions() {
   const auto sigmoid = [](double x) { return 1 / (1 + std::exp(-x)); };
   const auto elu = [](double alpha) {
     return std::make_pair([=](double x) { return x > 0 ? x : alpha * std::expm1(x); },

@@ -7,9 +7,9 @@
 namespace cortado::test {
 namespace {
 
-using oracle::Elementwise;
+using oracle::ElementwiseFunction;
 
-std::string text_of(const Elementwise& f) { return "name: \"e\" type: \"" + f.type + "\" " + f.options; }
+std::string text_of(const ElementwiseFunction& f) { return "name: \"e\" type: \"" + f.type + "\" " + f.options; }
 
 std::vector<float> applied(const std::function<double(double)>& f, const std::vector<float>& x) {
   std::vector<float> y;
@@ -17,7 +17,7 @@ std::vector<float> applied(const std::function<double(double)>& f, const std::ve
   return y;
 }
 
-std::vector<float> gradient(const Elementwise& f, const std::vector<float>& x, const std::vector<float>& dy) {
+std::vector<float> gradient(const ElementwiseFunction& f, const std::vector<float>& x, const std::vector<float>& dy) {
   std::vector<float> dx = applied(f.slope, x);
   for (std::size_t i = 0; i < dx.size(); ++i) dx[i] *= dy[i];
   return dx;

@@ -207,7 +207,7 @@ TEST(MatrixUnit, PartsOfWiderMatrices) {
       EXPECT_EQ(y, products);
       if constexpr (vector_lanes == tile_lanes) {
         y = before;
-        const auto vector = [](i64 i) { return Columns{i * tile_lanes, i * tile_lanes, tile_lanes}; };
+        const auto vector = [](i64 i) { return VectorColumns{i * tile_lanes, i * tile_lanes, tile_lanes}; };
         unit_multiply<ModelOfUnit>({y.data(), ldy, all_a.data(), view, b.data(), ldb, k, {}}, m, n / tile_lanes,
                                    vector);
         EXPECT_EQ(y, sums);
