@@ -18,20 +18,20 @@ extern thread_local const char* in_flight_high;
 void check_arrived(const void* p, bool write);
 
 template <class T>
-class Counted {
+class CountedValue {
  public:
-  Counted() = default;
-  explicit Counted(T value) : value_(value) {}
-  Counted& operator=(T value) {
+  CountedValue() = default;
+  explicit CountedValue(T value) : value_(value) {}
+  CountedValue& operator=(T value) {
     value_ = value;
     return *this;
   }
   operator T() const { return value_; }
 
-  Counted operator-() const { return did(-value_); }
-  static Counted did(T value) {
+  CountedValue operator-() const { return did(-value_); }
+  static CountedValue did(T value) {
     ++tally.arithmetic;
-    return Counted(value);
+    return CountedValue(value);
   }
 
  private:
@@ -39,18 +39,18 @@ class Counted {
 };
 
 template <class T>
-using Value = Counted<T>;
+using Value = CountedValue<T>;
 
 template <class T>
 struct IsCounted : std::false_type {};
 template <class T>
-struct IsCounted<Counted<T>> : std::true_type {};
+struct IsCounted<CountedValue<T>> : std::true_type {};
 template <class T>
 struct Plain {
   using type = T;
 };
 template <class T>
-struct Plain<Counted<T>> {
+struct Plain<CountedValue<T>> {
   using type = T;
 };
 template <class T>
@@ -61,7 +61,7 @@ template <class A, class B>
 using CountedOf =
     std::enable_if_t<(IsCounted<A>::value || IsCounted<B>::value) && std::is_arithmetic<PlainType<A>>::value &&
                          std::is_arithmetic<PlainType<B>>::value,
-                     Counted<std::common_type_t<PlainType<A>, PlainType<B>>>>;
+                     CountedValue<std::common_type_t<PlainType<A>, PlainType<B>>>>;
 template <class T>
 PlainType<T> plain(T value) {
   return static_cast<PlainType<T>>(value);
@@ -118,8 +118,8 @@ bool operator!=(A a, B b) {
   return !(a == b);
 }
 template <class T, class B>
-Counted<T>& operator+=(Counted<T>& a, B b) {
-  return a = Counted<T>::did(static_cast<T>(plain(a) + plain(b)));
+CountedValue<T>& operator+=(CountedValue<T>& a, B b) {
+  return a = CountedValue<T>::did(static_cast<T>(plain(a) + plain(b)));
 }
 
 // Words.
@@ -132,16 +132,16 @@ CountedOf<A, B> operator&(A a, B b) {
   return CountedOf<A, B>::did(plain(a) & plain(b));
 }
 template <class T>
-Counted<T> operator~(Counted<T> a) {
-  return Counted<T>::did(~plain(a));
+CountedValue<T> operator~(CountedValue<T> a) {
+  return CountedValue<T>::did(~plain(a));
 }
 template <class T, class B, class = std::enable_if_t<std::is_integral<B>::value>>
-Counted<T> operator<<(Counted<T> a, B by) {
-  return Counted<T>::did(plain(a) << by);
+CountedValue<T> operator<<(CountedValue<T> a, B by) {
+  return CountedValue<T>::did(plain(a) << by);
 }
 template <class T, class B, class = std::enable_if_t<std::is_integral<B>::value>>
-Counted<T> operator>>(Counted<T> a, B by) {
-  return Counted<T>::did(plain(a) >> by);
+CountedValue<T> operator>>(CountedValue<T> a, B by) {
+  return CountedValue<T>::did(plain(a) >> by);
 }
 
 template <class T>
@@ -180,33 +180,37 @@ sunway::CountedOf<A, B> max(A a, B b) {
 /// Operations of the polynomials in core/machine/math.h.
 constexpr int exp_operations = 21, log_operations = 27, pow_operations = 62;
 
-inline sunway::Counted<float> counted_function(float value, int arithmetic, int divisions) {
+inline sunway::CountedValue<float> counted_function(float value, int arithmetic, int divisions) {
   sunway::tally.arithmetic += arithmetic;
   sunway::tally.divisions += divisions;
-  return sunway::Counted<float>(value);
+  return sunway::CountedValue<float>(value);
 }
-inline sunway::Counted<float> exp(sunway::Counted<float> x) {
+inline sunway::CountedValue<float> exp(sunway::CountedValue<float> x) {
   return counted_function(exp(sunway::plain(x)), exp_operations, 0);
 }
-inline sunway::Counted<float> log(sunway::Counted<float> x) {
+inline sunway::CountedValue<float> log(sunway::CountedValue<float> x) {
   return counted_function(log(sunway::plain(x)), log_operations, 1);
 }
-inline sunway::Counted<float> pow(sunway::Counted<float> x, float y) {
+inline sunway::CountedValue<float> pow(sunway::CountedValue<float> x, float y) {
   return counted_function(pow(sunway::plain(x), y), pow_operations, 2);
 }
-inline sunway::Counted<std::uint32_t> bits_of(sunway::Counted<float> x) {
-  return sunway::Counted<std::uint32_t>(bits_of(sunway::plain(x)));  // the same register
+inline sunway::CountedValue<std::uint32_t> bits_of(sunway::CountedValue<float> x) {
+  return sunway::CountedValue<std::uint32_t>(bits_of(sunway::plain(x)));  // the same register
 }
-inline sunway::Counted<float> float_of(sunway::Counted<std::uint32_t> bits) {
-  return sunway::Counted<float>(float_of(sunway::plain(bits)));
+inline sunway::CountedValue<float> float_of(sunway::CountedValue<std::uint32_t> bits) {
+  return sunway::CountedValue<float>(float_of(sunway::plain(bits)));
 }
-inline sunway::Counted<std::uint32_t> truncate(sunway::Counted<float> x) {
-  return sunway::Counted<std::uint32_t>::did(truncate(sunway::plain(x)));
+inline sunway::CountedValue<std::uint32_t> truncate(sunway::CountedValue<float> x) {
+  return sunway::CountedValue<std::uint32_t>::did(truncate(sunway::plain(x)));
 }
-inline sunway::Counted<float> as_float(sunway::Counted<std::uint32_t> word) {
-  return sunway::Counted<float>::did(as_float(sunway::plain(word)));
+inline sunway::CountedValue<float> as_float(sunway::CountedValue<std::uint32_t> word) {
+  return sunway::CountedValue<float>::did(as_float(sunway::plain(word)));
 }
-inline sunway::Counted<float> sqrt(sunway::Counted<float> x) { return counted_function(sqrt(sunway::plain(x)), 0, 1); }
-inline sunway::Counted<float> abs(sunway::Counted<float> x) { return counted_function(abs(sunway::plain(x)), 1, 0); }
+inline sunway::CountedValue<float> sqrt(sunway::CountedValue<float> x) {
+  return counted_function(sqrt(sunway::plain(x)), 0, 1);
+}
+inline sunway::CountedValue<float> abs(sunway::CountedValue<float> x) {
+  return counted_function(abs(sunway::plain(x)), 1, 0);
+}
 
 }  // namespace cortado::math
