@@ -28,7 +28,7 @@ struct ConvolutionShape {
   /// The precision of x, y and their gradients; weights, their gradients and sums are float.
   Precision precision = Precision::fp32;
   Layout src = Layout::nchw, dst = Layout::nchw;
-  /// Whether a block of channels holds more than one group's.
+  /// True if a block of channels holds more than one group's.
   bool shares_blocks() const {
     return (src == Layout::nchw16c && group_ic() % block_channels != 0) ||
            (dst == Layout::nchw16c && group_oc() % block_channels != 0);

@@ -63,7 +63,7 @@ struct Gemm {
   }
 
  private:
-  /// Of a CPE's tile: which product, and its first row and column.
+  /// The place of a CPE's tile: its product, and its first row and column.
   struct Place {
     i64 product, row, col;
   };

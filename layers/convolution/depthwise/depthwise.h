@@ -7,7 +7,7 @@ namespace cortado {
 /// precisions. Refuses other groups.
 ConvolutionPlan plan_depthwise(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction);
 
-/// Where there is more than one group.
+/// True if there is more than one group.
 inline bool depthwise_pays(const MachineSpec&, const ConvolutionShape& shape, ConvolutionDirection) {
   return shape.g > 1;
 }

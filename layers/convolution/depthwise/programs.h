@@ -292,7 +292,7 @@ struct DepthwiseWeightGradient {
     }
   }
 
-  /// What n output gradients of a row add to all taps.
+  /// Adds n output gradients of a row to the sums of all taps.
   template <i64 n, class C, class X, class Dy, class Sums>
   CORTADO_FN void add_to_taps(C& c, i64 row, i64 col, const X& inputs, const Dy& gradients, Sums& q) const {
     const i64 from = row * s.ow + col, pitch = s.cols_under(s.ow), place = row * s.sh * pitch + col * s.sw;

@@ -23,8 +23,8 @@ struct DirectForward {
   const Operand<T>* w;
   T* y;
   i64 y_plane, y_row, y_col;  ///< how far apart in y channels, rows and columns are
-  /// Of a y in blocks: for each tile of pixels the sums over each channel's values and over their squares,
-  /// [tile][2][oc]; null: none.
+  /// Sums of a y in blocks: for each tile of pixels the sums over each channel's values and over their squares,
+  /// [tile][2][oc]; nullptr means none.
   float* sums;
   OtherGradient<T> other;  ///< of a y in blocks whose columns follow each other
   DirectTiles tile;
@@ -36,7 +36,7 @@ struct DirectForward {
   }
   CORTADO_FN Halo halo() const { return {s, tile}; }
   CORTADO_FN bool in_blocks() const { return s.src == Layout::nchw16c; }
-  /// Of blocks; a tile then has one image.
+  /// True for blocks in which pixels are skipped; a tile then has one image.
   CORTADO_FN bool skips_pixels() const { return in_blocks() && s.kw == 1 && s.sw > 1; }
 
   template <class C>
