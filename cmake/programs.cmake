@@ -7,6 +7,7 @@
 #   cortado_bf16_programs(FOLDER PROGRAM...)     lists programs for those backends alone
 #       CACHES_ONLY before the programs of any of these: they run only where MachineSpec::works_from_caches() holds, and
 #       are compiled for CORTADO_CACHE_BACKENDS alone. Launching one elsewhere throws BugError.
+#   The launch of a program that no folder lists does not link: program_key<...> is undefined.
 #   cortado_program_library(TARGET BACKEND NAME FOLDER...)
 #       makes library TARGET with one unit per folder for BACKEND (reference, kokkos), and the generated header
 #       "programs/BACKEND_NAME.h", which declares  cortado::BACKEND::Programs cortado::BACKEND::NAME();
@@ -63,6 +64,19 @@ function(cortado_programs_for variable backend kind folder)
   set(${variable} ${programs} PARENT_SCOPE)
 endfunction()
 
+# Sets `variable` to definitions of the keys of all programs in the folder, whichever backend compiles them: layers launch
+# by keys, and planners keep them from launching what a backend has not.
+function(cortado_program_keys variable folder)
+  set(keys "")
+  foreach(kind PROGRAMS BF16_PROGRAMS)
+    get_property(programs GLOBAL PROPERTY CORTADO_${kind}_OF_${folder})
+    foreach(program ${programs})
+      string(APPEND keys "template ProgramKey program_key<${program}>();\n")
+    endforeach()
+  endforeach()
+  set(${variable} "${keys}" PARENT_SCOPE)
+endfunction()
+
 function(cortado_program_library target backend name)
   set(made ${CMAKE_BINARY_DIR}/generated/programs)
   set(units "")
@@ -73,9 +87,10 @@ function(cortado_program_library target backend name)
     list(APPEND kinds BF16_PROGRAMS)  # units of their own, so that one kind's size does not keep the other from being inlined
   endif()
   foreach(folder ${ARGN})
+    cortado_program_keys(keys ${folder})
     foreach(kind ${kinds})
       cortado_programs_for(programs ${backend} ${kind} ${folder})
-      if(NOT programs)
+      if(NOT programs AND NOT keys)
         continue()
       endif()
       string(MAKE_C_IDENTIFIER ${folder}_${kind} id)
@@ -85,14 +100,18 @@ function(cortado_program_library target backend name)
       endforeach()
       file(CONFIGURE OUTPUT ${made}/${backend}_${id}.cpp @ONLY CONTENT
 "#include \"backends/${backend}/launch.h\"
+#include \"core/machine/program_key.h\"
 #include \"${folder}/programs.h\"
 
+namespace cortado {
+${keys}}  // namespace cortado
 namespace cortado::${backend} {
 void add_${id}(Programs& table);
-void add_${id}(Programs& table) {
+void add_${id}([[maybe_unused]] Programs& table) {
 ${adds}}
 }  // namespace cortado::${backend}
 ")
+      set(keys "")  # once a folder
       list(APPEND units ${made}/${backend}_${id}.cpp)
       string(APPEND declarations "void add_${id}(Programs& table);\n")
       string(APPEND calls "  add_${id}(table);\n")

@@ -67,8 +67,6 @@ class Context {
 
   CORTADO_FN int row() const { return 0; }
   CORTADO_FN int col() const { return 0; }
-  CORTADO_FN i64 worker() const { return team_.worker(); }
-  CORTADO_FN i64 workers() const { return team_.workers(); }
 
   template <class Fetch, class Work>
   CORTADO_FN void lines(i64 n, Depth depth, Fetch fetch, Work work) {
@@ -169,19 +167,6 @@ class Context {
   template <class F>
   CORTADO_FN void once(F f) {
     team_.once(f);
-  }
-  template <class Predicate, class Words>
-  CORTADO_FN void bits(i64 n, Predicate holds, Words& out) {
-    team_.each((n + 31) / 32, [&](i64 w) {
-      std::uint32_t word = 0;
-      const i64 count = n - 32 * w < 32 ? n - 32 * w : 32;
-      for (i64 b = 0; b < count; ++b) word |= static_cast<std::uint32_t>(holds(32 * w + b) ? 1 : 0) << b;
-      out.set(w, word);
-    });
-  }
-  template <class Predicate, class Emit>
-  CORTADO_FN i64 compact(i64 n, Predicate holds, Emit emit) {
-    return team_.compact(n, holds, emit);
   }
   CORTADO_FN void fail(int code, i64 index) { team_.fail(code, index); }
 

@@ -68,14 +68,6 @@ class HostTeam {
     f();
   }
 
-  template <class Predicate, class Emit>
-  i64 compact(i64 n, const Predicate& holds, const Emit& emit) {
-    i64 slot = 0;
-    for (i64 i = 0; i < n; ++i)
-      if (holds(i)) emit(slot++, i);
-    return slot;
-  }
-
   void fail(int code, i64 index) { grant_.failure->remember(code, index, grant_.label); }
 
   /// The staged box: in `to`, or where it is if it lies there as it would be staged.

@@ -79,30 +79,6 @@ class LaneTeam {
     member_.team_barrier();
   }
 
-  /// `lanes` elements at a time; a prefix sum over the lanes' answers gives the slots.
-  template <class Predicate, class Emit>
-  CORTADO_FN i64 compact(i64 n, const Predicate& holds, const Emit& emit) const {
-    int* const sums = reinterpret_cast<int*>(exchange_);
-    const int lane = member_.team_rank();
-    i64 slots = 0;
-    for (i64 first = 0; first < n; first += lanes) {
-      const i64 i = first + lane;
-      const bool mine = i < n && holds(i);
-      sums[lane] = mine ? 1 : 0;
-      member_.team_barrier();
-      for (int step = 1; step < lanes; step *= 2) {
-        const int before = lane >= step ? sums[lane - step] : 0;
-        member_.team_barrier();
-        sums[lane] += before;
-        member_.team_barrier();
-      }
-      if (mine) emit(slots + sums[lane] - 1, i);
-      slots += sums[lanes - 1];
-      member_.team_barrier();
-    }
-    return slots;
-  }
-
   CORTADO_FN void fail(int code, i64 index) const { grant_.failure->remember(code, index, grant_.label); }
 
   template <class T>

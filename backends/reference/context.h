@@ -16,8 +16,6 @@ class Context {
 
   int row() const { return 0; }
   int col() const { return 0; }
-  i64 worker() const { return cpe_.launch().worker; }
-  i64 workers() const { return cpe_.launch().workers; }
 
   template <class Fetch, class Work>
   void lines(i64 n, Depth depth, Fetch fetch, Work work) {
@@ -186,34 +184,6 @@ class Context {
     cpe_.leave();
   }
 
-  template <class Predicate, class Words>
-  void bits(i64 n, Predicate holds, Words& out) {
-    const char* const answers = ask("bits", n, holds);
-    cpe_.enter({"bits", n}, Loop::Sets::element);
-    for (i64 w = cpe_.lane(); w < (n + 31) / 32; w += cpe_.lanes()) {
-      std::uint32_t word = 0;
-      for (i64 b = 0; b < 32 && w * 32 + b < n; ++b) word |= static_cast<std::uint32_t>(answers[w * 32 + b]) << b;
-      cpe_.loop().col = w;
-      out.set(w, word);
-    }
-    cpe_.leave();
-  }
-
-  template <class Predicate, class Emit>
-  i64 compact(i64 n, Predicate holds, Emit emit) {
-    const char* const answers = ask("compact", n, holds);
-    cpe_.enter({"compact", n}, Loop::Sets::element);
-    i64 slot = 0;
-    for (i64 i = 0; i < n; ++i) {
-      if (answers[i] == 0) continue;
-      cpe_.loop().col = slot;
-      if (i % cpe_.lanes() == cpe_.lane()) emit(slot, i);
-      ++slot;
-    }
-    cpe_.leave();
-    return slot;
-  }
-
   void fail(int code, i64 index) {
     Launch& launch = cpe_.launch();
     if (launch.failed) return;
@@ -341,16 +311,8 @@ class Context {
     return cpe_.shared<Result>();
   }
 
-  /// Byte i of the result tells whether the predicate holds for i; all lanes see all bytes.
-  template <class Predicate>
-  const char* ask(const char* name, i64 n, Predicate& holds) {
-    cpe_.enter({name, n}, Loop::Sets::nothing);
-    char* const answers = cpe_.exchange(n);
-    for (i64 i = cpe_.lane(); i < n; i += cpe_.lanes()) answers[i] = holds(i) ? 1 : 0;
-    cpe_.leave();
-    return answers;
-  }
-
+  i64 worker() const { return cpe_.launch().worker; }
+  i64 workers() const { return cpe_.launch().workers; }
   i64 my_share(i64 n) const { return worker() < n ? (n - worker() - 1) / workers() + 1 : 0; }
 
   void check_top(const char* name, i64 n) {

@@ -142,7 +142,7 @@ class Cpe {
     std::memcpy(static_cast<void*>(&result), shared_.data(), sizeof(R));
     return result;
   }
-  /// n bytes that all lanes see, for the terms of a fold or the answers of a predicate.
+  /// n bytes that all lanes see, for the terms of a fold.
   char* exchange(i64 n);
 
   // ---- items

@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "backends/sunway/launch_data.h"
+#include "backends/sunway/operands.h"
 #include "backends/sunway/transfers.h"
 
 namespace cortado::sunway {
@@ -25,8 +26,6 @@ class Context {
 
   int row() const { return row_; }
   int col() const { return col_; }
-  i64 worker() const { return 0; }
-  i64 workers() const { return 1; }
 
   // ---- order
 
@@ -148,22 +147,6 @@ class Context {
   template <class F>
   void once(F f) {
     f();
-  }
-  template <class Predicate, class Words>
-  void bits(i64 n, Predicate holds, Words& out) {
-    std::uint32_t word = 0;
-    loop(n, [&](i64 i) {
-      word = (i % 32 == 0 ? 0u : word) | (static_cast<std::uint32_t>(holds(i) ? 1 : 0) << (i % 32));
-      if (i % 32 == 31 || i == n - 1) out.set(i / 32, word);
-    });
-  }
-  template <class Predicate, class Emit>
-  i64 compact(i64 n, Predicate holds, Emit emit) {
-    i64 slot = 0;
-    loop(n, [&](i64 i) {
-      if (holds(i)) emit(slot++, i);
-    });
-    return slot;
   }
 
   void fail(int code, i64 index) {
@@ -361,56 +344,6 @@ class Context {
     operand.widened = sizeof(T) == 4 && buf.spare > 1;
     if (turned || operand.widened) operand.copy = ldm_ + buf.offset + static_cast<std::uint32_t>(buf.slots) * buf.bytes;
     return operand;
-  }
-
-  template <class T>
-  static Staged<T> own(const OutBlock<T>& block) {
-    Staged<T> operand;
-    operand.p = block.p, operand.elements = static_cast<int>(block.rows * block.cols);
-    return operand;
-  }
-
-  /// Makes the copy that is multiplied, once.
-  template <class T>
-  static void prepare(Staged<T>& o) {
-    [[maybe_unused]] static const port_operations widen = {1, 1, 1, 0},
-                                                  shuffle = {1, 1, 3, 0};  // four vectors turn by eight shuffles
-    if (o.copy == nullptr || o.copied) return;
-    o.copied = true;
-    port_count(o.elements, 4, o.rows > 0 ? &shuffle : &widen);
-    if (port_timing_only()) return;
-    load(o.p), load(o.p + o.elements - 1);  // which a simulator checks: it must have arrived
-    if (o.widened)
-      copy(o, static_cast<double*>(o.copy));
-    else
-      copy(o, static_cast<T*>(o.copy));
-  }
-  template <class T, class To>
-  static void copy(const Staged<T>& o, To* to) {
-    for (i64 i = 0; i < o.elements; ++i) to[i] = o.rows > 0 ? o.p[i % o.cols * o.rows + i / o.cols] : o.p[i];
-  }
-
-  template <class T>
-  static port_product product_of(const TileShape& s, const LeftOperand<T>& a, const RightOperand<T>& b,
-                                 const Taps& taps, int step) {
-    const auto narrow = [](i64 v) { return static_cast<int>(v); };
-    port_product p;
-    p.m = narrow(s.m), p.n2 = narrow(s.n2), p.n1 = narrow(s.n1), p.n0 = narrow(s.n0), p.k = narrow(s.k);
-    p.count1 = narrow(taps.count1), p.count0 = narrow(taps.count0);
-    p.a_first = narrow(taps.a), p.b_first = narrow(taps.b);
-    p.a_m = narrow(a.view.m_stride), p.a_k = narrow(a.view.k_stride), p.a1 = narrow(taps.a1), p.a0 = narrow(taps.a0);
-    p.b_k = narrow(b.view.k_stride), p.b_n2 = narrow(b.view.n2_stride), p.b_n1 = narrow(b.view.n1_stride);
-    p.b_n0 = narrow(b.view.n0_stride), p.b1 = narrow(taps.b1), p.b0 = narrow(taps.b0);
-    p.step = step;
-    p.a_elements = a.elements, p.b_elements = b.elements;
-    p.a_widened = a.widened ? 1 : 0, p.b_widened = b.widened ? 1 : 0;
-    return p;
-  }
-  static void multiply(float* sums, const void* a, const void* b, const port_product& p) {
-    port_multiply_float(sums, a, b, &p);
-  }
-  static void multiply(double* sums, const void* a, const void* b, const port_product& p) {
-    port_multiply_double(sums, static_cast<const double*>(a), static_cast<const double*>(b), &p);
   }
 
   i64* failures_;

@@ -18,10 +18,10 @@ std::vector<bool> any_beyond(CoreGroup& group, const std::vector<ClusterValues>&
   const ClusterMemory found(group, static_cast<std::size_t>(begins.back()) * sizeof(float));
   for (std::size_t s = 0; s < sets.size(); ++s) {
     if (sets[s].count == 0) continue;
-    codec::Beyond program{sets[s].data, found.as<float>() + begins[s], sets[s].count, blocks[s], limit, {}, {}};
+    codec::Beyond program{sets[s].data, found.as<float>() + begins[s], {1, sets[s].count, blocks[s]}, limit, {}, {}};
     PlanBuilder book(group.spec());
-    program.in = book.line("values", program.block * i64{sizeof(float)}, Depth::two);
-    program.out = book.line("beyond", sizeof(float), 1);
+    program.in = book.line<float>("values", program.s.block, Depth::two);
+    program.out = book.line<float>("beyond", 1, 1);
     group.launch(program, book.plan(begins[s + 1] - begins[s]));
   }
   std::vector<float> lines(static_cast<std::size_t>(begins.back()));

@@ -27,10 +27,10 @@ class CodecOf : public Codec {
     const auto scales = static_cast<std::uint32_t*>(code);
     codec::Encode<Format> program{values, state, scales + scale_words(n), scales, scale, n, {}, {}, {}, {}};
     PlanBuilder book(group.spec());
-    program.value_buf = book.line("values", 4 * block(), Depth::two);
-    if (Format::state) program.state_buf = book.line("state", 4 * block(), 2);
-    program.code_buf = book.line("code", 4 * Format::words, 2);
-    if (Format::scaled) program.scale_buf = book.line("scales", 4 * Format::runs, 2);
+    program.value_buf = book.line<float>("values", block(), Depth::two);
+    if (Format::state) program.state_buf = book.line<float>("state", block(), 2);
+    program.code_buf = book.line<std::uint32_t>("code", Format::words, 2);
+    if (Format::scaled) program.scale_buf = book.line<float>("scales", Format::runs, 2);
     group.launch(program, book.plan(blocks(n)));
   }
   void decode(CoreGroup& group, const void* code, i64 n, float* values) const override {
@@ -50,10 +50,10 @@ class CodecOf : public Codec {
     const auto scales = static_cast<const std::uint32_t*>(code);
     codec::Decode<Format> program{scales + scale_words(n), scales, values, add, n, {}, {}, {}, {}};
     PlanBuilder book(group.spec());
-    program.code_buf = book.line("code", 4 * Format::words, Depth::two);
-    if (Format::scaled) program.scale_buf = book.line("scales", 4 * Format::runs, Depth::two);
-    if (add) program.old_buf = book.line("old", 4 * block(), 2);
-    program.y_buf = book.line("values", 4 * block(), 2);
+    program.code_buf = book.line<std::uint32_t>("code", Format::words, Depth::two);
+    if (Format::scaled) program.scale_buf = book.line<float>("scales", Format::runs, Depth::two);
+    if (add) program.old_buf = book.line<float>("old", block(), 2);
+    program.y_buf = book.line<float>("values", block(), 2);
     group.launch(program, book.plan(blocks(n)));
   }
 };

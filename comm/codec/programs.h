@@ -5,6 +5,8 @@
 #include "comm/codec/one_bit.h"
 #include "comm/codec/three_in_one.h"
 #include "comm/codec/threshold.h"
+#include "core/machine/gather.h"
+#include "core/machine/row_lines.h"
 
 namespace cortado::codec {
 
@@ -114,8 +116,10 @@ struct Decode {
     if constexpr (Format::scaled) {
       c.lines(
           blocks, Depth::two,
-          [&](i64 b) { return both(codes(b), c.get(p.scale_buf, p.scales + b * Format::runs, Format::runs)); },
-          [&](i64 b, auto& in) { p.write(c, b, in.first, [&](i64 r) { return in.second[r / rows_of_run<Format>]; }); });
+          [&](i64 b) { return gather(codes(b), c.get(p.scale_buf, p.scales + b * Format::runs, Format::runs)); },
+          named([&](i64 b, auto& word, auto& scales) {
+            p.write(c, b, word, [&](i64 r) { return scales[r / rows_of_run<Format>]; });
+          }));
     } else {
       c.lines(blocks, Depth::two, codes, [&](i64 b, auto& word) { p.write(c, b, word, [](i64) { return 0u; }); });
     }
@@ -151,29 +155,29 @@ struct Decode {
   }
 };
 
-/// beyond[i] = 1 where line i, the i-th `block` of n values, holds one that is not below `limit` in size, NaN for
+/// beyond[i] = 1 where line i holds one that is not below `limit` in size, NaN for
 /// example, else 0.
 struct Beyond {
   static constexpr const char* label = "beyond";
   const float* values;
   float* beyond;
-  i64 n, block;
+  RowLines s;
   float limit;
   Buf in, out;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const Beyond p = *this;
-    c.lines((p.n + p.block - 1) / p.block, Depth::two,
-            [&](i64 i) { return c.get(p.in, p.values + i * p.block, math::min(p.block, p.n - i * p.block)); },
-            [&](i64 i, auto& line) {
-              const auto any = c.fold(
-                  line.n, 0.0f, [](auto a, auto b) { return math::max(a, b); },
-                  [&](i64 j) { return math::select(math::abs(line[j]) < p.limit, 0.0f, 1.0f); });
-              auto to = c.out(p.out, p.beyond + i, 1);
-              c.once([&] { to.set(0, any); });
-              c.put(to);
-            });
+    c.lines(
+        p.s.lines(), Depth::two, [&](i64 i) { return p.s.get(c, p.in, p.values, i); },
+        [&](i64 i, auto& line) {
+          const auto any = c.fold(
+              line.n, 0.0f, [](auto a, auto b) { return math::max(a, b); },
+              [&](i64 j) { return math::select(math::abs(line[j]) < p.limit, 0.0f, 1.0f); });
+          auto to = c.out(p.out, p.beyond + i, 1);
+          c.once([&] { to.set(0, any); });
+          c.put(to);
+        });
   }
 };
 

@@ -10,12 +10,7 @@ namespace {
 constexpr i64 kAlign = 128;  // the widest any backend wants: a CUDA sector pair, two AVX-512 lines
 }  // namespace
 
-Buf PlanBuilder::line(const char* name, i64 bytes, int slots) { return book(name, Use::line, bytes, slots); }
-
-Buf PlanBuilder::tile(const char* name, i64 bytes, int slots) { return book(name, Use::tile, bytes, slots); }
-
-Buf PlanBuilder::spill(const char* name, i64 bytes) {
-  const Buf place = tile(name, bytes, 1);
+Buf PlanBuilder::spilled(Buf place) {
   if (spec_.works_from_caches()) spilled_ += place.bytes;
   return place;
 }

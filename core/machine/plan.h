@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/bf16.h"
 #include "core/base/types.h"
 #include "core/machine/machine_spec.h"
 
@@ -41,27 +42,46 @@ struct Plan {
 /// Books scratchpad against a machine's budget. A plan that does not fit is not a plan: `reason` says why.
 ///
 ///   PlanBuilder book(group.spec());
-///   program.in = book.line("in", row_bytes, Depth::two);
+///   program.in = book.line<float>("in", program.block, Depth::two);
 ///   if (!book.fits()) return refuse(book.reason());
 ///   group.launch(program, book.plan(lines));
 class PlanBuilder {
  public:
   explicit PlanBuilder(const MachineSpec& spec) : spec_(spec) {}
 
-  /// Books `slots` areas of `bytes` (rounded up to 128) for lines or for tiles.
-  Buf line(const char* name, i64 bytes, int slots);
-  Buf line(const char* name, i64 bytes, Depth depth) { return line(name, bytes, static_cast<int>(depth)); }
-  Buf tile(const char* name, i64 bytes, int slots);
-  Buf tile(const char* name, i64 bytes, Depth depth) { return tile(name, bytes, static_cast<int>(depth)); }
+  /// Books `slots` lines, or tiles, of `elements` values of T. A bf16 takes two bytes in a line; in a tile, where lanes
+  /// see float, four.
+  template <class T>
+  Buf line(const char* name, i64 elements, int slots) {
+    return book(name, Use::line, elements * i64{sizeof(T)}, slots);
+  }
+  template <class T>
+  Buf line(const char* name, i64 elements, Depth depth) {
+    return line<T>(name, elements, static_cast<int>(depth));
+  }
+  template <class T>
+  Buf tile(const char* name, i64 elements, int slots) {
+    return book(name, Use::tile, elements * i64{sizeof(Lane<T>)}, slots);
+  }
+  template <class T>
+  Buf tile(const char* name, i64 elements, Depth depth) {
+    return tile<T>(name, elements, static_cast<int>(depth));
+  }
 
   /// Books a tile that may be larger than a scratchpad: cores that work from caches have it in memory, where it does
   /// not count. Elsewhere it is a tile like others.
-  Buf spill(const char* name, i64 bytes);
+  template <class T>
+  Buf spill(const char* name, i64 elements) {
+    return spilled(tile<T>(name, elements, 1));
+  }
 
-  /// Books slots for an operand of a tile program: `elements` of `element_bytes`, and room for the copy that the
-  /// machine multiplies where it widens single precision (unless the plan would rather have that done anew in every
-  /// multiply), or where it `turns` what lies in memory column by column.
-  Buf operand(const char* name, i64 elements, i64 element_bytes, Depth depth, bool turns = false, bool widens = true);
+  /// Books slots for an operand of a tile program, `elements` values of T, and room for the copy that the machine
+  /// multiplies where it widens single precision (unless the plan would rather have that done anew in every multiply),
+  /// or where it `turns` what lies in memory column by column.
+  template <class T>
+  Buf operand(const char* name, i64 elements, Depth depth, bool turns = false, bool widens = true) {
+    return operand(name, elements, i64{sizeof(T)}, depth, turns, widens);
+  }
 
   const MachineSpec& spec() const { return spec_; }
   bool fits() const { return left() >= 0; }
@@ -76,7 +96,10 @@ class PlanBuilder {
   Plan plan(i64 work_items) const;
 
  private:
+  /// `bytes` are rounded up to 128.
   Buf book(const char* name, Use use, i64 bytes, int slots, int spare = 0);
+  Buf spilled(Buf place);
+  Buf operand(const char* name, i64 elements, i64 element_bytes, Depth depth, bool turns, bool widens);
 
   const MachineSpec& spec_;
   i64 used_ = 0, spilled_ = 0;

@@ -9,14 +9,10 @@ namespace cortado {
 /// Identifies a program type within one executable.
 using ProgramKey = const void*;
 
+/// Defined where a unit compiles the program (core/machine/program_key.h): the launch of a program that no folder's
+/// CMakeLists.txt lists does not link.
 template <class Program>
-struct ProgramTag {
-  static constexpr char mark = 0;
-};
-template <class Program>
-ProgramKey program_key() {
-  return &ProgramTag<Program>::mark;
-}
+ProgramKey program_key();
 
 // A *program* is a trivially copyable struct that the management side fills in and launches on a compute cluster:
 //
@@ -41,7 +37,6 @@ ProgramKey program_key() {
 // Who am I
 //   C::mesh_rows, C::mesh_cols   compile-time mesh of a tile program, 1 x 1 where sharing vanishes
 //   c.row(), c.col()             this CPE's place in the mesh
-//   c.worker(), c.workers()      this mesh's number among those that run the launch; only for spreading tiles
 //
 // Order. Every body runs on all lanes of a CPE, so control flow outside lane loops must be uniform.
 //   c.lines(n, depth, fetch, work)     streaming: lines 0..n-1 spread over CPEs; in = fetch(i), then work(i, in).
@@ -84,9 +79,6 @@ ProgramKey program_key() {
 //   c.fold(n, init, op, f)        op over f(0..n-1), in an order fixed by n; uniform result, op associative and
 //                                commutative
 //   c.once(f)                     f() on one lane: may set any element
-//   c.bits(n, pred, out)          out word i/32, bit i%32 = pred(i), for i in [0, n); out holds (n+31)/32 words
-//   c.compact(n, pred, emit)      emit(slot, i) for every i with pred(i), slots counting up from 0 in order of i;
-//                                 returns the number of slots (uniform); emit may set only element `slot`
 //   c.fail(code, index)           remembers a failure; the wait throws. The program goes on.
 //
 // Tiles: acc (M x N) += sum over taps t, over k of A(m, k; t) B(k, n; t). The operands of one CPE are staged boxes.

@@ -9,6 +9,7 @@
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/formats/caffe.pb.h"
+#include "core/machine/launch_elementwise.h"
 #include "core/solver/programs.h"
 
 namespace cortado {
@@ -324,11 +325,7 @@ void train_on_core_groups(Processor& processor, const SolverOptions& options,
 }
 
 void add_values(CoreGroup& group, const float* x, float* y, i64 n) {
-  AddValues program{x, y, n, line_elements(group.spec(), n, 4), {}, {}};
-  PlanBuilder book(group.spec());
-  program.x_buf = book.line("x", program.block * 4, Depth::two);
-  program.y_buf = book.line("y", program.block * 4, 2);
-  group.launch(program, book.plan((n + program.block - 1) / program.block));
+  elementwise(group, n, AddValues{}, from(y, x), to(y));
 }
 
 void divide_batches(caffe::NetParameter& net, i64 parts, const LayerTable& layers) {

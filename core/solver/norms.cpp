@@ -1,6 +1,5 @@
 #include "core/solver/norms.h"
 
-#include "core/machine/integers.h"
 #include "core/solver/programs.h"
 #include "core/tensor/blob.h"
 
@@ -9,19 +8,16 @@ namespace {
 SumOfSquares program_for(CoreGroup& group, const ClusterValues& values) {
   SumOfSquares program;
   program.values = values.data;
-  program.n = values.count;
-  program.block = line_elements(group.spec(), values.count, 3, sizeof(float));
+  program.s = {1, values.count, line_elements(group.spec(), values.count, 3)};
   return program;
 }
 
-i64 lines_of(const SumOfSquares& program) { return ceil_div(program.n, program.block); }
-
 void launch(CoreGroup& group, SumOfSquares program) {
-  if (program.n == 0) return;
+  if (program.s.width == 0) return;
   PlanBuilder book(group.spec());
-  program.in = book.line("values", program.block * i64{sizeof(float)}, program.depth);
-  program.out = book.line("sum", sizeof(float), 1);
-  group.launch(program, book.plan(lines_of(program)));
+  program.in = book.line<float>("values", program.s.block, program.depth);
+  program.out = book.line<float>("sum", 1, 1);
+  group.launch(program, book.plan(program.s.lines()));
 }
 }  // namespace
 
@@ -30,13 +26,13 @@ std::vector<double> sums_of_squares(CoreGroup& group, const std::vector<ClusterV
   i64 lines = 0;
   for (const ClusterValues& values : sets) {
     programs.push_back(program_for(group, values));
-    lines += lines_of(programs.back());
+    lines += programs.back().s.lines();
   }
   const auto sums = Storage::make(group, lines);
   float* next = sums->data;
   for (SumOfSquares& program : programs) {
     program.sums = next;
-    next += lines_of(program);
+    next += program.s.lines();
     launch(group, program);
   }
   std::vector<float> on_host(static_cast<std::size_t>(lines));
@@ -47,7 +43,7 @@ std::vector<double> sums_of_squares(CoreGroup& group, const std::vector<ClusterV
   auto sum = on_host.begin();
   for (const SumOfSquares& program : programs) {
     double total = 0;
-    for (const auto end = sum + lines_of(program); sum != end; ++sum) total += double{*sum};
+    for (const auto end = sum + program.s.lines(); sum != end; ++sum) total += double{*sum};
     totals.push_back(total);
   }
   return totals;

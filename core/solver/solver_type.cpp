@@ -60,20 +60,19 @@ void launch(CoreGroup& group, const BlobUpdate& blob, const Rule& rule) {
   program.weight = blob.weight;
   program.history = blob.history;
   program.pitch = blob.pitch;
-  program.n = blob.count;
   program.scale = blob.scale;
   program.l2 = blob.l2;
   program.l1 = blob.l1;
   program.rule = rule;
-  program.block = line_elements(group.spec(), program.n, 5 + 3 * Rule::histories, sizeof(float));
-  const i64 bytes = program.block * i64{sizeof(float)};
+  const i64 block = line_elements(group.spec(), blob.count, 5 + 3 * Rule::histories);
+  program.s = {1, blob.count, block};
   PlanBuilder book(group.spec());
-  program.gradients = book.line("gradients", bytes, program.depth);
-  program.weights = book.line("weights", bytes, program.depth);
-  program.histories = book.line("histories", bytes * Rule::histories, program.depth);
-  program.new_weights = book.line("new weights", bytes, 1);
-  program.new_histories = book.line("new histories", bytes * Rule::histories, 1);
-  group.launch(program, book.plan(ceil_div(program.n, program.block)));
+  program.gradients = book.line<float>("gradients", block, program.depth);
+  program.weights = book.line<float>("weights", block, program.depth);
+  program.histories = book.line<float>("histories", block * Rule::histories, program.depth);
+  program.new_weights = book.line<float>("new weights", block, 1);
+  program.new_histories = book.line<float>("new histories", block * Rule::histories, 1);
+  group.launch(program, book.plan(program.s.lines()));
 }
 
 template <class Rule, Rule (*make)(const SolverParameter&, const BlobUpdate&)>

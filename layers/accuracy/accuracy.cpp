@@ -34,22 +34,35 @@ void AccuracyLayer::forward(const Blobs& bottom, const Blobs& top) {
   const i64 fit = spec.scratch_bytes / ((2 * classes_ + 4) * 4) / 32 * 32;
   const i64 block = std::max<i64>(1, std::min(inner_, fit)), lines = outer_ * ((inner_ + block - 1) / block);
   PlanBuilder book(spec);
-  const Buf scores = book.line("scores", classes_ * block * 4, Depth::two);
-  const Buf labels = book.line("labels", block * 4, Depth::two), hits = book.line("hits", block * 4, 1);
-  group().launch(
-      AccuracyHits{bottom[0]->data(), bottom[1]->data(), hit, outer_, classes_, inner_, block,
-                   static_cast<int>(p.top_k()), p.has_ignore_label(), p.ignore_label(), scores, labels, hits},
-      book.plan(lines));
+  const Buf scores = book.line<float>("scores", classes_ * block, Depth::two);
+  const Buf labels = book.line<float>("labels", block, Depth::two), hits = book.line<float>("hits", block, 1);
+  group().launch(AccuracyHits{bottom[0]->data(),
+                              bottom[1]->data(),
+                              hit,
+                              {outer_, classes_, inner_, block},
+                              static_cast<int>(p.top_k()),
+                              p.has_ignore_label(),
+                              p.ignore_label(),
+                              scores,
+                              labels,
+                              hits},
+                 book.plan(lines));
 
   const i64 part = line_elements(spec, positions, 5), means = top.size() > 1 ? 1 + classes_ : 1;
   PlanBuilder total(spec);
-  const Buf hit_part = total.line("hits", part * 4, Depth::two),
-            label_part = total.line("labels", part * 4, Depth::two);
-  const Buf mean = total.line("mean", 4, 1);
-  group().launch(
-      AccuracyMeans{hit, bottom[1]->data(), top[0]->mutable_data(), top.size() > 1 ? top[1]->mutable_data() : nullptr,
-                    positions, part, means, hit_part, label_part, mean},
-      total.plan(means));
+  const Buf hit_part = total.line<float>("hits", part, Depth::two),
+            label_part = total.line<float>("labels", part, Depth::two);
+  const Buf mean = total.line<float>("mean", 1, 1);
+  group().launch(AccuracyMeans{hit,
+                               bottom[1]->data(),
+                               top[0]->mutable_data(),
+                               top.size() > 1 ? top[1]->mutable_data() : nullptr,
+                               {1, positions, part},
+                               means,
+                               hit_part,
+                               label_part,
+                               mean},
+                 total.plan(means));
 }
 
 void AccuracyLayer::backward(const Blobs&, const std::vector<bool>& propagate_down, const Blobs&) {

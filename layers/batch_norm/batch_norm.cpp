@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/formats/caffe.pb.h"
+#include "core/machine/launch_elementwise.h"
 #include "layers/batch_norm/programs.h"
 #include "layers/eltwise/sum_gradient.h"
 
@@ -98,125 +99,89 @@ double BatchNormLayer::share_statistics() {
   return values;
 }
 
+/// Books what there is per channel, a line of it, under the names given.
+template <i64 block>
+static void book_values(PlanBuilder& book, std::initializer_list<std::pair<Buf*, const char*>> values) {
+  for (const auto& [buf, name] : values) *buf = book.line<float>(name, block, 1);
+}
+
+SumPlaces BatchNormLayer::places(float* first, float* second) {
+  return {first, second, parts_->mutable_data(), {}, {}, {}};
+}
+
 template <class T>
-void BatchNormLayer::run_forward(const T* x, const T* added, T* y, bool measures, bool applies, double values) {
-  if (shape_.layout == Layout::nchw16c) {
-    NormaliseBlocksForward<T> p{};
-    p.s = shape_.blocks(group().spec());
-    p.parts = parts_->mutable_data();
+void BatchNormLayer::run_forward(const T* x, const T* added, T* y, NormalisePass pass, double values) {
+  shape_.with_lines(group().spec(), 6, [&](auto lines) {
+    constexpr i64 block = decltype(lines)::block;
+    NormaliseForward<block, T> p{};
+    p.s = lines;
+    p.x = x, p.added = added, p.y = y;
+    p.scale = scale(), p.bias = bias();
+    p.moments = places(mean_->mutable_data(), variance_->mutable_data());
     p.sums = sums_of_maker_.first, p.sum_parts = sums_of_maker_.parts;
-    return launch_forward(p, p.s.piece * block_channels, block_channels, x, added, y, measures, applies, values);
-  }
-  NormaliseForward<T> p{};
-  p.s = shape_.rows(group().spec());
-  launch_forward(p, p.s.block, 1, x, added, y, measures, applies, values);
-}
-
-/// Fills in the rest: lines have `line` elements of x, `added` and y, and `channels` of what is there per channel.
-template <class Program, class T>
-void BatchNormLayer::launch_forward(Program p, i64 line, i64 channels, const T* x, const T* added, T* y, bool measures,
-                                    bool applies, double values) {
-  p.x = x;
-  p.scale = scale();
-  p.bias = bias();
-  p.added = added;
-  p.y = y;
-  p.mean = mean_->mutable_data();
-  p.variance = variance_->mutable_data();
-  p.running = {blobs()[0]->mutable_data(), blobs()[1]->mutable_data(), blobs()[2]->mutable_data(),
-               parameter().batch_norm_param().moving_average_fraction(),
-               static_cast<float>(values > 1 ? values / (values - 1) : 1)};
-  p.eps = parameter().batch_norm_param().eps();
-  p.slope = slope_;
-  p.measures = measures;
-  p.applies = applies;
-  p.moves = !global();
-  PlanBuilder book(group().spec());
-  p.x_buf = book.line("x", 4 * line, Depth::two);
-  if (added != nullptr) p.added_buf = book.line("added", 4 * line, Depth::two);
-  p.y_buf = book.line("y", 4 * line, 1);
-  for (const auto& [buf, name] : {std::pair{&p.scale_buf, "scale"},
-                                  {&p.bias_buf, "bias"},
-                                  {&p.mean_buf, "mean"},
-                                  {&p.variance_buf, "variance"},
-                                  {&p.running_mean_buf, "running mean"},
-                                  {&p.running_variance_buf, "running variance"},
-                                  {&p.weight_buf, "weight"}})
-    *buf = book.line(name, 4 * channels, 1);
-  if constexpr (std::is_same_v<Program, NormaliseBlocksForward<T>>) {
-    p.parts_buf = book.line("parts", 8 * channels, 1);
-    p.sums_buf = book.line("sums", 8 * channels, Depth::two);
-  }
-  group().launch(p, book.plan(shape_.channels / channels));
+    p.running = {blobs()[0]->mutable_data(), blobs()[1]->mutable_data(), blobs()[2]->mutable_data(),
+                 parameter().batch_norm_param().moving_average_fraction(),
+                 static_cast<float>(values > 1 ? values / (values - 1) : 1)};
+    p.eps = parameter().batch_norm_param().eps();
+    p.slope = slope_;
+    p.pass = pass;
+    p.moves = !global();
+    PlanBuilder book(group().spec());
+    p.x_buf = book.line<T>("x", lines.values(), Depth::two);
+    if (added != nullptr) p.added_buf = book.line<T>("added", lines.values(), Depth::two);
+    p.y_buf = book.line<T>("y", lines.values(), 1);
+    book_values<block>(book, {{&p.scale_buf, "scale"},
+                              {&p.bias_buf, "bias"},
+                              {&p.moments.first_buf, "mean"},
+                              {&p.moments.second_buf, "variance"},
+                              {&p.running_mean_buf, "running mean"},
+                              {&p.running_variance_buf, "running variance"},
+                              {&p.weight_buf, "weight"}});
+    if (block > 1) {
+      p.moments.parts_buf = book.line<float>("parts", 2 * block, 1);
+      p.sums_buf = book.line<float>("sums", 2 * block, Depth::two);
+    }
+    group().launch(p, book.plan(lines.groups));
+  });
 }
 
 template <class T>
-void BatchNormLayer::run_backward(const T* x, const T* dy, T* dx, bool measures, bool applies, double share) {
-  if (shape_.layout == Layout::nchw16c) {
-    NormaliseBlocksBackward<T> p{};
-    p.s = shape_.blocks(group().spec());
-    p.parts = parts_->mutable_data();
-    return launch_backward(p, p.s.piece * block_channels, block_channels, x, dy, dx, measures, applies, share);
-  }
-  NormaliseBackward<T> p{};
-  p.s = shape_.rows(group().spec());
-  launch_backward(p, p.s.block, 1, x, dy, dx, measures, applies, share);
-}
-
-/// The backward counterpart of launch_forward.
-template <class Program, class T>
-void BatchNormLayer::launch_backward(Program p, i64 line, i64 channels, const T* x, const T* dy, T* dx, bool measures,
-                                     bool applies, double share) {
-  p.x = x;
-  p.dy = dy;
-  p.dx = dx;
-  p.mean = mean_->data();
-  p.variance = variance_->data();
-  p.scale = scale();
-  p.bias = bias();
-  p.plain = sums_->mutable_data();
-  p.product = p.plain + shape_.channels;
-  p.scale_diff = affine_ ? affine_->scale_gradient() : nullptr;
-  p.bias_diff = affine_ ? affine_->bias_gradient() : nullptr;
-  p.eps = parameter().batch_norm_param().eps();
-  p.slope = adds_ ? 1 : slope_;  // the sum's gradient has passed the rectifier
-  p.share = static_cast<float>(share);
-  p.measures = measures;
-  p.applies = applies;
-  PlanBuilder book(group().spec());
-  p.x_buf = book.line("x", 4 * line, Depth::two);
-  p.dy_buf = book.line("dy", 4 * line, Depth::two);
-  p.dx_buf = book.line("dx", 4 * line, 1);
-  for (const auto& [buf, name] : {std::pair{&p.scale_buf, "scale"},
-                                  {&p.bias_buf, "bias"},
-                                  {&p.mean_buf, "mean"},
-                                  {&p.variance_buf, "variance"},
-                                  {&p.plain_buf, "sum of dy"},
-                                  {&p.product_buf, "sum of dy y"},
-                                  {&p.scale_diff_buf, "gradient of scale"},
-                                  {&p.bias_diff_buf, "gradient of bias"}})
-    *buf = book.line(name, 4 * channels, 1);
-  if constexpr (std::is_same_v<Program, NormaliseBlocksBackward<T>>) p.parts_buf = book.line("parts", 8 * channels, 1);
-  group().launch(p, book.plan(shape_.channels / channels));
+void BatchNormLayer::run_backward(const T* x, const T* dy, T* dx, NormalisePass pass, double share) {
+  shape_.with_lines(group().spec(), 6, [&](auto lines) {
+    constexpr i64 block = decltype(lines)::block;
+    NormaliseBackward<block, T> p{};
+    p.s = lines;
+    p.x = x, p.dy = dy, p.dx = dx;
+    p.mean = mean_->data(), p.variance = variance_->data();
+    p.scale = scale(), p.bias = bias();
+    p.sums = places(sums_->mutable_data(), sums_->mutable_data() + shape_.channels);
+    p.scale_diff = affine_ ? affine_->scale_gradient() : nullptr;
+    p.bias_diff = affine_ ? affine_->bias_gradient() : nullptr;
+    p.eps = parameter().batch_norm_param().eps();
+    p.slope = adds_ ? 1 : slope_;  // the sum's gradient has passed the rectifier
+    p.share = static_cast<float>(share);
+    p.pass = pass;
+    PlanBuilder book(group().spec());
+    p.x_buf = book.line<T>("x", lines.values(), Depth::two);
+    p.dy_buf = book.line<T>("dy", lines.values(), Depth::two);
+    p.dx_buf = book.line<T>("dx", lines.values(), 1);
+    book_values<block>(book, {{&p.scale_buf, "scale"},
+                              {&p.bias_buf, "bias"},
+                              {&p.mean_buf, "mean"},
+                              {&p.variance_buf, "variance"},
+                              {&p.sums.first_buf, "sum of dy"},
+                              {&p.sums.second_buf, "sum of dy y"},
+                              {&p.scale_diff_buf, "gradient of scale"},
+                              {&p.bias_diff_buf, "gradient of bias"}});
+    if (block > 1) p.sums.parts_buf = book.line<float>("parts", 2 * block, 1);
+    group().launch(p, book.plan(lines.groups));
+  });
 }
 
 void BatchNormLayer::running_statistics() {
-  UseRunningStatistics p{};
-  p.running_mean = blobs()[0]->data();
-  p.running_variance = blobs()[1]->data();
-  p.weight = blobs()[2]->data();
-  p.mean = mean_->mutable_data();
-  p.variance = variance_->mutable_data();
-  p.channels = shape_.channels;
-  p.block = line_elements(group().spec(), p.channels, 4);
-  PlanBuilder book(group().spec());
-  const i64 line = p.block * 4;
-  p.running_mean_buf = book.line("running mean", line, 1);
-  p.running_variance_buf = book.line("running variance", line, 1);
-  p.weight_buf = book.line("weight", 4, 1);
-  p.mean_buf = book.line("mean", line, 1);
-  p.variance_buf = book.line("variance", line, 1);
-  group().launch(p, book.plan(ceil_div(p.channels, p.block)));
+  elementwise(group(), shape_.channels, UseRunningStatistics{},
+              from(blobs()[0]->data(), blobs()[1]->data(), one(blobs()[2]->data())),
+              to(mean_->mutable_data(), variance_->mutable_data()));
 }
 
 /// Backward needs the bottom unless statistics are given and nothing is accepted: then the gradient does not depend on
@@ -245,12 +210,12 @@ void BatchNormLayer::forward(const Blobs& bottom, const Blobs& top) {
     T* const y = top[0]->mutable_data<T>();
     if (global()) {
       running_statistics();
-      run_forward(x, added, y, false, true, values());
+      run_forward(x, added, y, NormalisePass::apply, values());
     } else if (synchronised()) {
-      run_forward(x, added, y, true, false, values());
-      run_forward(x, added, y, false, true, share_statistics());
+      run_forward(x, added, y, NormalisePass::measure, values());
+      run_forward(x, added, y, NormalisePass::apply, share_statistics());
     } else {
-      run_forward(x, added, y, true, true, values());
+      run_forward(x, added, y, NormalisePass::both, values());
     }
   });
   sums_of_maker_.parts = 0;
@@ -267,12 +232,12 @@ void BatchNormLayer::backward(const Blobs& top, const std::vector<bool>& propaga
     const T *const x = from.data<T>(), *const dy = (adds_ ? bottom[1] : top[0])->diff<T>();
     T* const dx = bottom[0]->mutable_diff<T>();
     if (global()) {
-      run_backward(x, dy, dx, affine_.has_value(), true, 0);
+      run_backward(x, dy, dx, affine_ ? NormalisePass::both : NormalisePass::apply, 0);
     } else if (synchronised()) {
-      run_backward(x, dy, dx, true, false, 0);
-      run_backward(x, dy, dx, false, true, 1 / share_sums());
+      run_backward(x, dy, dx, NormalisePass::measure, 0);
+      run_backward(x, dy, dx, NormalisePass::apply, 1 / share_sums());
     } else {
-      run_backward(x, dy, dx, true, true, 1 / values());
+      run_backward(x, dy, dx, NormalisePass::both, 1 / values());
     }
   });
 }

@@ -4,6 +4,9 @@
 
 namespace cortado {
 
+struct SumPlaces;
+enum class NormalisePass;
+
 /// Caffe's BatchNorm: y = (x - mean) / sqrt(variance + eps) per channel (axis 1).
 ///
 /// In training mean and variance are the batch's. The three blobs keep running sums of means, of variances (times m /
@@ -36,16 +39,12 @@ class BatchNormLayer : public Layer {
   double values() const { return static_cast<double>(shape_.count()) / static_cast<double>(shape_.channels); }
   const float* scale() const;
   const float* bias() const;
+  /// Sums of pieces that go to two arrays with one value per channel.
+  SumPlaces places(float* first, float* second);
   template <class T>
-  void run_forward(const T* x, const T* added, T* y, bool measures, bool applies, double values);
-  template <class Program, class T>
-  void launch_forward(Program p, i64 line, i64 channels, const T* x, const T* added, T* y, bool measures, bool applies,
-                      double values);
-  template <class Program, class T>
-  void launch_backward(Program p, i64 line, i64 channels, const T* x, const T* dy, T* dx, bool measures, bool applies,
-                       double share);
+  void run_forward(const T* x, const T* added, T* y, NormalisePass pass, double values);
   template <class T>
-  void run_backward(const T* x, const T* dy, T* dx, bool measures, bool applies, double share);
+  void run_backward(const T* x, const T* dy, T* dx, NormalisePass pass, double share);
   double share_statistics();
   double share_sums();
   void running_statistics();

@@ -1,272 +1,256 @@
 #pragma once
-#include "core/machine/integers.h"
-#include "core/machine/math.h"
-#include "core/machine/program.h"
-#include "layers/batch_norm/block_programs.h"
-#include "layers/channels/programs.h"
+#include "core/machine/elementwise.h"
+#include "layers/batch_norm/running_sums.h"
+#include "layers/batch_norm/sums.h"
 
 namespace cortado {
 
+/// Which of its two passes over a channel a program makes: measures it, applies what was measured, or both.
+enum class NormalisePass { measure, apply, both };
+
 /// Batch normalisation with the Scale and the ReLU that may follow it: x becomes n = (x - mean) / sqrt(variance + eps),
-/// that becomes v = scale n + bias (all per channel), plus what is `added` where that is not null, and that y = v where
-/// v > 0, slope v elsewhere. A line is a channel, so sums have one order and later passes over the channel find it in a
-/// cache where there is one. `measures`: takes mean and (biased) variance from x, which else are given. `applies`:
-/// writes y, which may be x.
-template <class T>
+/// that becomes v = scale n + bias (all per channel), plus what is `added` unless that is nullptr, and that y = v where
+/// v > 0, slope v elsewhere. A line is a group of channels, so sums have one order and later passes over the channels
+/// find them in a cache where there is one. Measuring takes mean and (biased) variance from x, which else are given.
+/// Applying writes y, which may be x.
+template <i64 block, class T>
 struct NormaliseForward {
-  static constexpr const char* label = "batch_norm_forward";
-  ChannelRows s;
+  static constexpr const char* label = block == 1 ? "batch_norm_forward" : "batch_norm_blocks_forward";
+  using Values = ChannelValues<block>;
+  ChannelLines<block> s;
   const T* x;
   const float *scale, *bias;
   const T* added;
   T* y;
-  float *mean, *variance;
+  SumPlaces moments;  ///< mean and variance
+  const float* sums;  ///< [sum_parts][of values, of their squares][channels]: over parts of x, as its maker left them
+  i64 sum_parts;      ///< 0: it left none
   RunningSums running;
   float eps, slope;
-  bool measures, applies, moves;  ///< moves: the running sums too, with `applies`
-  Buf x_buf, scale_buf, bias_buf, added_buf, y_buf, mean_buf, variance_buf, running_mean_buf, running_variance_buf,
-      weight_buf;
+  NormalisePass pass;
+  bool moves;  ///< the running sums too, where it applies
+  Buf x_buf, scale_buf, bias_buf, added_buf, y_buf, sums_buf, running_mean_buf, running_variance_buf, weight_buf;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const NormaliseForward p = *this;
     c.lines(
-        p.s.channels, Depth::one,
-        [&](i64 k) { return both(c.get(p.scale_buf, p.scale + k, 1), c.get(p.bias_buf, p.bias + k, 1)); },
-        [&](i64 k, auto& in) {
-          auto means = c.update(p.mean_buf, p.mean + k, 1);
-          auto variances = c.update(p.variance_buf, p.variance + k, 1);
-          float mean = means.at(0), variance = variances.at(0);
-          if (p.measures) {
-            p.measure(c, k, mean, variance);
-            c.once([&] {
-              means.set(0, mean);
-              variances.set(0, variance);
-            });
-          }
-          c.put(means);
-          c.put(variances);
-          if (!p.applies) return;
-          p.apply(c, k, mean, 1.0f / math::sqrt(variance + p.eps), in.first[0], in.second[0]);
-          if (p.moves) p.move(c, k, mean, variance);
-        });
+        p.s.groups, Depth::one,
+        [&](i64 group) {
+          return gather(p.s.get_values(c, p.scale_buf, p.scale, group), p.s.get_values(c, p.bias_buf, p.bias, group));
+        },
+        named([&](i64 group, auto scales, auto biases) {
+          auto sums = p.moments.sums(c, p.s, group);
+          if (p.pass != NormalisePass::apply && !p.measure_from_sums(c, group, sums)) p.measure(c, group, sums);
+          const Values mean = Values::made([&](i64 q) { return sums.first.at(q); }),
+                       variance = Values::made([&](i64 q) { return sums.second.at(q); });
+          sums.put(c);
+          if (p.pass == NormalisePass::measure) return;
+          p.apply(c, group, mean, variance, Values::of(scales), Values::of(biases));
+          if (p.moves) p.move(c, group, mean, variance);
+        }));
   }
 
  private:
   template <class C>
-  CORTADO_FN auto block(C& c, Buf buf, const T* array, i64 k, i64 i) const {
-    const i64 line = s.line_of(k, i);
-    return c.get(buf, array + s.offset(line), s.width(line));
+  CORTADO_FN auto piece(C& c, i64 group, i64 i) const {
+    return s.get(c, x_buf, x, group, i);
   }
 
-  /// Sums of distances from a pivot and of their squares, in one pass. The pivot is the mean of the first of n blocks:
+  /// From the sums that the array's maker left; false: there are none, or a mean is more than four standard deviations
+  /// from zero, and sums of squares lose digits.
+  template <class C, class Sums>
+  CORTADO_FN bool measure_from_sums(C& c, i64 group, Sums& moments) const {
+    if constexpr (block == 1) {
+      return false;
+    } else {
+      const NormaliseForward& p = *this;
+      if (p.sum_parts == 0) return false;
+      moments.clear(c);
+      c.pipeline(
+          p.sum_parts, Depth::two,
+          [&](i64 i) { return part_sums(c, p.sums_buf, p.sums, p.s.channels(), i, group * block); },
+          [&](i64, auto& part) { moments.add_part(c, part); });
+      moments.settle_moments(c, p.s.of_channel(), Values{});
+      bool is_near = true;
+      for (i64 q = 0; q < block; ++q) {
+        const float mean = moments.first.at(q), variance = moments.second.at(q);
+        is_near = is_near && mean * mean <= 16 * variance;
+      }
+      return is_near;
+    }
+  }
+
+  /// Sums of distances from a pivot and of their squares, in one pass. The pivot is the mean of the first of n pieces:
   /// variance is at least an nth of the square of its distance from the mean, so no more than n roundings are lost.
-  template <class C>
-  CORTADO_FN void measure(C& c, i64 k, float& mean, float& variance) const {
+  template <class C, class Sums>
+  CORTADO_FN void measure(C& c, i64 group, Sums& moments) const {
     const NormaliseForward& p = *this;
-    const auto add = [](float a, float b) { return a + b; };
-    float pivot = 0;
-    double sum = 0, squares = 0;
-    c.pipeline(
-        p.s.outer * p.s.blocks(), Depth::two, [&](i64 i) { return p.block(c, p.x_buf, p.x, k, i); },
-        [&](i64 i, auto& line) {
-          const auto x = line;
-          if (i == 0) pivot = c.fold(x.n, 0.0f, add, [&](i64 j) { return x[j]; }) / static_cast<float>(x.n);
-          const float from = pivot;
-          sum += c.fold(x.n, 0.0f, add, [&](i64 j) { return x[j] - from; });
-          squares += c.fold(x.n, 0.0f, add, [&](i64 j) { return (x[j] - from) * (x[j] - from); });
-        });
-    const double n = static_cast<double>(p.s.outer * p.s.inner), apart = sum / n;
-    mean = static_cast<float>(pivot + apart);
-    variance = static_cast<float>(math::max(0.0, squares / n - apart * apart));
+    Values pivot{};
+    moments.clear(c);
+    p.moments.with_parts(c, p.s, group, [&](auto& parts) {
+      c.pipeline(
+          p.s.of_group(), Depth::two, [&](i64 i) { return p.piece(c, group, i); },
+          [&](i64 i, auto& line) {
+            const auto x = line;
+            const auto distance = [&](i64 r, i64 q) {
+              const auto apart = x(r, q) - pivot[q];
+              return TwoSums<decltype(apart * apart)>{apart, apart * apart};
+            };
+            if (i == 0) pivot = moments.mean_of(c, parts, p.s.width(0), distance);
+            moments.add(c, parts, p.s.width(i), distance);
+          });
+    });
+    moments.settle_moments(c, p.s.of_channel(), pivot);
   }
 
   template <class C>
-  CORTADO_FN void apply(C& c, i64 k, float mean, float inverse, float scale, float bias) const {
+  CORTADO_FN void apply(C& c, i64 group, const Values& mean, const Values& variance, const Values& scale,
+                        const Values& bias) const {
     const NormaliseForward& p = *this;
+    const Values inverse = Values::made([&](i64 q) { return 1.0f / math::sqrt(variance[q] + p.eps); }),
+                 factor = Values::made([&](i64 q) { return inverse[q] * scale[q]; });
     const float slope = p.slope;
     const auto write = [&](i64 i, auto x, auto plus) {
-      auto y = c.out(p.y_buf, p.y + p.s.offset(p.s.line_of(k, i)), x.n);
-      c.each(x.n, [&](i64 j) {
-        const auto v = plus((x[j] - mean) * inverse * scale + bias, j);
-        y.set(j, math::select(v > 0.0f, v, slope * v));
+      auto y = p.s.out(c, p.y_buf, p.y, group, i);
+      p.s.each(c, i, [&](i64 r, i64 q) {
+        // The two roundings differ, and stay as they are for each layout: runs can be repeated bit by bit.
+        const auto scaled = block == 1 ? (x(r, q) - mean[q]) * inverse[q] * scale[q] : (x(r, q) - mean[q]) * factor[q];
+        const auto v = plus(scaled + bias[q], r, q);
+        y.set(r, q, math::select(v > 0.0f, v, slope * v));
       });
-      c.put(y);
+      p.s.put(c, y);
     };
     if (p.added == nullptr)
       return c.pipeline(
-          p.s.outer * p.s.blocks(), Depth::two, [&](i64 i) { return p.block(c, p.x_buf, p.x, k, i); },
-          [&](i64 i, auto& x) { write(i, x, [](auto v, i64) { return v; }); });
+          p.s.of_group(), Depth::two, [&](i64 i) { return p.piece(c, group, i); },
+          [&](i64 i, auto& x) { write(i, x, [](auto v, i64, i64) { return v; }); });
     c.pipeline(
-        p.s.outer * p.s.blocks(), Depth::two,
-        [&](i64 i) { return both(p.block(c, p.x_buf, p.x, k, i), p.block(c, p.added_buf, p.added, k, i)); },
-        [&](i64 i, auto& in) { write(i, in.first, [&](auto v, i64 j) { return v + in.second[j]; }); });
+        p.s.of_group(), Depth::two,
+        [&](i64 i) { return gather(p.piece(c, group, i), p.s.get(c, p.added_buf, p.added, group, i)); },
+        named([&](i64 i, auto x, auto added) { write(i, x, [&](auto v, i64 r, i64 q) { return v + added(r, q); }); }));
   }
 
   template <class C>
-  CORTADO_FN void move(C& c, i64 k, float mean, float variance) const {
-    const RunningSums& r = running;
-    auto means = c.update(running_mean_buf, r.mean + k, 1);
-    auto variances = c.update(running_variance_buf, r.variance + k, 1);
-    c.once([&] {
-      means.set(0, mean + r.fraction * means.at(0));
-      variances.set(0, r.unbias * variance + r.fraction * variances.at(0));
-    });
-    c.put(means);
-    c.put(variances);
-    if (k > 0) return;
+  CORTADO_FN void move(C& c, i64 group, const Values& mean, const Values& variance) const {
+    const RunningSums r = running;
+    s.change(c, running_mean_buf, r.mean, group, [&](i64 q, auto old) { return mean[q] + r.fraction * old; });
+    s.change(c, running_variance_buf, r.variance, group,
+             [&](i64 q, auto old) { return r.unbias * variance[q] + r.fraction * old; });
+    if (group > 0) return;
     auto weight = c.update(weight_buf, r.weight, 1);
     c.once([&] { weight.set(0, 1.0f + r.fraction * weight.at(0)); });
     c.put(weight);
   }
 };
 
-/// The gradient of NormaliseForward. With g = dy where v > 0, slope dy elsewhere:
-/// `measures`: plain = sum g and product = sum g n of each channel, which are also added to the gradients of bias and
-/// scale where those are not null. `applies`: dx = (g - share (plain + n product)) scale / sqrt(variance + eps); dx may
-/// be dy. A line is a channel.
-template <class T>
+/// The gradient of NormaliseForward. With g = dy where v > 0, slope dy elsewhere, measuring makes plain = sum g and
+/// product = sum g n of each channel, which are also added to the gradients of bias and scale unless those are nullptr.
+/// Applying makes dx = (g - share (plain + n product)) scale / sqrt(variance + eps); dx may be dy. A line is a group.
+template <i64 block, class T>
 struct NormaliseBackward {
-  static constexpr const char* label = "batch_norm_backward";
-  ChannelRows s;
+  static constexpr const char* label = block == 1 ? "batch_norm_backward" : "batch_norm_blocks_backward";
+  using Values = ChannelValues<block>;
+  ChannelLines<block> s;
   const T *x, *dy;
   T* dx;
   const float *mean, *variance, *scale, *bias;
-  float *plain, *product, *bias_diff, *scale_diff;
+  SumPlaces sums;  ///< plain and product
+  float *bias_diff, *scale_diff;
   float eps, slope, share;
-  bool measures, applies;
-  Buf x_buf, dy_buf, dx_buf, mean_buf, variance_buf, scale_buf, bias_buf, plain_buf, product_buf, bias_diff_buf,
-      scale_diff_buf;
+  NormalisePass pass;
+  Buf x_buf, dy_buf, dx_buf, mean_buf, variance_buf, scale_buf, bias_buf, bias_diff_buf, scale_diff_buf;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const NormaliseBackward p = *this;
     c.lines(
-        p.s.channels, Depth::one,
-        [&](i64 k) {
-          return both(both(c.get(p.mean_buf, p.mean + k, 1), c.get(p.variance_buf, p.variance + k, 1)),
-                      both(c.get(p.scale_buf, p.scale + k, 1), c.get(p.bias_buf, p.bias + k, 1)));
+        p.s.groups, Depth::one,
+        [&](i64 group) {
+          return gather(p.s.get_values(c, p.mean_buf, p.mean, group),
+                        p.s.get_values(c, p.variance_buf, p.variance, group),
+                        p.s.get_values(c, p.scale_buf, p.scale, group), p.s.get_values(c, p.bias_buf, p.bias, group));
         },
-        [&](i64 k, auto& in) {
-          const Channel channel{in.first.first[0], 1.0f / math::sqrt(in.first.second[0] + p.eps), in.second.first[0],
-                                in.second.second[0], p.slope};
-          auto plains = c.update(p.plain_buf, p.plain + k, 1);
-          auto products = c.update(p.product_buf, p.product + k, 1);
-          float plain = plains.at(0), product = products.at(0);
-          if (p.measures) {
-            p.measure(c, k, channel, plain, product);
-            c.once([&] {
-              plains.set(0, plain);
-              products.set(0, product);
-            });
-            if (p.bias_diff) p.add(c, p.bias_diff_buf, p.bias_diff + k, plain);
-            if (p.scale_diff) p.add(c, p.scale_diff_buf, p.scale_diff + k, product);
-          }
-          c.put(plains);
-          c.put(products);
-          if (p.applies) p.apply(c, k, channel, p.share * plain, p.share * product);
-        });
+        named([&](i64 group, auto means, auto variances, auto scales, auto biases) {
+          const Normal g{Values::of(means), Values::made([&](i64 q) {
+                           return 1.0f / math::sqrt(static_cast<float>(variances[q]) + p.eps);
+                         }),
+                         Values::of(scales), Values::of(biases), p.slope};
+          auto sums = p.sums.sums(c, p.s, group);
+          if (p.pass != NormalisePass::apply) p.measure(c, group, g, sums);
+          const Values plain = Values::made([&](i64 q) { return p.share * sums.first.at(q); }),
+                       product = Values::made([&](i64 q) { return p.share * sums.second.at(q); });
+          sums.put(c);
+          if (p.pass != NormalisePass::measure) p.apply(c, group, g, plain, product);
+        }));
   }
 
  private:
-  struct Channel {
-    float mean, inverse, scale, bias, slope;
+  /// A group's channels: how x is normalised, and dy passes the rectifier at normalised value n.
+  struct Normal {
+    Values mean, inverse, scale, bias;
+    float slope;
     template <class V>
-    CORTADO_FN auto normal(V x) const {
-      return (x - mean) * inverse;
+    CORTADO_FN auto of(V x, i64 q) const {
+      return (x - mean[q]) * inverse[q];
     }
-    /// dy through the rectifier, at normalised value n.
     template <class V, class W>
-    CORTADO_FN auto gate(V n, W dy) const {
-      return math::select(n * scale + bias > 0.0f, dy, slope * dy);
+    CORTADO_FN auto gate(V n, W dy, i64 q) const {
+      return math::select(n * scale[q] + bias[q] > 0.0f, dy, slope * dy);
     }
   };
 
   template <class C>
-  CORTADO_FN auto block(C& c, i64 k, i64 i) const {
-    const i64 line = s.line_of(k, i), at = s.offset(line), n = s.width(line);
-    return both(c.get(x_buf, x + at, n), c.get(dy_buf, dy + at, n));
+  CORTADO_FN auto piece(C& c, i64 group, i64 i) const {
+    return gather(s.get(c, x_buf, x, group, i), s.get(c, dy_buf, dy, group, i));
   }
 
-  template <class C>
-  CORTADO_FN void measure(C& c, i64 k, const Channel& channel, float& plain, float& product) const {
+  template <class C, class Sums>
+  CORTADO_FN void measure(C& c, i64 group, const Normal& normal, Sums& sums) const {
     const NormaliseBackward& p = *this;
-    double plains = 0, products = 0;
-    const auto add = [](float a, float b) { return a + b; };
-    c.pipeline(
-        p.s.outer * p.s.blocks(), Depth::two, [&](i64 i) { return p.block(c, k, i); },
-        [&](i64, auto& in) {
-          const auto x = in.first, dy = in.second;
-          const Channel ch = channel;
-          plains += c.fold(x.n, 0.0f, add, [&](i64 j) { return ch.gate(ch.normal(x[j]), dy[j]); });
-          products += c.fold(x.n, 0.0f, add, [&](i64 j) {
-            const auto n = ch.normal(x[j]);
-            return ch.gate(n, dy[j]) * n;
-          });
-        });
-    plain = static_cast<float>(plains);
-    product = static_cast<float>(products);
+    const Normal g = normal;
+    sums.clear(c);
+    p.sums.with_parts(c, p.s, group, [&](auto& parts) {
+      c.pipeline(
+          p.s.of_group(), Depth::two, [&](i64 i) { return p.piece(c, group, i); }, named([&](i64 i, auto x, auto dy) {
+            sums.add(c, parts, p.s.width(i), [&](i64 r, i64 q) {
+              const auto n = g.of(x(r, q), q);
+              const auto gated = g.gate(n, dy(r, q), q);
+              return TwoSums<decltype(gated * n)>{gated, gated * n};
+            });
+          }));
+    });
+    sums.settle(c);
+    if (p.bias_diff)
+      p.s.change(c, p.bias_diff_buf, p.bias_diff, group, [&](i64 q, auto old) { return old + sums.first.at(q); });
+    if (p.scale_diff)
+      p.s.change(c, p.scale_diff_buf, p.scale_diff, group, [&](i64 q, auto old) { return old + sums.second.at(q); });
   }
 
   template <class C>
-  CORTADO_FN void add(C& c, Buf buf, float* to, float value) const {
-    auto sum = c.update(buf, to, 1);
-    c.once([&] { sum.set(0, sum.at(0) + value); });
-    c.put(sum);
-  }
-
-  template <class C>
-  CORTADO_FN void apply(C& c, i64 k, const Channel& channel, float plain, float product) const {
+  CORTADO_FN void apply(C& c, i64 group, const Normal& normal, const Values& plain, const Values& product) const {
     const NormaliseBackward& p = *this;
+    const Normal g = normal;
+    const Values factor = Values::made([&](i64 q) { return g.scale[q] * g.inverse[q]; });
     c.pipeline(
-        p.s.outer * p.s.blocks(), Depth::two, [&](i64 i) { return p.block(c, k, i); },
-        [&](i64 i, auto& in) {
-          const auto x = in.first, dy = in.second;
-          const Channel ch = channel;
-          const float factor = ch.scale * ch.inverse;
-          auto dx = c.out(p.dx_buf, p.dx + p.s.offset(p.s.line_of(k, i)), x.n);
-          c.each(x.n, [&](i64 j) {
-            const auto n = ch.normal(x[j]);
-            dx.set(j, (ch.gate(n, dy[j]) - plain - n * product) * factor);
+        p.s.of_group(), Depth::two, [&](i64 i) { return p.piece(c, group, i); }, named([&](i64 i, auto x, auto dy) {
+          auto dx = p.s.out(c, p.dx_buf, p.dx, group, i);
+          p.s.each(c, i, [&](i64 r, i64 q) {
+            const auto n = g.of(x(r, q), q);
+            dx.set(r, q, (g.gate(n, dy(r, q), q) - plain[q] - n * product[q]) * factor[q]);
           });
-          c.put(dx);
-        });
+          p.s.put(c, dx);
+        }));
   }
 };
 
-/// Mean and variance from the running sums, which are to be divided by `weight` (0: they are 0). Lines are blocks of
-/// channels.
+/// Mean and variance from the running sums, which are to be divided by `weight` (0: they are 0).
 struct UseRunningStatistics {
   static constexpr const char* label = "batch_norm_running_statistics";
-  const float *running_mean, *running_variance, *weight;
-  float *mean, *variance;
-  i64 channels, block;
-  Buf running_mean_buf, running_variance_buf, weight_buf, mean_buf, variance_buf;
-
-  template <class C>
-  CORTADO_FN void operator()(C& c) const {
-    const UseRunningStatistics p = *this;
-    c.lines(
-        ceil_div(p.channels, p.block), Depth::one,
-        [&](i64 i) {
-          const i64 at = i * p.block, n = math::min(p.block, p.channels - at);
-          return both(c.get(p.weight_buf, p.weight, 1),
-                      both(c.get(p.running_mean_buf, p.running_mean + at, n),
-                           c.get(p.running_variance_buf, p.running_variance + at, n)));
-        },
-        [&](i64 i, auto& in) {
-          const float weight = in.first[0];
-          const float share = math::select(weight == 0.0f, 0.0f, 1.0f / math::select(weight == 0.0f, 1.0f, weight));
-          const auto means = in.second.first, variances = in.second.second;
-          auto mean = c.out(p.mean_buf, p.mean + i * p.block, means.n);
-          auto variance = c.out(p.variance_buf, p.variance + i * p.block, means.n);
-          c.each(means.n, [&](i64 k) {
-            mean.set(k, means[k] * share);
-            variance.set(k, variances[k] * share);
-          });
-          c.put(mean);
-          c.put(variance);
-        });
+  template <class V>
+  CORTADO_FN auto operator()(V mean, V variance, float weight) const {
+    const float share = math::select(weight == 0.0f, 0.0f, 1.0f / math::select(weight == 0.0f, 1.0f, weight));
+    return Two<decltype(mean * share)>{mean * share, variance * share};
   }
 };
 

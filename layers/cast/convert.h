@@ -1,10 +1,13 @@
 #pragma once
-#include "core/machine/core_group.h"
+#include "core/machine/launch_elementwise.h"
+#include "layers/cast/programs.h"
 
 namespace cortado {
 
-/// Queues to = from, n elements. From and To are float and bf16, or the other way round.
-template <class From, class To>
-void convert(CoreGroup& group, const From* from, To* to, i64 n);
+/// Queues y = x, n elements; of float and bf16, one is X and the other Y.
+template <class X, class Y>
+void convert(CoreGroup& group, const X* x, Y* y, i64 n) {
+  elementwise(group, n, Convert{}, from(x), to(y));
+}
 
 }  // namespace cortado

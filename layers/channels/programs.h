@@ -1,71 +1,68 @@
 #pragma once
-#include "core/machine/math.h"
-#include "core/machine/program.h"
-#include "layers/channels/block_programs.h"
+#include "core/machine/sums.h"
+#include "layers/channels/sums.h"
 
 namespace cortado {
 
-/// An array seen as outer x channels x inner, with one value per channel beside it; rows of `inner` are cut into
-/// blocks.
-struct ChannelRows {
-  i64 outer, channels, inner, block;
-  CORTADO_FN i64 blocks() const { return (inner + block - 1) / block; }
-  CORTADO_FN i64 lines() const { return outer * channels * blocks(); }
-  CORTADO_FN i64 channel(i64 line) const { return line / blocks() % channels; }
-  CORTADO_FN i64 offset(i64 line) const { return line / blocks() * inner + line % blocks() * block; }
-  CORTADO_FN i64 width(i64 line) const { return math::min(block, inner - line % blocks() * block); }
-  /// Block i of those that hold channel c.
-  CORTADO_FN i64 line_of(i64 c, i64 i) const { return (i / blocks() * channels + c) * blocks() + i % blocks(); }
+/// An operand with one value per channel, or with `otherwise` for all where it is not `given`: `values` is then any
+/// array of as many.
+struct ChannelOperand {
+  const float* values;
+  bool given;
+  float otherwise;
+  Buf buf;
+
+  template <class Values, class Line>
+  CORTADO_FN Values of(const Line& line) const {
+    return given ? Values::of(line) : Values::all(otherwise);
+  }
 };
 
-/// y = v where v > 0, slope v elsewhere, v = (x - shift[c]) scale[c] + bias[c]; any of the three may be null, not all;
-/// y may be x.
-template <class T>
+/// y = v where v > 0, slope v elsewhere, v = (x - shift[c]) scale[c] + bias[c]; y may be x.
+template <i64 block, class T>
 struct ChannelAffine {
   static constexpr const char* label = "channel_affine";
-  ChannelRows s;
+  using Values = ChannelValues<block>;
+  ChannelLines<block> s;
   const T* x;
-  const float *shift, *scale, *bias;
+  ChannelOperand shift, scale, bias;
   float slope;
   T* y;
-  Buf x_buf, shift_buf, scale_buf, bias_buf, y_buf;
+  Buf x_buf, y_buf;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const ChannelAffine p = *this;
-    const float* const any = p.scale  ? p.scale
-                             : p.bias ? p.bias
-                                      : p.shift;  // to be fetched in place of what is not there
+    const auto values = [&](const ChannelOperand& operand, i64 group) {
+      return p.s.get_values(c, operand.buf, operand.values, group);
+    };
     c.lines(
         p.s.lines(), Depth::two,
         [&](i64 i) {
-          const i64 k = p.s.channel(i);
-          return both(c.get(p.x_buf, p.x + p.s.offset(i), p.s.width(i)),
-                      both(c.get(p.scale_buf, (p.scale ? p.scale : any) + k, 1),
-                           both(c.get(p.shift_buf, (p.shift ? p.shift : any) + k, 1),
-                                c.get(p.bias_buf, (p.bias ? p.bias : any) + k, 1))));
+          const i64 group = p.s.group(i);
+          return gather(p.s.get(c, p.x_buf, p.x, group, p.s.in_group(i)), values(p.shift, group),
+                        values(p.scale, group), values(p.bias, group));
         },
-        [&](i64 i, auto& in) {
-          const auto x = in.first;
-          const float scale = p.scale ? in.second.first[0] : 1.0f;
-          const float shift = p.shift ? in.second.second.first[0] : 0.0f,
-                      bias = p.bias ? in.second.second.second[0] : 0.0f;
-          auto y = c.out(p.y_buf, p.y + p.s.offset(i), x.n);
+        named([&](i64 i, auto x, auto shifts, auto scales, auto biases) {
+          const i64 piece = p.s.in_group(i);
+          const Values shift = p.shift.template of<Values>(shifts), scale = p.scale.template of<Values>(scales),
+                       bias = p.bias.template of<Values>(biases);
           const float slope = p.slope;
-          c.each(x.n, [&](i64 j) {
-            const auto v = (x[j] - shift) * scale + bias;
-            y.set(j, math::select(v > 0.0f, v, slope * v));
+          auto y = p.s.out(c, p.y_buf, p.y, p.s.group(i), piece);
+          p.s.each(c, piece, [&](i64 r, i64 q) {
+            const auto v = (x(r, q) - shift[q]) * scale[q] + bias[q];
+            y.set(r, q, math::select(v > 0.0f, v, slope * v));
           });
-          c.put(y);
-        });
+          p.s.put(c, y);
+        }));
   }
 };
 
-/// plain[c] = sum dy and product[c] = sum dy x over each channel; added to what is there if `adds`.
-template <class T>
+/// plain[c] = sum dy and product[c] = sum dy x over each channel; added to what is there if `adds`. A line is a group.
+template <i64 block, class T>
 struct ChannelGradients {
   static constexpr const char* label = "channel_gradients";
-  ChannelRows s;
+  ChannelLines<block> s;
   const T *x, *dy;
   float *plain, *product;
   bool adds;
@@ -74,31 +71,112 @@ struct ChannelGradients {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const ChannelGradients p = *this;
-    c.lines(
-        p.s.channels, Depth::one, [&](i64 k) { return k; },
-        [&](i64 k, i64&) {
-          double plain = 0, product = 0;
-          const auto add = [](float a, float b) { return a + b; };
-          c.pipeline(
-              p.s.outer * p.s.blocks(), Depth::two,
-              [&](i64 i) {
-                const i64 at = p.s.offset(p.s.line_of(k, i)), n = p.s.width(p.s.line_of(k, i));
-                return both(c.get(p.x_buf, p.x + at, n), c.get(p.dy_buf, p.dy + at, n));
-              },
-              [&](i64, auto& in) {
-                const auto x = in.first, dy = in.second;
-                plain += c.fold(x.n, 0.0f, add, [&](i64 j) { return dy[j]; });
-                product += c.fold(x.n, 0.0f, add, [&](i64 j) { return dy[j] * x[j]; });
-              });
-          auto a = c.update(p.plain_buf, p.plain + k, 1);
-          auto b = c.update(p.product_buf, p.product + k, 1);
-          c.once([&] {
-            a.set(0, (p.adds ? a.at(0) : 0.0f) + static_cast<float>(plain));
-            b.set(0, (p.adds ? b.at(0) : 0.0f) + static_cast<float>(product));
-          });
-          c.put(a);
-          c.put(b);
-        });
+    each_line(c, p.s.groups, [&](i64 group) {
+      auto plain = channel_sum(c, p.s, p.plain_buf, p.plain, group);
+      auto product = channel_sum(c, p.s, p.product_buf, p.product, group);
+      plain.begin(c, p.adds);
+      product.begin(c, p.adds);
+      c.pipeline(
+          p.s.of_group(), Depth::two,
+          [&](i64 i) { return gather(p.s.get(c, p.x_buf, p.x, group, i), p.s.get(c, p.dy_buf, p.dy, group, i)); },
+          named([&](i64 i, auto x, auto dy) {
+            add_piece(
+                c, p.s.width(i),
+                [&](i64 r, i64 q) {
+                  const auto g = dy(r, q);
+                  return TwoSums<decltype(g * x(r, q))>{g, g * x(r, q)};
+                },
+                plain, product);
+          }));
+      plain.end(c, p.adds);
+      product.end(c, p.adds);
+    });
+  }
+};
+
+/// sums[c] += sum f(x...) over each channel; a line is a group. Terms: a function of the arrays' values.
+template <i64 block, class Terms, class T, int arrays>
+struct SumChannels {
+  static constexpr const char* label = Terms::label;
+  ChannelLines<block> s;
+  const T* x[arrays];
+  float* sums;
+  Buf x_buf[arrays], sums_buf;
+
+  template <class C>
+  CORTADO_FN void operator()(C& c) const {
+    const SumChannels p = *this;
+    each_line(c, p.s.groups, [&](i64 group) {
+      auto sum = channel_sum(c, p.s, p.sums_buf, p.sums, group);
+      c.pipeline(
+          p.s.of_group(), Depth::two, [&](i64 i) { return p.pieces(c, group, i); },
+          named([&](i64 i, auto... pieces) { p.add(c, i, sum, pieces...); }));
+      sum.end(c, true);
+    });
+  }
+
+ private:
+  template <class C>
+  CORTADO_FN auto pieces(C& c, i64 group, i64 i) const {
+    if constexpr (arrays == 1)
+      return gather(s.get(c, x_buf[0], x[0], group, i));
+    else
+      return gather(s.get(c, x_buf[0], x[0], group, i), s.get(c, x_buf[1], x[1], group, i));
+  }
+  template <class C, class Sum, class... Pieces>
+  CORTADO_FN void add(C& c, i64 i, Sum& sum, const Pieces... pieces) const {
+    add_piece(
+        c, s.width(i),
+        [&](i64 r, i64 q) {
+          const auto term = Terms::term(pieces(r, q)...);
+          return OneSum<decltype(term + term)>{term};
+        },
+        sum);
+  }
+};
+struct PlainTerms {
+  static constexpr const char* label = "channel_sums";
+  template <class V>
+  CORTADO_FN static V term(V x) {
+    return x;
+  }
+};
+
+/// dy = dy where y > 0, slope dy elsewhere; then sums[c] += sum dy over each channel. A line is a group.
+template <i64 block, class T>
+struct RectifyChannels {
+  static constexpr const char* label = "rectify_and_sum";
+  ChannelLines<block> s;
+  const T* y;
+  T* dy;
+  float* sums;
+  float slope;
+  Buf y_buf, dy_buf, rectified_buf, sums_buf;
+
+  template <class C>
+  CORTADO_FN void operator()(C& c) const {
+    const RectifyChannels p = *this;
+    each_line(c, p.s.groups, [&](i64 group) {
+      auto sum = channel_sum(c, p.s, p.sums_buf, p.sums, group);
+      c.pipeline(
+          p.s.of_group(), Depth::two,
+          [&](i64 i) {
+            const T* const dy = p.dy;
+            return gather(p.s.get(c, p.y_buf, p.y, group, i), p.s.get(c, p.dy_buf, dy, group, i));
+          },
+          named([&](i64 i, auto y, auto dy) {
+            const float slope = p.slope;
+            auto g = p.s.out(c, p.rectified_buf, p.dy, group, i);
+            p.s.each(c, i, [&](i64 r, i64 q) {
+              const auto v = dy(r, q);
+              g.set(r, q, math::select(y(r, q) > 0.0f, v, slope * v));
+            });
+            add_piece(
+                c, p.s.width(i), [&](i64 r, i64 q) { return OneSum<decltype(g.at(r, q) + 0.0f)>{g.at(r, q)}; }, sum);
+            p.s.put(c, g);
+          }));
+      sum.end(c, true);
+    });
   }
 };
 

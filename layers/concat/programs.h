@@ -1,6 +1,5 @@
 #pragma once
-#include "core/machine/math.h"
-#include "core/machine/program.h"
+#include "core/machine/row_lines.h"
 
 namespace cortado {
 
@@ -10,21 +9,18 @@ struct CopyRows {
   static constexpr const char* label = "copy_rows";
   const T* from;
   T* to;
-  i64 rows, width, from_pitch, to_pitch, block;
+  RowLines s;
+  i64 from_pitch, to_pitch;
   Buf from_buf, to_buf;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const CopyRows p = *this;
-    const i64 blocks = (p.width + p.block - 1) / p.block;
     c.lines(
-        p.rows * blocks, Depth::two,
-        [&](i64 i) {
-          const i64 first = i % blocks * p.block;
-          return c.get(p.from_buf, p.from + i / blocks * p.from_pitch + first, math::min(p.block, p.width - first));
-        },
+        p.s.lines(), Depth::two,
+        [&](i64 i) { return c.get(p.from_buf, p.from + p.s.row(i) * p.from_pitch + p.s.first(i), p.s.count(i)); },
         [&](i64 i, auto& from) {
-          auto to = c.out(p.to_buf, p.to + i / blocks * p.to_pitch + i % blocks * p.block, from.n);
+          auto to = c.out(p.to_buf, p.to + p.s.row(i) * p.to_pitch + p.s.first(i), from.n);
           c.each(from.n, [&](i64 j) { to.set(j, from[j]); });
           c.put(to);
         });

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/machine/integers.h"
+#include "core/machine/launch_elementwise.h"
 #include "layers/contrastive_loss/programs.h"
 
 namespace cortado {
@@ -39,11 +39,12 @@ ContrastiveLossLayer::Term ContrastiveLossLayer::term(double squared_distance, b
 void ContrastiveLossLayer::forward(const Blobs& bottom, const Blobs& top) {
   const i64 block = line_elements(group().spec(), width_, 5);
   PlanBuilder book(group().spec());
-  const Buf a = book.line("a", block * 4, Depth::two), b = book.line("b", block * 4, Depth::two);
-  const Buf square = book.line("sum", 4, 1);
-  group().launch(SquaredDistances{bottom[0]->data(), bottom[1]->data(), factors_->mutable_data(), pairs_, width_, block,
-                                  a, b, square},
-                 book.plan(pairs_));
+  const Buf a = book.line<float>("a", block, Depth::two), b = book.line<float>("b", block, Depth::two);
+  const Buf square = book.line<float>("sum", 1, 1);
+  group().launch(
+      SquaredDistances{
+          bottom[0]->data(), bottom[1]->data(), factors_->mutable_data(), {pairs_, width_, block}, a, b, square},
+      book.plan(pairs_));
   auto factors = factors_->data_vector();
   const auto similar = bottom[2]->data_vector();
   double sum = 0;
@@ -61,17 +62,11 @@ void ContrastiveLossLayer::forward(const Blobs& bottom, const Blobs& top) {
 }
 
 void ContrastiveLossLayer::backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
-  const i64 block = line_elements(group().spec(), width_, 6);
-  PlanBuilder book(group().spec());
-  const Buf a = book.line("a", block * 4, Depth::two), b = book.line("b", block * 4, Depth::two);
-  const Buf factor = book.line("factor", 4, Depth::two), weight = book.line("weight", 4, 1);
-  const Buf to = book.line("gradient", block * 4, 1);
   for (std::size_t i = 0; i < 2; ++i)
     if (propagate_down[i])
-      group().launch(ScaledDifferences{bottom[0]->data(), bottom[1]->data(), factors_->data(), top[0]->diff(),
-                                       bottom[i]->mutable_diff(), i == 0 ? 1.0f : -1.0f, pairs_, width_, block, a, b,
-                                       factor, weight, to},
-                     book.plan(pairs_ * ceil_div(width_, block)));
+      elementwise(group(), pairs_, width_, ScaledDifferences{i == 0 ? 1.0f : -1.0f},
+                  from(bottom[0]->data(), bottom[1]->data(), per_row(factors_->data(), pairs_), one(top[0]->diff())),
+                  to(bottom[i]->mutable_diff()));
 }
 
 Layer::Cost ContrastiveLossLayer::cost(const Blobs& bottom, const Blobs&) const {

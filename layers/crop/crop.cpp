@@ -33,7 +33,8 @@ void CropLayer::reshape(const Blobs& bottom, const Blobs& top) {
 
 void CropLayer::copy(const float* from, float* to, bool back) {
   PlanBuilder book(group().spec());
-  const Buf from_buf = book.line("from", window_.block * 4, Depth::two), to_buf = book.line("to", window_.block * 4, 1);
+  const Buf from_buf = book.line<float>("from", window_.block, Depth::two),
+            to_buf = book.line<float>("to", window_.block, 1);
   group().launch(CopyWindow{window_, from, to, back, from_buf, to_buf}, book.plan(window_.lines()));
 }
 

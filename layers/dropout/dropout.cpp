@@ -1,6 +1,7 @@
 #include "layers/dropout/dropout.h"
 
 #include "core/formats/caffe.pb.h"
+#include "core/machine/launch_elementwise.h"
 #include "layers/dropout/programs.h"
 
 namespace cortado {
@@ -31,19 +32,16 @@ void DropoutLayer::backward(const Blobs& top, const std::vector<bool>& propagate
 }
 
 template <class T>
-void DropoutLayer::apply(const T* from, T* to, const Blob& shape) {
+void DropoutLayer::apply(const T* x, T* y, const Blob& shape) {
   const i64 n = shape.count();
   if (run().phase == Phase::test) {
-    if (from != to) group().copy(to, from, static_cast<std::size_t>(n) * sizeof(T));
+    if (x != y) group().copy(y, x, static_cast<std::size_t>(n) * sizeof(T));
     return;
   }
   const float ratio = parameter().dropout_param().dropout_ratio();
-  const i64 batch = shape.axes() > 0 ? shape.dim(0) : 1, block = line_elements(group().spec(), n, 3);
+  const i64 batch = shape.axes() > 0 ? shape.dim(0) : 1;
   const i64 first = batch > 0 ? run().first_sample(batch) * (n / batch) : 0;
-  PlanBuilder book(group().spec());
-  const Buf x = book.line("x", block * 4, Depth::two), y = book.line("y", block * 4, 1);
-  group().launch(Dropout<T>{from, to, random_key(0), first, ratio, 1 / (1 - ratio), n, block, x, y},
-                 book.plan((n + block - 1) / block));
+  elementwise(group(), n, Dropout{random_key(0), ratio, 1 / (1 - ratio)}, from(Numbers{first}, x), to(y));
 }
 
 Layer::Cost DropoutLayer::cost(const Blobs& bottom, const Blobs&) const {

@@ -19,7 +19,7 @@ class DropoutLayer : public Layer {
 
  private:
   template <class T>
-  void apply(const T* from, T* to, const Blob& shape);
+  void apply(const T* x, T* y, const Blob& shape);
 };
 
 }  // namespace cortado

@@ -7,7 +7,7 @@
 #include "layers/elementwise/map.h"
 
 namespace cortado {
-namespace ew = elementwise;
+namespace ew = functions;
 
 /// Functions without a choice, made from nothing.
 #define CORTADO_PLAIN_FUNCTION(NAME, FUNCTION)                       \

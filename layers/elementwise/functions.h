@@ -3,7 +3,7 @@
 
 /// Functions of one value, as Caffe defines them. Each is plain data: `value` is the function, `slope` its derivative,
 /// from the function's value where `from_output` says so and from its argument elsewhere.
-namespace cortado::elementwise {
+namespace cortado::functions {
 
 /// 1 / (1 + e^-x), without overflow on either side.
 template <class V>
@@ -219,4 +219,4 @@ struct Threshold {
   }
 };
 
-}  // namespace cortado::elementwise
+}  // namespace cortado::functions

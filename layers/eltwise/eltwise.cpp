@@ -1,42 +1,11 @@
 #include "layers/eltwise/eltwise.h"
 
 #include "core/formats/caffe.pb.h"
+#include "core/machine/launch_elementwise.h"
 #include "layers/eltwise/programs.h"
 #include "layers/eltwise/sum_gradient.h"
 
 namespace cortado {
-namespace {
-template <class T>
-void launch(CoreGroup& group, PairStep<T> p, i64 n) {
-  p.n = n;
-  p.block = line_elements(group.spec(), n, 6);
-  PlanBuilder book(group.spec());
-  p.a_buf = book.line("a", p.block * 4, Depth::two);
-  p.b_buf = book.line("b", p.block * 4, Depth::two);
-  p.y_buf = book.line("y", p.block * 4, 1);
-  p.index_buf = book.line("index", p.block * 4, 1);
-  group.launch(p, book.plan((n + p.block - 1) / p.block));
-}
-
-template <class T>
-PairStep<T> step(PairOperation operation, const T* a, const T* b, T* y) {
-  PairStep<T> p{};
-  p.operation = operation;
-  p.a = a;
-  p.b = b;
-  p.y = y;
-  return p;
-}
-
-template <class T>
-PairStep<T> weighted(const T* a, float wa, const T* b, float wb, T* y) {
-  PairStep<T> p = step(PairOperation::weighted_sum, a, b, y);
-  p.wa = wa;
-  p.wb = wb;
-  p.slope = 1;
-  return p;
-}
-}  // namespace
 
 float EltwiseLayer::coefficient(std::size_t i) const {
   const auto& p = parameter().eltwise_param();
@@ -88,21 +57,22 @@ void EltwiseLayer::forward(const Blobs& bottom, const Blobs& top) {
 template <class T>
 void EltwiseLayer::run_forward(const Blobs& bottom, const Blobs& top) {
   T* const y = top[0]->mutable_data<T>();
+  const i64 n = top[0]->count();
   for (std::size_t i = 1; i < bottom.size(); ++i) {
     const T* const so_far = i == 1 ? bottom[0]->data<T>() : y;
     const T* const next = bottom[i]->data<T>();
-    PairStep<T> p = step<T>(PairOperation::product, so_far, next, y);
-    if (parameter().eltwise_param().operation() == caffe::EltwiseParameter::SUM) {
-      p = weighted<T>(so_far, i == 1 ? coefficient(0) : 1, next, coefficient(i), y);
-      if (i + 1 == bottom.size()) p.slope = slope_;
+    switch (parameter().eltwise_param().operation()) {
+      case caffe::EltwiseParameter::PROD: elementwise(group(), n, Product{}, from(so_far, next), to(y)); break;
+      case caffe::EltwiseParameter::SUM: {
+        const WeightedSum sum{i == 1 ? coefficient(0) : 1, coefficient(i), i + 1 == bottom.size() ? slope_ : 1};
+        elementwise(group(), n, sum, from(so_far, next), to(y));
+        break;
+      }
+      case caffe::EltwiseParameter::MAX: {
+        T* const index = index_->mutable_data<T>();
+        elementwise(group(), n, Larger{static_cast<float>(i), i == 1}, from(so_far, next, index), to(y, index));
+      }
     }
-    if (parameter().eltwise_param().operation() == caffe::EltwiseParameter::MAX) {
-      p.operation = PairOperation::larger;
-      p.index = index_->mutable_data<T>();
-      p.which = static_cast<float>(i);
-      p.first = i == 1;
-    }
-    launch(group(), p, top[0]->count());
   }
 }
 
@@ -114,8 +84,7 @@ void EltwiseLayer::backward(const Blobs& top, const std::vector<bool>& propagate
 template <class T>
 void EltwiseLayer::run_backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
   if (parameter().eltwise_param().operation() == caffe::EltwiseParameter::SUM)
-    return gradients_ == 1 ? run_sum_backward<T, 1>(top, propagate_down, bottom)
-                           : run_sum_backward<T, 2>(top, propagate_down, bottom);
+    return run_sum_backward<T>(top, propagate_down, bottom);
   const T* const dy = top[0]->diff<T>();
   const i64 n = top[0]->count();
   for (std::size_t i = 0; i < bottom.size(); ++i) {
@@ -123,17 +92,14 @@ void EltwiseLayer::run_backward(const Blobs& top, const std::vector<bool>& propa
     T* const dx = bottom[i]->mutable_diff<T>();
     switch (parameter().eltwise_param().operation()) {
       case caffe::EltwiseParameter::SUM: break;  // see above
-      case caffe::EltwiseParameter::MAX: {
-        PairStep<T> p = step<T>(PairOperation::where_index, dy, index_->data<T>(), dx);
-        p.which = static_cast<float>(i);
-        launch(group(), p, n);
+      case caffe::EltwiseParameter::MAX:
+        elementwise(group(), n, WhereIndex{static_cast<float>(i)}, from(dy, index_->data<T>()), to(dx));
         break;
-      }
       case caffe::EltwiseParameter::PROD: {
         const T* so_far = dy;
         for (std::size_t j = 0; j < bottom.size(); ++j) {
           if (j == i) continue;
-          launch(group(), step<T>(PairOperation::product, so_far, bottom[j]->data<T>(), dx), n);
+          elementwise(group(), n, Product{}, from(so_far, bottom[j]->data<T>()), to(dx));
           so_far = dx;
         }
       }
@@ -142,17 +108,16 @@ void EltwiseLayer::run_backward(const Blobs& top, const std::vector<bool>& propa
 }
 
 /// Two bottoms at a time.
-template <class T, int gradients>
+template <class T>
 void EltwiseLayer::run_sum_backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
-  std::vector<std::size_t> asked;
-  for (std::size_t i = 0; i < bottom.size(); ++i)
-    if (propagate_down[i]) asked.push_back(i);
-  SumGradient<T, gradients> p = sum_gradient<T, gradients>(top, rectifies_, slope_);
-  for (std::size_t i = 0; i < asked.size(); i += 2) {
-    p.outputs = i + 1 < asked.size() ? 2 : 1;
-    for (std::size_t k = 0; k < static_cast<std::size_t>(p.outputs); ++k)
-      p.dx[k] = bottom[asked[i + k]]->mutable_diff<T>(), p.w[k] = coefficient(asked[i + k]);
-    launch(group(), p, top[0]->count());
+  const Blobs tops(top.begin(), top.begin() + static_cast<std::ptrdiff_t>(gradients_));
+  std::vector<T*> dx;
+  std::vector<float> w;
+  for (std::size_t i = 0; i < bottom.size(); ++i) {
+    if (propagate_down[i]) dx.push_back(bottom[i]->mutable_diff<T>()), w.push_back(coefficient(i));
+    if (dx.empty() || (dx.size() == 1 && i + 1 < bottom.size())) continue;
+    gradients_of_sum(group(), tops, rectifies_, slope_, dx, w);
+    dx.clear(), w.clear();
   }
 }
 

@@ -25,7 +25,7 @@ class EltwiseLayer : public Layer {
   void run_forward(const Blobs& bottom, const Blobs& top);
   template <class T>
   void run_backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom);
-  template <class T, int gradients>
+  template <class T>
   void run_sum_backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom);
   float coefficient(std::size_t i) const;
   std::unique_ptr<Blob> index_;  // of the bottom that was largest

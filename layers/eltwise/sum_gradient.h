@@ -1,19 +1,18 @@
 #pragma once
 #include "core/net/layer.h"
-#include "layers/eltwise/programs.h"
 
 namespace cortado {
 
-/// The gradient of a sum from its tops, one or two that share its values. If it `rectifies`, it counts `slope` times
-/// where the sum is not positive. The caller fills in the results' addresses.
-template <class T, int gradients>
-SumGradient<T, gradients> sum_gradient(const Layer::Blobs& top, bool rectifies, float slope);
-/// Launches it on n values. Fills in the rest.
-template <class T, int gradients>
-void launch(CoreGroup& group, SumGradient<T, gradients> p, i64 n);
+/// The gradients of one or two bottoms of a sum, dx[i] = w[i] times the gradient of the sum: of its tops, one or two
+/// that share its values, together, times `slope` where the sum is not positive if it `rectifies`. T: float or bf16.
+template <class T>
+void gradients_of_sum(CoreGroup& group, const Layer::Blobs& top, bool rectifies, float slope, const std::vector<T*>& dx,
+                      const std::vector<float>& w);
 
 /// Computes the gradient of a bottom that the sum adds without a factor.
 template <class T>
-void gradient_of_sum(CoreGroup& group, const Layer::Blobs& top, bool rectifies, float slope, Blob& bottom);
+void gradient_of_sum(CoreGroup& group, const Layer::Blobs& top, bool rectifies, float slope, Blob& bottom) {
+  gradients_of_sum<T>(group, top, rectifies, slope, {bottom.mutable_diff<T>()}, {1});
+}
 
 }  // namespace cortado

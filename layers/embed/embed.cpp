@@ -38,7 +38,7 @@ void EmbedLayer::backward(const Blobs& top, const std::vector<bool>&, const Blob
   const float* const dy = top[0]->diff();
   if (param_propagate_down(0)) picker_->sum(dy, width(), blobs()[0]->mutable_diff());
   if (blobs().size() > 1 && param_propagate_down(1))
-    sum_to_bias(group(), dy, picker_->picked(), width(), 1, blobs()[1]->mutable_diff());
+    sum_columns(group(), dy, picker_->picked(), width(), blobs()[1]->mutable_diff());
 }
 
 Layer::Cost EmbedLayer::cost(const Blobs&, const Blobs& top) const {

@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/machine/estimate.h"
 #include "core/machine/integers.h"
+#include "core/machine/launch_elementwise.h"
 #include "layers/gemm/programs.h"
 
 namespace cortado {
@@ -18,10 +19,9 @@ struct Tiles {
 
 template <class T>
 void book(PlanBuilder& builder, const Tiles& t, Gemm<T>& program) {
-  constexpr i64 element = sizeof(T);
-  program.a_buf = builder.operand("a", t.m * t.k, element, program.depth, false, t.widens);
-  program.b_buf = builder.operand("b", t.k * t.n, element, program.depth, program.b.col != 1, t.widens);
-  program.acc_buf = builder.tile("sums", t.m * t.n * element, t.sums);
+  program.a_buf = builder.operand<T>("a", t.m * t.k, program.depth, false, t.widens);
+  program.b_buf = builder.operand<T>("b", t.k * t.n, program.depth, program.b.col != 1, t.widens);
+  program.acc_buf = builder.tile<T>("sums", t.m * t.n, t.sums);
   program.tile_m = t.m;
   program.tile_n = t.n;
   program.tile_k = t.k;
@@ -185,42 +185,19 @@ void multiply(CoreGroup& group, i64 m, i64 n, i64 k, const double* a, const doub
 }
 
 void add_to_columns(CoreGroup& group, const float* bias, float* y, i64 rows, i64 width) {
-  AddToColumns program{bias, y, rows, width, line_elements(group.spec(), width, 4), {}, {}};
-  PlanBuilder builder(group.spec());
-  program.bias_buf = builder.line("bias", program.block * 4, Depth::two);
-  program.y_buf = builder.line("y", program.block * 4, 1);
-  group.launch(program, builder.plan(rows * ((width + program.block - 1) / program.block)));
+  elementwise(group, rows, width, AddToColumns{}, from(y, per_column(bias)), to(y));
 }
 
 template <class T>
-void sum_to_bias(CoreGroup& group, const T* x, i64 outer, i64 count, i64 inner, float* sums) {
+void sum_columns(CoreGroup& group, const T* x, i64 rows, i64 width, float* sums) {
+  SumColumns<T> program{x, sums, {rows, width, line_elements(group.spec(), width, 4)}, {}, {}};
   PlanBuilder builder(group.spec());
-  if (inner == 1) {
-    SumColumns<T> program{x, sums, outer, count, line_elements(group.spec(), count, 4), {}, {}};
-    program.x_buf = builder.line("x", program.block * 4, Depth::two);
-    program.sum_buf = builder.line("sums", program.block * 4, 1);
-    group.launch(program, builder.plan((count + program.block - 1) / program.block));
-    return;
-  }
-  SumToBias<T> program{x, sums, count, outer, inner, line_elements(group.spec(), inner, 3), {}, {}};
-  program.x_buf = builder.line("x", program.block * 4, Depth::two);
-  program.sum_buf = builder.line("sum", sizeof(float), 1);
-  group.launch(program, builder.plan(count));
+  program.x_buf = builder.line<T>("x", program.s.block, Depth::two);
+  program.sum_buf = builder.line<float>("sums", program.s.block, 1);
+  group.launch(program, builder.plan(program.s.blocks()));
 }
 
-template <class T>
-void rectify_and_sum(CoreGroup& group, const T* y, T* dy, i64 outer, i64 count, i64 inner, float slope, float* sums) {
-  RectifyAndSum<T> p{y, dy, sums, slope, count, outer, inner, line_elements(group.spec(), inner, 4), {}, {}, {}};
-  PlanBuilder builder(group.spec());
-  p.y_buf = builder.line("y", p.block * 4, Depth::two);
-  p.dy_buf = builder.line("dy", p.block * 4, 1);
-  p.sum_buf = builder.line("sum", sizeof(float), 1);
-  group.launch(p, builder.plan(count));
-}
-
-template void rectify_and_sum(CoreGroup&, const float*, float*, i64, i64, i64, float, float*);
-template void rectify_and_sum(CoreGroup&, const bf16*, bf16*, i64, i64, i64, float, float*);
-template void sum_to_bias(CoreGroup&, const float*, i64, i64, i64, float*);
-template void sum_to_bias(CoreGroup&, const bf16*, i64, i64, i64, float*);
+template void sum_columns(CoreGroup&, const float*, i64, i64, float*);
+template void sum_columns(CoreGroup&, const bf16*, i64, i64, float*);
 
 }  // namespace cortado

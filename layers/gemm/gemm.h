@@ -39,12 +39,8 @@ void multiply(CoreGroup& group, i64 m, i64 n, i64 k, const double* a, const doub
 /// Queues y (rows x width) += bias, one value per column.
 void add_to_columns(CoreGroup& group, const float* bias, float* y, i64 rows, i64 width);
 
-/// Queues sums[j] += the sum over image i and element e of x[i][j][e]; x is outer x count x inner.
+/// sums[j] += the sum of column j of x (rows x width).
 template <class T>
-void sum_to_bias(CoreGroup& group, const T* x, i64 outer, i64 count, i64 inner, float* sums);
-
-/// Queues dy = dy where y is positive, slope dy elsewhere; then sum_to_bias of dy.
-template <class T>
-void rectify_and_sum(CoreGroup& group, const T* y, T* dy, i64 outer, i64 count, i64 inner, float slope, float* sums);
+void sum_columns(CoreGroup& group, const T* x, i64 rows, i64 width, float* sums);
 
 }  // namespace cortado

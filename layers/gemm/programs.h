@@ -1,7 +1,7 @@
 #pragma once
+#include "core/machine/elementwise.h"
 #include "core/machine/integers.h"
-#include "core/machine/math.h"
-#include "core/machine/program.h"
+#include "core/machine/sums.h"
 
 namespace cortado {
 
@@ -47,12 +47,11 @@ struct Gemm {
         [&](i64 block, i64 s) {
           const Place at = place(block);
           const i64 part = s / slabs, k0 = s % slabs * slab;
-          return both(g.left(c, at, part, k0 + c.col() * g.tile_k), g.right(c, at, part, k0 + c.row() * g.tile_k));
+          return gather(g.left(c, at, part, k0 + c.col() * g.tile_k), g.right(c, at, part, k0 + c.row() * g.tile_k));
         },
-        [&](i64, auto& tiles, auto& acc) {
-          for (int t = 0; t < C::mesh_cols; ++t)
-            c.fma(acc, c.row_share(tiles.first, t), c.col_share(tiles.second, t), Taps{});
-        },
+        named([&](i64, auto& left, auto& right, auto& acc) {
+          for (int t = 0; t < C::mesh_cols; ++t) c.fma(acc, c.row_share(left, t), c.col_share(right, t), Taps{});
+        }),
         [&](i64 block, auto& acc) {
           const T alpha = g.alpha, beta = g.beta;
           // beta = 0 must not read y: it may hold NaN.
@@ -105,110 +104,12 @@ struct Gemm {
   }
 };
 
-/// Adds bias[j] to element j of every line of y: the bias of inner products, one value per output.
+/// Adds the column's bias: of inner products, one value per output.
 struct AddToColumns {
   static constexpr const char* label = "add_to_columns";
-  const float* bias;
-  float* y;
-  i64 rows, width, block;
-  Buf bias_buf, y_buf;
-
-  template <class C>
-  CORTADO_FN void operator()(C& c) const {
-    const AddToColumns p = *this;
-    const i64 blocks = (p.width + p.block - 1) / p.block;
-    c.lines(
-        p.rows * blocks, Depth::two,
-        [&](i64 i) {
-          const i64 first = i % blocks * p.block;
-          return c.get(p.bias_buf, p.bias + first, math::min(p.block, p.width - first));
-        },
-        [&](i64 i, auto& bias) {
-          auto y = c.update(p.y_buf, p.y + i / blocks * p.width + i % blocks * p.block, bias.n);
-          c.each(y.n, [&](i64 j) { y.set(j, y.at(j) + bias[j]); });
-          c.put(y);
-        });
-  }
-};
-
-/// sums[j] += sum of x[(i outer_stride) + j inner_stride + e] over i < outer and e < inner: the gradient of a bias,
-/// whose element j stands in `outer` places of `inner` consecutive values. Lines are elements j, summed in one order.
-template <class T>
-struct SumToBias {
-  static constexpr const char* label = "sum_to_bias";
-  const T* x;
-  float* sums;
-  i64 count, outer, inner, block;
-  Buf x_buf, sum_buf;
-
-  template <class C>
-  CORTADO_FN void operator()(C& c) const {
-    const SumToBias p = *this;
-    const i64 blocks = (p.inner + p.block - 1) / p.block;
-    c.lines(
-        p.count, Depth::one, [&](i64 j) { return j; },
-        [&](i64 j, i64&) {
-          double sum = 0;
-          c.pipeline(
-              p.outer * blocks, Depth::two,
-              [&](i64 i) {
-                const i64 first = i % blocks * p.block;
-                return c.get(p.x_buf, p.x + (i / blocks * p.count + j) * p.inner + first,
-                             math::min(p.block, p.inner - first));
-              },
-              [&](i64, auto& x) {
-                sum += c.fold(
-                    x.n, 0.0f, [](float a, float b) { return a + b; }, [&](i64 e) { return x[e]; });
-              });
-          auto total = c.update(p.sum_buf, p.sums + j, 1);
-          c.once([&] { total.set(0, total.at(0) + static_cast<float>(sum)); });
-          c.put(total);
-        });
-  }
-};
-
-/// The gradient of a bias with a rectifier behind it: dy where y is positive, slope dy elsewhere, in place, and sums[j]
-/// += the sum of that over channel j, y and dy being outer x count x inner. A line is a channel.
-template <class T>
-struct RectifyAndSum {
-  static constexpr const char* label = "rectify_and_sum";
-  const T* y;
-  T* dy;
-  float* sums;
-  float slope;
-  i64 count, outer, inner, block;
-  Buf y_buf, dy_buf, sum_buf;
-
-  template <class C>
-  CORTADO_FN void operator()(C& c) const {
-    const RectifyAndSum p = *this;
-    const i64 blocks = ceil_div(p.inner, p.block);
-    const auto place = [p, blocks](i64 j, i64 i) {
-      return (i / blocks * p.count + j) * p.inner + i % blocks * p.block;
-    };
-    const auto size = [p, blocks](i64 i) { return math::min(p.block, p.inner - i % blocks * p.block); };
-    c.lines(
-        p.count, Depth::one, [&](i64 j) { return j; },
-        [&](i64 j, i64&) {
-          double sum = 0;
-          c.pipeline(
-              p.outer * blocks, Depth::two, [&](i64 i) { return c.get(p.y_buf, p.y + place(j, i), size(i)); },
-              [&](i64 i, auto& in) {
-                const auto y = in;
-                const float slope = p.slope;
-                auto dy = c.update(p.dy_buf, p.dy + place(j, i), y.n);
-                c.each(y.n, [&](i64 e) {
-                  const auto v = dy.at(e);
-                  dy.set(e, math::select(y[e] > 0.0f, v, slope * v));
-                });
-                sum += c.fold(
-                    y.n, 0.0f, [](float a, float b) { return a + b; }, [&](i64 e) { return dy.at(e); });
-                c.put(dy);
-              });
-          auto total = c.update(p.sum_buf, p.sums + j, 1);
-          c.once([&] { total.set(0, total.at(0) + static_cast<float>(sum)); });
-          c.put(total);
-        });
+  template <class V>
+  CORTADO_FN auto operator()(V y, V bias) const {
+    return y + bias;
   }
 };
 
@@ -219,21 +120,20 @@ struct SumColumns {
   static constexpr const char* label = "sum_columns";
   const T* x;
   float* sums;
-  i64 rows, width, block;
+  RowLines s;
   Buf x_buf, sum_buf;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const SumColumns p = *this;
-    c.lines((p.width + p.block - 1) / p.block, Depth::one, [&](i64 i) { return i; },
-            [&](i64 line, i64&) {
-              const i64 first = line * p.block, n = math::min(p.block, p.width - first);
-              auto total = c.update(p.sum_buf, p.sums + first, n);
-              c.pipeline(
-                  p.rows, Depth::two, [&](i64 r) { return c.get(p.x_buf, p.x + r * p.width + first, n); },
-                  [&](i64, auto& x) { c.each(n, [&](i64 j) { total.set(j, total.at(j) + x[j]); }); });
-              c.put(total);
-            });
+    each_line(c, p.s.blocks(), [&](i64 i) {
+      const i64 first = p.s.first(i), n = p.s.count(i);
+      auto total = c.update(p.sum_buf, p.sums + first, n);
+      c.pipeline(
+          p.s.rows, Depth::two, [&](i64 r) { return p.s.get(c, p.x_buf, p.x, p.s.line(r, i)); },
+          [&](i64, auto& x) { c.each(n, [&](i64 j) { total.set(j, total.at(j) + x[j]); }); });
+      c.put(total);
+    });
   }
 };
 

@@ -73,9 +73,9 @@ void InfogainLossLayer::forward(const Blobs& bottom, const Blobs& top) {
   const LabelledPlanes s = planes_of(group().spec(), kernel_, p, 4, 8);
   float* const partial = workspace(s.lines());
   PlanBuilder book(group().spec());
-  const Buf probability = book.line("probabilities", s.classes * s.block * 4, Depth::two);
-  const Buf labels = book.line("labels", s.block * 4, Depth::two);
-  const Buf gains = book.line("gains", s.classes * s.block * 4, Depth::two), sum = book.line("sum", 4, 1);
+  const Buf probability = book.line<float>("probabilities", s.classes * s.block, Depth::two);
+  const Buf labels = book.line<float>("labels", s.block, Depth::two);
+  const Buf gains = book.line<float>("gains", s.classes * s.block, Depth::two), sum = book.line<float>("sum", 1, 1);
   group().launch(InfogainLoss{s, probability_->data(), bottom[1]->data(), gains_->data(), partial, probability, labels,
                               gains, sum},
                  book.plan(s.lines()));
@@ -92,11 +92,11 @@ void InfogainLossLayer::backward(const Blobs& top, const std::vector<bool>& prop
   if (!propagate_down[0]) return;
   const LabelledPlanes s = planes_of(group().spec(), kernel_, parameter().loss_param(), 5, 8);
   PlanBuilder book(group().spec());
-  const Buf probability = book.line("probabilities", s.classes * s.block * 4, Depth::two);
-  const Buf labels = book.line("labels", s.block * 4, Depth::two);
-  const Buf gains = book.line("gains", s.classes * s.block * 4, Depth::two);
-  const Buf sums = book.line("sums", s.block * 4, Depth::two), weight = book.line("weight", 4, 1);
-  const Buf dx = book.line("dx", s.classes * s.block * 4, 1);
+  const Buf probability = book.line<float>("probabilities", s.classes * s.block, Depth::two);
+  const Buf labels = book.line<float>("labels", s.block, Depth::two);
+  const Buf gains = book.line<float>("gains", s.classes * s.block, Depth::two);
+  const Buf sums = book.line<float>("sums", s.block, Depth::two), weight = book.line<float>("weight", 1, 1);
+  const Buf dx = book.line<float>("dx", s.classes * s.block, 1);
   group().launch(
       InfogainGradient{s, probability_->data(), bottom[1]->data(), gains_->data(), sums_->data(), top[0]->diff(),
                        bottom[0]->mutable_diff(), 1 / divisor_, probability, labels, gains, sums, weight, dx},

@@ -1,8 +1,15 @@
 #pragma once
+#include "core/machine/sums.h"
 #include "layers/loss/functions.h"
 #include "layers/softmax_loss/programs.h"
 
 namespace cortado {
+
+/// Gains of a line's positions, a row of classes for each.
+template <class C>
+CORTADO_FN auto gains_of(C& c, Buf buf, const float* gain, const LabelledPlanes& s, i64 line) {
+  return c.get2d(buf, gain + s.position(line) * s.classes, s.width(line), s.classes, s.classes);
+}
 
 /// partial[i] = -sum over the positions and classes of line i of gain log(probability); gains are rows of `classes`
 /// values, one for each position.
@@ -19,28 +26,19 @@ struct InfogainLoss {
     c.lines(
         p.s.lines(), Depth::two,
         [&](i64 i) {
-          const i64 n = p.s.width(i);
-          return both(c.get2d(p.probability_buf, p.probability + p.s.value(i), p.s.classes, n, p.s.inner),
-                      both(c.get(p.label_buf, p.labels + p.s.position(i), n),
-                           c.get2d(p.gain_buf, p.gain + p.s.position(i) * p.s.classes, n, p.s.classes, p.s.classes)));
+          return gather(p.s.get(c, p.probability_buf, p.probability, i), p.s.get_positions(c, p.label_buf, p.labels, i),
+                        gains_of(c, p.gain_buf, p.gain, p.s, i));
         },
-        [&](i64 i, auto& in) {
-          const auto probability = in.first;
-          const auto labels = in.second.first;
-          const auto gain = in.second.second;
+        named([&](i64 i, auto probability, auto labels, auto gain) {
           const LabelledPlanes s = p.s;
           const i64 n = labels.n;
-          const float loss = c.fold(
-              s.classes * n, 0.0f, [](float a, float b) { return a + b; },
-              [&](i64 e) {
-                const i64 k = e / n, q = e % n;
-                const auto value = math::max(probability(k, q), loss::least_probability);
-                return math::select(s.counts(static_cast<int>(labels[q])), -gain(q, k) * math::log(value), 0.0f);
-              });
-          auto partial = c.out(p.partial_buf, p.partial + i, 1);
-          c.once([&] { partial.set(0, loss); });
-          c.put(partial);
-        });
+          const float loss = sum_of(c, s.classes * n, [&](i64 e) {
+            const i64 k = e / n, q = e % n;
+            const auto value = math::max(probability(k, q), loss::least_probability);
+            return math::select(s.counts(static_cast<int>(labels[q])), -gain(q, k) * math::log(value), 0.0f);
+          });
+          put_values(c, p.partial_buf, p.partial + i, loss);
+        }));
   }
 };
 
@@ -61,26 +59,19 @@ struct InfogainGradient {
     c.lines(
         p.s.lines(), Depth::two,
         [&](i64 i) {
-          const i64 n = p.s.width(i), at = p.s.position(i);
-          return both(both(c.get2d(p.probability_buf, p.probability + p.s.value(i), p.s.classes, n, p.s.inner),
-                           c.get(p.label_buf, p.labels + at, n)),
-                      both(c.get2d(p.gain_buf, p.gain + at * p.s.classes, n, p.s.classes, p.s.classes),
-                           c.get(p.sum_buf, p.sums + at, n)));
+          return gather(p.s.get(c, p.probability_buf, p.probability, i), p.s.get_positions(c, p.label_buf, p.labels, i),
+                        gains_of(c, p.gain_buf, p.gain, p.s, i), p.s.get_positions(c, p.sum_buf, p.sums, i));
         },
-        [&](i64 i, auto& in) {
-          const auto probability = in.first.first;
-          const auto labels = in.first.second;
-          const auto gain = in.second.first;
-          const auto sums = in.second.second;
+        named([&](i64 i, auto probability, auto labels, auto gain, auto sums) {
           const LabelledPlanes s = p.s;
           const float by = scale;
-          auto dx = c.out2d(p.dx_buf, p.dx + s.value(i), probability.rows, probability.cols, s.inner);
+          auto dx = s.out(c, p.dx_buf, p.dx, i);
           c.each2d(probability.rows, probability.cols, [&](i64 k, i64 q) {
             const auto value = by * (probability(k, q) * sums[q] - gain(q, k));
             dx.set(k, q, math::select(s.counts(static_cast<int>(labels[q])), value, 0.0f));
           });
           c.put(dx);
-        });
+        }));
   }
 };
 

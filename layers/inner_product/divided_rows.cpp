@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
+#include "core/machine/launch_elementwise.h"
 #include "layers/concat/copy_rows.h"
-#include "layers/split/add_pairs.h"
+#include "layers/split/programs.h"
 
 namespace cortado {
 
@@ -85,7 +86,7 @@ void DividedRows::settle(const Side& side, i64 sub_batch, const float* all, cons
     else if (r == 0)
       copy_rows(group_, came, width, first, width, rows, width);
     else
-      add_pairs(group_, first, came, first, rows * width);
+      elementwise(group_, rows * width, AddPairs{}, from(first, came), to(first));
   }
 }
 

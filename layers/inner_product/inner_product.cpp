@@ -117,7 +117,7 @@ void InnerProductLayer::forward(const Blobs& bottom, const Blobs& top) {
 
 void InnerProductLayer::compute_gradients(const float* dy, const float* x, float* dx) {
   const bool learns = param_propagate_down(0);
-  if (bias_ && param_propagate_down(1)) sum_to_bias(group(), dy, rows_, outputs_, 1, blobs()[1]->mutable_diff());
+  if (bias_ && param_propagate_down(1)) sum_columns(group(), dy, rows_, outputs_, blobs()[1]->mutable_diff());
   if (divided_) {
     DividedRows::Gradient gradient;
     if (learns)

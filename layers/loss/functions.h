@@ -35,11 +35,11 @@ struct SigmoidCrossEntropy {
   }
   template <class V>
   CORTADO_FN V value(V x, V t) const {
-    return elementwise::softplus(x) - x * t;
+    return functions::softplus(x) - x * t;
   }
   template <class V>
   CORTADO_FN V slope(V x, V t) const {
-    return elementwise::sigmoid(x) - t;
+    return functions::sigmoid(x) - t;
   }
 };
 

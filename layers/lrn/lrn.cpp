@@ -4,6 +4,7 @@
 
 #include "core/formats/caffe.pb.h"
 #include "core/machine/integers.h"
+#include "core/machine/launch_elementwise.h"
 #include "layers/lrn/programs.h"
 
 namespace cortado {
@@ -23,7 +24,7 @@ void LrnLayer::reshape(const Blobs& bottom, const Blobs& top) {
 /// Blocks such that `arrays` of them fit a scratchpad, where there is one.
 LrnShape LrnLayer::cut(const Blob& bottom, i64 arrays) const {
   const auto& p = parameter().lrn_param();
-  const bool across = p.norm_region() == caffe::LRNParameter::ACROSS_CHANNELS;
+  const bool across = this->across();
   const auto n = static_cast<i64>(p.local_size());
   LrnShape s{across,
              bottom.dim(0),
@@ -48,106 +49,88 @@ LrnShape LrnLayer::cut(const Blob& bottom, i64 arrays) const {
   return s;
 }
 
-bool LrnLayer::keeps_blocks(const Blobs& /*bottom*/) const {
-  return parameter().lrn_param().norm_region() == caffe::LRNParameter::ACROSS_CHANNELS;
-}
+bool LrnLayer::across() const { return parameter().lrn_param().norm_region() == caffe::LRNParameter::ACROSS_CHANNELS; }
 
 void LrnLayer::forward(const Blobs& bottom, const Blobs& top) {
-  if (bottom[0]->layout() == Layout::nchw16c)
-    return with_element(bottom[0]->precision(),
-                        [&](auto element) { forward_blocks<decltype(element)>(*bottom[0], *top[0]); });
-  const LrnShape s = cut(*bottom[0], 4);
-  PlanBuilder book(group().spec());
-  const Buf x = book.line("x", 4 * s.read(), Depth::two), scale = book.line("scale", 4 * s.owned(), 1);
-  const Buf y = book.line("y", 4 * s.owned(), 1);
   with_element(bottom[0]->precision(), [&](auto element) {
     using T = decltype(element);
-    group().launch(
-        LrnForward<T>{s, bottom[0]->data<T>(), scale_->mutable_data(), top[0]->mutable_data<T>(), x, scale, y},
-        book.plan(s.lines()));
+    if (bottom[0]->layout() == Layout::nchw16c)
+      run_forward<true, T>(*bottom[0], *top[0]);
+    else
+      run_forward<false, T>(*bottom[0], *top[0]);
   });
 }
 
 void LrnLayer::backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
-  if (propagate_down[0])
-    with_element(bottom[0]->precision(), [&](auto element) { run_backward<decltype(element)>(*top[0], *bottom[0]); });
+  if (!propagate_down[0]) return;
+  with_element(bottom[0]->precision(), [&](auto element) {
+    using T = decltype(element);
+    if (bottom[0]->layout() == Layout::nchw16c)
+      backward_across<true, T>(*top[0], *bottom[0]);
+    else if (across())
+      backward_across<false, T>(*top[0], *bottom[0]);
+    else
+      backward_within<T>(*top[0], *bottom[0]);
+  });
 }
 
-template <class T>
-void LrnLayer::forward_blocks(const Blob& bottom, Blob& top) {
-  LrnBlocksForward<T> p{};
+namespace {
+/// An array that lies as lines see it, or is turned; rows that are `own` go back.
+template <bool blocks, class T>
+Buf book_read(PlanBuilder& book, const char* name, i64 values) {
+  return blocks ? book.tile<T>(name, values, 1) : book.line<T>(name, values, Depth::two);
+}
+template <bool blocks, class T>
+Buf book_own(PlanBuilder& book, const char* name, const LrnShape& s) {
+  return blocks ? book.tile<T>(name, block_channels * s.block, 1) : book.line<T>(name, s.owned(), 1);
+}
+}  // namespace
+
+template <bool blocks, class T>
+void LrnLayer::run_forward(const Blob& bottom, Blob& top) {
+  LrnForward<blocks, T> p{};
   p.s = cut(bottom, 4);
   p.x = bottom.data<T>(), p.scale = scale_->mutable_data(), p.y = top.mutable_data<T>();
   PlanBuilder book(group().spec());
-  p.x_buf = book.tile("x", 4 * p.s.owned(), 1);
-  p.scale_buf = book.line("scale", 4 * p.s.owned(), 1);
-  p.y_buf = book.tile("y", 4 * block_channels * p.s.block, 1);
+  p.x_buf = book_read<blocks, T>(book, "x", p.s.read());
+  p.scale_buf = book.line<float>("scale", p.s.owned(), 1);
+  p.y_buf = book_own<blocks, T>(book, "y", p.s);
   group().launch(p, book.plan(p.s.lines()));
 }
 
-template <class T>
-void LrnLayer::backward_blocks(const Blob& top, Blob& bottom) {
-  LrnBlocksBackward<T> p{};
-  p.s = cut(bottom, 9);
-  p.x = bottom.data<T>(), p.scale = scale_->data(), p.dy = top.diff<T>(), p.dx = bottom.mutable_diff<T>();
-  p.ring = workspace(p.s.lines() * p.s.ring_floats());
-  PlanBuilder book(group().spec());
-  p.x_buf = book.tile("x", 4 * p.s.owned(), 1);
-  p.scale_buf = book.line("scale", 4 * p.s.owned(), 1);
-  p.dy_buf = book.tile("dy", 4 * p.s.owned(), 1);
-  p.dx_buf = book.tile("dx", 4 * block_channels * p.s.block, 1);
-  p.ring_buf = book.line("terms", 4 * p.s.ring_floats(), 1);
-  group().launch(p, book.plan(p.s.lines()));
-}
-
-template <class T>
-void LrnLayer::run_backward(const Blob& top, Blob& bottom) {
-  if (bottom.layout() == Layout::nchw16c) return backward_blocks<T>(top, bottom);
-  if (cut(bottom, 9).across)
-    backward_across<T>(top, bottom);
-  else
-    backward_within<T>(top, bottom);
-}
-
-template <class T>
+template <bool blocks, class T>
 void LrnLayer::backward_across(const Blob& top, Blob& bottom) {
-  LrnBackwardAcross<T> p{};
+  LrnBackwardAcross<blocks, T> p{};
   p.s = cut(bottom, 9);
   p.x = bottom.data<T>(), p.scale = scale_->data(), p.dy = top.diff<T>(), p.dx = bottom.mutable_diff<T>();
   p.ring = workspace(p.s.lines() * p.s.ring_floats());
   PlanBuilder book(group().spec());
-  p.x_buf = book.line("x", 4 * p.s.owned(), Depth::two);
-  p.scale_buf = book.line("scale", 4 * p.s.owned(), Depth::two);
-  p.dy_buf = book.line("dy", 4 * p.s.owned(), Depth::two);
-  p.dx_buf = book.line("dx", 4 * p.s.owned(), 1);
-  p.ring_buf = book.line("terms", 4 * p.s.ring_floats(), 1);
+  p.x_buf = book_read<blocks, T>(book, "x", p.s.owned());
+  p.scale_buf = book.line<float>("scale", p.s.owned(), LrnLines<blocks>::depth);
+  p.dy_buf = book_read<blocks, T>(book, "dy", p.s.owned());
+  p.dx_buf = book_own<blocks, T>(book, "dx", p.s);
+  p.ring_buf = book.line<float>("terms", p.s.ring_floats(), 1);
   group().launch(p, book.plan(p.s.lines()));
 }
 
 template <class T>
 void LrnLayer::backward_within(const Blob& top, Blob& bottom) {
-  LrnTerms<T> t{};
-  t.s = cut(bottom, 10);
-  t.n = bottom.count();
-  const i64 sums = t.s.lines() * t.s.width;
-  t.x = bottom.data<T>(), t.scale = scale_->data(), t.dy = top.diff<T>(), t.terms = workspace(t.n + sums);
-  t.block = line_elements(group().spec(), t.n, 7);
-  PlanBuilder terms_book(group().spec());
-  t.x_buf = terms_book.line("x", t.block * 4, Depth::two);
-  t.scale_buf = terms_book.line("scale", t.block * 4, Depth::two);
-  t.dy_buf = terms_book.line("dy", t.block * 4, Depth::two);
-  t.terms_buf = terms_book.line("terms", t.block * 4, 1);
-  group().launch(t, terms_book.plan((t.n + t.block - 1) / t.block));
-
-  LrnBackwardWithin<T> p{t.s, t.x, t.scale, t.terms, t.dy, bottom.mutable_diff<T>(), t.terms + t.n, {},
-                         {},  {},  {},      {},      {}};
+  LrnBackwardWithin<T> p{};
+  p.s = cut(bottom, 10);
+  const i64 n = bottom.count();
+  float* const terms = workspace(n + p.s.lines() * p.s.width);
+  p.x = bottom.data<T>(), p.scale = scale_->data(), p.dy = top.diff<T>(), p.dx = bottom.mutable_diff<T>();
+  p.terms = terms, p.sums = terms + n;
+  p.s.with_power([&](auto power) {
+    elementwise(group(), n, LrnTerms<decltype(power)>{power}, from(p.x, p.scale, p.dy), to(terms));
+  });
   PlanBuilder book(group().spec());
-  p.x_buf = book.line("x", 4 * p.s.owned(), Depth::two);
-  p.scale_buf = book.line("scale", 4 * p.s.owned(), Depth::two);
-  p.terms_buf = book.line("terms", 4 * p.s.read(), Depth::two);
-  p.dy_buf = book.line("dy", 4 * p.s.owned(), Depth::two);
-  p.dx_buf = book.line("dx", 4 * p.s.owned(), 1);
-  p.sums_buf = book.line("sums", 4 * p.s.width, 1);
+  p.x_buf = book.line<T>("x", p.s.owned(), Depth::two);
+  p.scale_buf = book.line<float>("scale", p.s.owned(), Depth::two);
+  p.terms_buf = book.line<float>("terms", p.s.read(), Depth::two);
+  p.dy_buf = book.line<T>("dy", p.s.owned(), Depth::two);
+  p.dx_buf = book.line<T>("dx", p.s.owned(), 1);
+  p.sums_buf = book.line<float>("sums", p.s.width, 1);
   group().launch(p, book.plan(p.s.lines()));
 }
 

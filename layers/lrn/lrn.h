@@ -11,8 +11,7 @@ class LrnLayer : public Layer {
  public:
   using Layer::Layer;
   static bool keeps_bf16(const caffe::LayerParameter& /*parameter*/) { return true; }
-  /// True across channels.
-  bool keeps_blocks(const Blobs& bottom) const override;
+  bool keeps_blocks(const Blobs& /*bottom*/) const override { return across(); }
   void setup(const Blobs& bottom, const Blobs& top) override;
   void reshape(const Blobs& bottom, const Blobs& top) override;
   void forward(const Blobs& bottom, const Blobs& top) override;
@@ -21,13 +20,10 @@ class LrnLayer : public Layer {
 
  private:
   LrnShape cut(const Blob& bottom, i64 arrays) const;
-  template <class T>
-  void forward_blocks(const Blob& bottom, Blob& top);
-  template <class T>
-  void backward_blocks(const Blob& top, Blob& bottom);
-  template <class T>
-  void run_backward(const Blob& top, Blob& bottom);
-  template <class T>
+  bool across() const;
+  template <bool blocks, class T>
+  void run_forward(const Blob& bottom, Blob& top);
+  template <bool blocks, class T>
   void backward_across(const Blob& top, Blob& bottom);
   template <class T>
   void backward_within(const Blob& top, Blob& bottom);

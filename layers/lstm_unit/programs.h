@@ -1,20 +1,21 @@
 #pragma once
-#include "core/machine/program.h"
+#include "core/machine/elementwise.h"
 #include "layers/elementwise/functions.h"
 
 namespace cortado {
 
-/// N sequences of a cell with D values; a sequence's gates are 4 D values: input, forget, output, candidate. Rows are
-/// cut into blocks.
-struct LstmRows {
-  i64 sequences, width, block;
-  CORTADO_FN i64 blocks() const { return (width + block - 1) / block; }
-  CORTADO_FN i64 lines() const { return sequences * blocks(); }
-  CORTADO_FN i64 sequence(i64 line) const { return line / blocks(); }
-  CORTADO_FN i64 first(i64 line) const { return line % blocks() * block; }
-  CORTADO_FN i64 count(i64 line) const { return math::min(block, width - first(line)); }
-  CORTADO_FN i64 value(i64 line) const { return sequence(line) * width + first(line); }
-  CORTADO_FN i64 gate(i64 line) const { return sequence(line) * 4 * width + first(line); }
+/// Sequences of a cell with `width` values each, a row for each; a sequence's gates are four rows: input, forget,
+/// output, candidate.
+struct LstmRows : RowLines {
+  CORTADO_FN i64 gate(i64 line) const { return row(line) * 4 * width + first(line); }
+  template <class C>
+  CORTADO_FN auto get_gates(C& c, Buf buf, const float* gates, i64 line) const {
+    return c.get2d(buf, gates + gate(line), 4, count(line), width);
+  }
+  template <class C>
+  CORTADO_FN auto out_gates(C& c, Buf buf, float* gates, i64 line) const {
+    return c.out2d(buf, gates + gate(line), 4, count(line), width);
+  }
 };
 
 /// One step of Caffe's LSTMUnit: gates become i, f, o = sigmoid and g = tanh of what they were, f times whether the
@@ -32,34 +33,28 @@ struct LstmForward {
     c.lines(
         p.s.lines(), Depth::two,
         [&](i64 i) {
-          const i64 n = p.s.count(i);
-          return both(
-              c.get2d(p.gate_buf, p.gates + p.s.gate(i), 4, n, p.s.width),
-              both(c.get(p.c_prev_buf, p.c_prev + p.s.value(i), n), c.get(p.cont_buf, p.cont + p.s.sequence(i), 1)));
+          return gather(p.s.get_gates(c, p.gate_buf, p.gates, i), p.s.get(c, p.c_prev_buf, p.c_prev, i),
+                        c.get(p.cont_buf, p.cont + p.s.row(i), 1));
         },
-        [&](i64 i, auto& in) {
-          const auto gates = in.first;
-          const auto c_prev = in.second.first;
-          const float goes_on = in.second.second[0];
-          const i64 n = c_prev.n;
-          auto activations = c.out2d(p.activation_buf, p.activations + p.s.gate(i), 4, n, p.s.width);
-          auto cell = c.out(p.c_buf, p.cell + p.s.value(i), n);
-          auto h = c.out(p.h_buf, p.h + p.s.value(i), n);
-          c.each(n, [&](i64 j) {
-            const auto input = elementwise::sigmoid(gates(0, j)), forget = goes_on * elementwise::sigmoid(gates(1, j)),
-                       output = elementwise::sigmoid(gates(2, j)), candidate = elementwise::tanh(gates(3, j));
+        named([&](i64 i, auto gates, auto c_prev, auto cont) {
+          const float goes_on = cont[0];
+          auto activations = p.s.out_gates(c, p.activation_buf, p.activations, i);
+          auto cell = p.s.out(c, p.c_buf, p.cell, i), h = p.s.out(c, p.h_buf, p.h, i);
+          c.each(cell.n, [&](i64 j) {
+            const auto input = functions::sigmoid(gates(0, j)), forget = goes_on * functions::sigmoid(gates(1, j)),
+                       output = functions::sigmoid(gates(2, j)), candidate = functions::tanh(gates(3, j));
             const auto value = forget * c_prev[j] + input * candidate;
             activations.set(0, j, input);
             activations.set(1, j, forget);
             activations.set(2, j, output);
             activations.set(3, j, candidate);
             cell.set(j, value);
-            h.set(j, output * elementwise::tanh(value));
+            h.set(j, output * functions::tanh(value));
           });
           c.put(activations);
           c.put(cell);
           c.put(h);
-        });
+        }));
   }
 };
 
@@ -77,22 +72,15 @@ struct LstmBackward {
     c.lines(
         p.s.lines(), Depth::two,
         [&](i64 i) {
-          const i64 n = p.s.count(i), at = p.s.value(i);
-          return both(
-              both(c.get2d(p.activation_buf, p.activations + p.s.gate(i), 4, n, p.s.width),
-                   c.get(p.c_prev_buf, p.c_prev + at, n)),
-              both(c.get(p.c_buf, p.cell + at, n), both(c.get(p.dc_buf, p.dc + at, n), c.get(p.dh_buf, p.dh + at, n))));
+          return gather(p.s.get_gates(c, p.activation_buf, p.activations, i), p.s.get(c, p.c_prev_buf, p.c_prev, i),
+                        p.s.get(c, p.c_buf, p.cell, i), p.s.get(c, p.dc_buf, p.dc, i), p.s.get(c, p.dh_buf, p.dh, i));
         },
-        [&](i64 i, auto& in) {
-          const auto activations = in.first.first;
-          const auto c_prev = in.first.second, cell = in.second.first, dc = in.second.second.first,
-                     dh = in.second.second.second;
-          const i64 n = cell.n;
-          auto dgates = c.out2d(p.dgate_buf, p.dgates + p.s.gate(i), 4, n, p.s.width);
-          auto dc_prev = c.out(p.dc_prev_buf, p.dc_prev + p.s.value(i), n);
-          c.each(n, [&](i64 j) {
+        named([&](i64 i, auto activations, auto c_prev, auto cell, auto dc, auto dh) {
+          auto dgates = p.s.out_gates(c, p.dgate_buf, p.dgates, i);
+          auto dc_prev = p.s.out(c, p.dc_prev_buf, p.dc_prev, i);
+          c.each(cell.n, [&](i64 j) {
             const auto input = activations(0, j), forget = activations(1, j), output = activations(2, j),
-                       candidate = activations(3, j), t = elementwise::tanh(cell[j]);
+                       candidate = activations(3, j), t = functions::tanh(cell[j]);
             const auto inner = dc[j] + dh[j] * output * (1.0f - t * t);
             const auto from_forget = inner * c_prev[j], from_output = dh[j] * t;
             dgates.set(0, j, inner * candidate * input * (1.0f - input));
@@ -103,40 +91,25 @@ struct LstmBackward {
           });
           c.put(dgates);
           c.put(dc_prev);
-        });
+        }));
   }
 };
 
-/// y = base + scale[r] x for every row r of `width` values; base may be null (0) or y.
-struct ScaleRows {
+/// The row's scale times x.
+struct ScaleRow {
   static constexpr const char* label = "scale_rows";
-  const float *x, *scale, *base;
-  float* y;
-  i64 rows, width, block;
-  Buf x_buf, scale_buf, base_buf, y_buf;
+  template <class V>
+  CORTADO_FN auto operator()(V x, float scale) const {
+    return scale * x;
+  }
+};
 
-  template <class C>
-  CORTADO_FN void operator()(C& c) const {
-    const ScaleRows p = *this;
-    const i64 blocks = (p.width + p.block - 1) / p.block;
-    c.lines(
-        p.rows * blocks, Depth::two,
-        [&](i64 i) {
-          const i64 first = i % blocks * p.block, at = i / blocks * p.width + first;
-          const i64 n = math::min(p.block, p.width - first);
-          return both(c.get(p.scale_buf, p.scale + i / blocks, 1),
-                      both(c.get(p.x_buf, p.x + at, n), c.get(p.base_buf, (p.base ? p.base : p.x) + at, n)));
-        },
-        [&](i64 i, auto& in) {
-          const float scale = in.first[0];
-          const auto x = in.second.first, base = in.second.second;
-          auto y = c.out(p.y_buf, p.y + i / blocks * p.width + i % blocks * p.block, x.n);
-          if (p.base)
-            c.each(x.n, [&](i64 j) { y.set(j, base[j] + scale * x[j]); });
-          else
-            c.each(x.n, [&](i64 j) { y.set(j, scale * x[j]); });
-          c.put(y);
-        });
+/// base and the row's scale times x.
+struct AddScaledRow {
+  static constexpr const char* label = "add_scaled_rows";
+  template <class V>
+  CORTADO_FN auto operator()(V x, V base, float scale) const {
+    return base + scale * x;
   }
 };
 

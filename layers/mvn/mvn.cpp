@@ -18,8 +18,8 @@ void MvnLayer::reshape(const Blobs& bottom, const Blobs& top) {
 void MvnLayer::forward(const Blobs& bottom, const Blobs& top) {
   const auto& p = parameter().mvn_param();
   PlanBuilder book(group().spec());
-  const Buf x = book.line("x", rows_.block * 4, Depth::two), y = book.line("y", rows_.block * 4, 1);
-  const Buf deviation = book.line("deviation", 4, 1);
+  const Buf x = book.line<float>("x", rows_.block, Depth::two), y = book.line<float>("y", rows_.block, 1);
+  const Buf deviation = book.line<float>("deviation", 1, 1);
   group().launch(MvnForward{rows_, bottom[0]->data(), top[0]->mutable_data(), deviation_->mutable_data(), p.eps(),
                             p.normalize_variance(), x, y, deviation},
                  book.plan(rows_.rows));
@@ -28,8 +28,8 @@ void MvnLayer::forward(const Blobs& bottom, const Blobs& top) {
 void MvnLayer::backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
   if (!propagate_down[0]) return;
   PlanBuilder book(group().spec());
-  const Buf y = book.line("y", rows_.block * 4, Depth::two), dy = book.line("dy", rows_.block * 4, Depth::two);
-  const Buf dx = book.line("dx", rows_.block * 4, 1), deviation = book.line("deviation", 4, Depth::two);
+  const Buf y = book.line<float>("y", rows_.block, Depth::two), dy = book.line<float>("dy", rows_.block, Depth::two);
+  const Buf dx = book.line<float>("dx", rows_.block, 1), deviation = book.line<float>("deviation", 1, Depth::two);
   group().launch(MvnBackward{rows_, top[0]->data(), top[0]->diff(), deviation_->data(), bottom[0]->mutable_diff(),
                              parameter().mvn_param().normalize_variance(), y, dy, dx, deviation},
                  book.plan(rows_.rows));

@@ -17,7 +17,7 @@ class MvnLayer : public Layer {
   Cost cost(const Blobs& bottom, const Blobs& top) const override;
 
  private:
-  MvnRows rows_{};
+  RowLines rows_{};
   std::unique_ptr<Blob> deviation_;  // of each row
 };
 

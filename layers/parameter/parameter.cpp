@@ -16,7 +16,7 @@ void ParameterLayer::forward(const Blobs&, const Blobs& top) { top[0]->share_dat
 
 void ParameterLayer::backward(const Blobs& top, const std::vector<bool>&, const Blobs&) {
   // Gradients of parameters add up over the micro-batches of an iteration, those of tops do not.
-  if (param_propagate_down(0)) sum_to_bias(group(), top[0]->diff(), 1, top[0]->count(), 1, blobs()[0]->mutable_diff());
+  if (param_propagate_down(0)) sum_columns(group(), top[0]->diff(), 1, top[0]->count(), blobs()[0]->mutable_diff());
 }
 
 }  // namespace cortado

@@ -98,18 +98,18 @@ PlaneCut choose_cut(const MachineSpec& spec, i64 planes, int height, int width,
 Planned<MaxPoolForward> plan_max_forward(const MachineSpec& spec, const PoolShape& shape) {
   return planned<MaxPoolForward>(spec, shape, shape.oh, shape.ow,
                                  [](PlanBuilder& book, const PoolShape& s, const PlaneCut& c, MaxPoolForward& p) {
-                                   p.in = book.line("in", 4 * input_count(s, c), p.depth);
-                                   p.out = book.line("out", 4 * own_count(c), p.depth);
-                                   p.out_mask = book.line("out_mask", 4 * own_count(c), p.depth);
+                                   p.in = book.line<float>("in", input_count(s, c), p.depth);
+                                   p.out = book.line<float>("out", own_count(c), p.depth);
+                                   p.out_mask = book.line<int>("out_mask", own_count(c), p.depth);
                                  });
 }
 
 Planned<MaxPoolBackward> plan_max_backward(const MachineSpec& spec, const PoolShape& shape) {
   return planned<MaxPoolBackward>(spec, shape, shape.h, shape.w,
                                   [](PlanBuilder& book, const PoolShape& s, const PlaneCut& c, MaxPoolBackward& p) {
-                                    p.in = book.line("in", 4 * output_count(s, c), p.depth);
-                                    p.in_mask = book.line("in_mask", 4 * output_count(s, c), p.depth);
-                                    p.out = book.line("out", 4 * own_count(c), p.depth);
+                                    p.in = book.line<float>("in", output_count(s, c), p.depth);
+                                    p.in_mask = book.line<int>("in_mask", output_count(s, c), p.depth);
+                                    p.out = book.line<float>("out", own_count(c), p.depth);
                                   });
 }
 
@@ -118,10 +118,10 @@ Planned<StochasticPoolForward<train>> plan_stochastic_forward(const MachineSpec&
   using Program = StochasticPoolForward<train>;
   return planned<Program>(spec, shape, shape.oh, shape.ow,
                           [](PlanBuilder& book, const PoolShape& s, const PlaneCut& c, Program& p) {
-                            p.in = book.line("in", 4 * input_count(s, c), p.depth);
-                            p.out = book.line("out", 4 * own_count(c), p.depth);
-                            p.out_sums = book.line("out_sums", 4 * own_count(c), p.depth);
-                            if (train) p.out_mask = book.line("out_mask", 4 * own_count(c), p.depth);
+                            p.in = book.line<float>("in", input_count(s, c), p.depth);
+                            p.out = book.line<float>("out", own_count(c), p.depth);
+                            p.out_sums = book.line<float>("out_sums", own_count(c), p.depth);
+                            if (train) p.out_mask = book.line<int>("out_mask", own_count(c), p.depth);
                           });
 }
 template Planned<StochasticPoolForward<true>> plan_stochastic_forward(const MachineSpec& spec, const PoolShape& shape);
@@ -131,8 +131,8 @@ Planned<AveragePoolForward> plan_average_forward(const MachineSpec& spec, const 
   return planned<AveragePoolForward>(
       spec, shape, shape.oh, shape.ow,
       [](PlanBuilder& book, const PoolShape& s, const PlaneCut& c, AveragePoolForward& p) {
-        p.in = book.line("in", 4 * input_count(s, c), p.depth);
-        p.out = book.line("out", 4 * own_count(c), p.depth);
+        p.in = book.line<float>("in", input_count(s, c), p.depth);
+        p.out = book.line<float>("out", own_count(c), p.depth);
       });
 }
 
@@ -140,16 +140,17 @@ Planned<AveragePoolBackward> plan_average_backward(const MachineSpec& spec, cons
   return planned<AveragePoolBackward>(
       spec, shape, shape.h, shape.w,
       [](PlanBuilder& book, const PoolShape& s, const PlaneCut& c, AveragePoolBackward& p) {
-        p.in = book.line("in", 4 * output_count(s, c), p.depth);
-        p.out = book.line("out", 4 * own_count(c), p.depth);
+        p.in = book.line<float>("in", output_count(s, c), p.depth);
+        p.out = book.line<float>("out", own_count(c), p.depth);
       });
 }
 
 namespace {
 /// Lanes that go to memory as they are, or turned first.
+template <class T>
 Buf book_lanes(PlanBuilder& book, const PoolShape& shape, const char* name, i64 pixels) {
-  const i64 bytes = 4 * pixels * PlaneLanes::lanes;
-  return shape.layout == Layout::nchw16c ? book.line(name, bytes, 1) : book.tile(name, bytes, 1);
+  const i64 values = pixels * PlaneLanes::lanes;
+  return shape.layout == Layout::nchw16c ? book.line<T>(name, values, 1) : book.tile<T>(name, values, 1);
 }
 
 /// The largest band of rows whose buffers stay in a cache near the core, with enough lines for all CPEs; `book` books
@@ -183,9 +184,9 @@ template <bool largest, class T>
 Planned<PoolPlanesForward<largest, T>> plan_planes_forward(const MachineSpec& spec, const PoolShape& shape) {
   using Program = PoolPlanesForward<largest, T>;
   return planned_bands<Program>(spec, shape, shape.oh, [](PlanBuilder& book, Program& p) {
-    p.in = book.tile("in", 4 * p.input_rows() * p.shape.w * PlaneLanes::lanes, 1);
-    p.out = book_lanes(book, p.shape, "out", p.cut.band * p.shape.ow);
-    if (largest) p.out_mask = book_lanes(book, p.shape, "out_mask", p.cut.band * p.shape.ow);
+    p.in = book.tile<T>("in", p.input_rows() * p.shape.w * PlaneLanes::lanes, 1);
+    p.out = book_lanes<T>(book, p.shape, "out", p.cut.band * p.shape.ow);
+    if (largest) p.out_mask = book_lanes<int>(book, p.shape, "out_mask", p.cut.band * p.shape.ow);
   });
 }
 template Planned<PoolPlanesForward<true, float>> plan_planes_forward(const MachineSpec& spec, const PoolShape& shape);
@@ -197,9 +198,9 @@ template <bool largest, class T>
 Planned<PoolPlanesBackward<largest, T>> plan_planes_backward(const MachineSpec& spec, const PoolShape& shape) {
   using Program = PoolPlanesBackward<largest, T>;
   return planned_bands<Program>(spec, shape, shape.h, [](PlanBuilder& book, Program& p) {
-    p.in = book.tile("in", 4 * p.window_rows() * p.shape.ow * PlaneLanes::lanes, 1);
-    if (largest) p.in_mask = book.tile("in_mask", 4 * p.window_rows() * p.shape.ow * PlaneLanes::lanes, 1);
-    p.out = book_lanes(book, p.shape, "out", p.cut.band * p.shape.w);
+    p.in = book.tile<T>("in", p.window_rows() * p.shape.ow * PlaneLanes::lanes, 1);
+    if (largest) p.in_mask = book.tile<int>("in_mask", p.window_rows() * p.shape.ow * PlaneLanes::lanes, 1);
+    p.out = book_lanes<T>(book, p.shape, "out", p.cut.band * p.shape.w);
   });
 }
 template Planned<PoolPlanesBackward<true, float>> plan_planes_backward(const MachineSpec& spec, const PoolShape& shape);
@@ -213,8 +214,8 @@ Planned<PlaneAverageForward<T>> plan_plane_average_forward(const MachineSpec& sp
   auto result = planned_planes<PlaneAverageForward<T>>(spec, shape);
   PlaneAverageForward<T>& p = result.program;
   PlanBuilder book(spec);
-  p.in = book.line("in", 4 * p.at.line_planes * p.at.piece, p.depth);
-  p.out = book.line("out", 4 * p.at.line_planes, Depth::one);
+  p.in = book.line<float>("in", p.at.line_planes * p.at.piece, p.depth);
+  p.out = book.line<float>("out", p.at.line_planes, Depth::one);
   result.plan = book.plan(p.at.groups());
   return result;
 }
@@ -224,8 +225,8 @@ Planned<PlaneAverageBackward<T>> plan_plane_average_backward(const MachineSpec& 
   auto result = planned_planes<PlaneAverageBackward<T>>(spec, shape);
   PlaneAverageBackward<T>& p = result.program;
   PlanBuilder book(spec);
-  p.in = book.line("in", 4 * p.at.line_planes, p.depth);
-  p.out = book.line("out", 4 * p.at.line_planes * p.at.piece, p.depth);
+  p.in = book.line<float>("in", p.at.line_planes, p.depth);
+  p.out = book.line<float>("out", p.at.line_planes * p.at.piece, p.depth);
   result.plan = book.plan(p.at.groups() * p.at.pieces());
   return result;
 }

@@ -2,9 +2,10 @@
 #include <cfloat>
 
 #include "core/machine/channel_lanes.h"
+#include "core/machine/gather.h"
 #include "core/machine/math.h"
 #include "core/machine/program.h"
-#include "layers/pooling/shape.h"
+#include "layers/pooling/windows.h"
 
 namespace cortado {
 
@@ -202,21 +203,21 @@ struct PoolPlanesBackward {
             return plane_rows(array, p.shape.layout, p.shape.oh, p.shape.ow, at, first, p.window_rows());
           };
           if constexpr (largest)
-            return both(c.stage(p.in, of(p.dy)), c.stage(p.in_mask, of(p.mask)));
+            return gather(c.stage(p.in, of(p.dy)), c.stage(p.in_mask, of(p.mask)));
           else
-            return both(c.stage(p.in, of(p.dy)), 0);
+            return gather(c.stage(p.in, of(p.dy)), 0);
         },
-        [&](i64 i, auto& in) {
+        named([&](i64 i, const auto& dy, const auto& mask) {
           if (p.shape.layout == Layout::nchw16c)
-            p.spread<true>(c, p.cut.line(i), in);
+            p.spread<true>(c, p.cut.line(i), dy, mask);
           else
-            p.spread<false>(c, p.cut.line(i), in);
-        });
+            p.spread<false>(c, p.cut.line(i), dy, mask);
+        }));
   }
 
  private:
-  template <bool blocks, class C, class In>
-  CORTADO_FN void spread(C& c, const PlaneLanes::Line& at, const In& in) const {
+  template <bool blocks, class C, class Dy, class Mask>
+  CORTADO_FN void spread(C& c, const PlaneLanes::Line& at, const Dy& dy, [[maybe_unused]] const Mask& mask) const {
     const PoolShape& s = shape;
     const i64 plane = i64{s.h} * s.w;
     auto gradients = out_lanes<blocks>(c, out, dx + at.plane * plane + at.row * s.w * channel_block(s.layout),
@@ -229,13 +230,13 @@ struct PoolPlanesBackward {
           const Windows windows{rows, windows_over(col + s.pw, s.kw, static_cast<i64>(stride), s.ow),
                                 first_window(at.row), static_cast<int>((at.row + row) * s.w + col)};
           if (across == 1)
-            gather<1>(c, windows, in, gradients, row * s.w + col);
+            collect<1>(c, windows, dy, mask, gradients, row * s.w + col);
           else if (across == 2)
-            gather<2>(c, windows, in, gradients, row * s.w + col);
+            collect<2>(c, windows, dy, mask, gradients, row * s.w + col);
           else if (across == 3)
-            gather<3>(c, windows, in, gradients, row * s.w + col);
+            collect<3>(c, windows, dy, mask, gradients, row * s.w + col);
           else
-            gather_any(c, windows, in, gradients, row * s.w + col);
+            collect_any(c, windows, dy, mask, gradients, row * s.w + col);
         }
       });
     }
@@ -250,8 +251,9 @@ struct PoolPlanesBackward {
   };
 
   /// The gradient of an input that at most n x n windows hold, in registers.
-  template <int n, class C, class In, class Dx>
-  CORTADO_FN void gather(C& c, const Windows& windows, const In& in, Dx& gradients, i64 pixel) const {
+  template <int n, class C, class Dy, class Mask, class Dx>
+  CORTADO_FN void collect(C& c, const Windows& windows, const Dy& dy, [[maybe_unused]] const Mask& mask, Dx& gradients,
+                          i64 pixel) const {
     i64 place[n * n];
     int wanted[n * n];
     float share[n * n];
@@ -265,21 +267,22 @@ struct PoolPlanesBackward {
                      : 0.0f;
     }
     c.each(PlaneLanes::lanes, [&](i64 lane) {
-      decltype(in.first(0, 0)) sum(0.0f);
+      decltype(dy(0, 0)) sum(0.0f);
       CORTADO_UNROLL
       for (int i = 0; i < n * n; ++i) {
         if constexpr (largest)
-          sum = sum + math::select(in.second(place[i], lane) == wanted[i], in.first(place[i], lane), 0.0f);
+          sum = sum + math::select(mask(place[i], lane) == wanted[i], dy(place[i], lane), 0.0f);
         else
-          sum = sum + share[i] * in.first(place[i], lane);
+          sum = sum + share[i] * dy(place[i], lane);
       }
       gradients.set(pixel, lane, sum);
     });
   }
 
-  template <class C, class In, class Dx>
-  CORTADO_FN void gather_any(C& c, const Windows& windows, const In& in, Dx& gradients, i64 pixel) const {
-    decltype(in.first(0, 0)) sum[PlaneLanes::lanes];  // each lane's own
+  template <class C, class Dy, class Mask, class Dx>
+  CORTADO_FN void collect_any(C& c, const Windows& windows, const Dy& dy, [[maybe_unused]] const Mask& mask,
+                              Dx& gradients, i64 pixel) const {
+    decltype(dy(0, 0)) sum[PlaneLanes::lanes];  // each lane's own
     c.each(PlaneLanes::lanes, [&](i64 lane) { sum[lane] = 0.0f; });
     for (i64 oy = windows.rows.first; oy < windows.rows.end; ++oy)
       for (i64 ox = windows.cols.first; ox < windows.cols.end; ++ox) {
@@ -287,11 +290,11 @@ struct PoolPlanesBackward {
         const int index = windows.index;
         if constexpr (largest) {
           c.each(PlaneLanes::lanes, [&](i64 lane) {  // stores whatever it finds: a store with a mask is slow to read
-            sum[lane] = sum[lane] + math::select(in.second(window, lane) == index, in.first(window, lane), 0.0f);
+            sum[lane] = sum[lane] + math::select(mask(window, lane) == index, dy(window, lane), 0.0f);
           });
         } else {
           const float divisor = static_cast<float>(shape.window_size(static_cast<int>(oy), static_cast<int>(ox)));
-          c.each(PlaneLanes::lanes, [&](i64 lane) { sum[lane] = sum[lane] + in.first(window, lane) / divisor; });
+          c.each(PlaneLanes::lanes, [&](i64 lane) { sum[lane] = sum[lane] + dy(window, lane) / divisor; });
         }
       }
     c.each(PlaneLanes::lanes, [&](i64 lane) { gradients.set(pixel, lane, sum[lane]); });

@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/formats/caffe.pb.h"
+#include "core/machine/launch_elementwise.h"
 #include "layers/pooling/programs.h"
 
 namespace cortado {
@@ -150,20 +151,8 @@ void PoolingLayer::forward(const Blobs& bottom, const Blobs& top) {
   arguments.first = run().first_sample(shape_.planes) * shape_.oh * shape_.ow;
   arguments.trains = run().phase == Phase::train;
   run_plan("forward", [&] { choices_.plan(forward_direction).run(group(), arguments); });
-  if (top.size() > 1) write_mask(*top[1]);
-}
-
-void PoolingLayer::write_mask(Blob& top) {
-  MaskToTop program{};
-  program.mask = mask_.as<int>();
-  program.top = top.mutable_data();
-  program.n = top.count();
-  program.depth = Depth::two;
-  program.block = line_elements(group().spec(), program.n, 4);
-  PlanBuilder book(group().spec());
-  program.in = book.line("in", 4 * program.block, program.depth);
-  program.out = book.line("out", 4 * program.block, program.depth);
-  group().launch(program, book.plan((program.n + program.block - 1) / program.block));
+  if (top.size() > 1)
+    elementwise(group(), top[1]->count(), MaskToTop{}, from(mask_.as<int>()), to(top[1]->mutable_data()));
 }
 
 void PoolingLayer::backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {

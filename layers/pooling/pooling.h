@@ -35,7 +35,6 @@ class PoolingLayer : public Layer {
   int output_size(int extent, int kernel, int stride, int pad) const;
   PoolMethod method() const;
   void choose();
-  void write_mask(Blob& top);
 
   bool global_ = false, round_up_ = true;
   PoolShape shape_;

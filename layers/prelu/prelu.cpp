@@ -1,6 +1,7 @@
 #include "layers/prelu/prelu.h"
 
 #include "core/formats/caffe.pb.h"
+#include "core/machine/launch_elementwise.h"
 #include "layers/prelu/programs.h"
 
 namespace cortado {
@@ -30,27 +31,19 @@ void PReluLayer::reshape(const Blobs& bottom, const Blobs& top) {
 void PReluLayer::forward(const Blobs& bottom, const Blobs& top) {
   const float* const x = bottom[0]->data();
   if (bottom[0] == top[0]) group().copy(input_->mutable_data(), x, static_cast<std::size_t>(bottom[0]->bytes()));
-  const ChannelRows s = shape_.rows(group().spec());
-  PlanBuilder book(group().spec());
-  const Buf x_buf = book.line("x", s.block * 4, Depth::two), slope = book.line("slope", 4, Depth::two);
-  const Buf y = book.line("y", s.block * 4, 1);
-  group().launch(PReluForward{s, x, blobs()[0]->data(), top[0]->mutable_data(), x_buf, slope, y}, book.plan(s.lines()));
+  elementwise(group(), shape_.outer * shape_.channels, shape_.inner, PReluForward{},
+              from(x, per_row(blobs()[0]->data(), shape_.channels)), to(top[0]->mutable_data()));
 }
 
 void PReluLayer::backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
-  const ChannelRows s = shape_.rows(group().spec());
   const float *const x = bottom[0] == top[0] ? input_->data() : bottom[0]->data(), *const dy = top[0]->diff();
-  PlanBuilder book(group().spec());
-  const Buf x_buf = book.line("x", s.block * 4, Depth::two), dy_buf = book.line("dy", s.block * 4, Depth::two);
-  if (param_propagate_down(0)) {
-    PlanBuilder sums = book;
-    const Buf to = sums.line("gradient of the slope", 4, 1);
-    group().launch(PReluSlopes{s, x, dy, blobs()[0]->mutable_diff(), x_buf, dy_buf, to}, sums.plan(s.channels));
-  }
-  if (!propagate_down[0]) return;
-  const Buf slope = book.line("slope", 4, Depth::two), dx = book.line("dx", s.block * 4, 1);
-  group().launch(PReluBackward{s, x, blobs()[0]->data(), dy, bottom[0]->mutable_diff(), x_buf, slope, dy_buf, dx},
-                 book.plan(s.lines()));
+  if (param_propagate_down(0))
+    shape_.with_lines(group().spec(), 6, [&](auto lines) {
+      sum_channels<PReluSlopes>(group(), lines, blobs()[0]->mutable_diff(), x, dy);
+    });
+  if (propagate_down[0])
+    elementwise(group(), shape_.outer * shape_.channels, shape_.inner, PReluBackward{},
+                from(x, dy, per_row(blobs()[0]->data(), shape_.channels)), to(bottom[0]->mutable_diff()));
 }
 
 Layer::Cost PReluLayer::cost(const Blobs& bottom, const Blobs&) const {

@@ -1,9 +1,10 @@
 #include "layers/recurrent/recurrent.h"
 
 #include "core/formats/caffe.pb.h"
+#include "core/machine/launch_elementwise.h"
 #include "layers/elementwise/map.h"
 #include "layers/gemm/gemm.h"
-#include "layers/split/add_pairs.h"
+#include "layers/split/programs.h"
 
 namespace cortado {
 namespace {
@@ -91,7 +92,7 @@ void RecurrentLayer::add_weight_gradient(std::size_t i, const float* dy, const f
 }
 
 void RecurrentLayer::add_bias_gradient(std::size_t i, const float* dy) {
-  if (param_propagate_down(i)) sum_to_bias(group(), dy, rows(), blobs()[i]->count(), 1, blobs()[i]->mutable_diff());
+  if (param_propagate_down(i)) sum_columns(group(), dy, rows(), blobs()[i]->count(), blobs()[i]->mutable_diff());
 }
 
 void RecurrentLayer::recur(i64 t, const float* state) {
@@ -120,7 +121,7 @@ void RecurrentLayer::forward(const Blobs& bottom, const Blobs& top) {
     times_weights(bottom[2]->data(), *blobs()[2], sequences_, scratch_->mutable_data(), false);
     for (i64 t = 0; t < times_; ++t) {
       float* const here = sums_->mutable_data() + t * gates() * step();
-      add_pairs<float>(group(), here, scratch_->data(), here, gates() * step());
+      elementwise(group(), gates() * step(), AddPairs{}, from(here, scratch_->data()), to(here));
     }
   }
   run_forward(top);
@@ -144,7 +145,7 @@ void RecurrentLayer::backward(const Blobs& top, const std::vector<bool>& propaga
   if (propagate_down[0]) back_through(dsums, *blobs()[0], rows(), bottom[0]->mutable_diff());
   if (has_static_) {
     group().zero(scratch_->mutable_data(), float_bytes(gates() * step()));
-    sum_to_bias(group(), dsums, times_, gates() * step(), 1, scratch_->mutable_data());
+    sum_columns(group(), dsums, times_, gates() * step(), scratch_->mutable_data());
     add_weight_gradient(2, scratch_->data(), bottom[2]->data(), sequences_);
     if (propagate_down[2]) back_through(scratch_->data(), *blobs()[2], sequences_, bottom[2]->mutable_diff());
   }
@@ -178,7 +179,7 @@ void RnnLayer::add_output_parameters() {
 }
 
 void RnnLayer::run_forward(const Blobs& top) {
-  const elementwise::Tanh tanh{};
+  const functions::Tanh tanh{};
   float* const h = h_->mutable_data();
   for (i64 t = 0; t < times_; ++t) {
     recur(t, t == 0 ? states_[0]->data() : h + (t - 1) * step());
@@ -193,7 +194,7 @@ void RnnLayer::run_forward(const Blobs& top) {
 }
 
 void RnnLayer::run_backward(const Blobs& top) {
-  const elementwise::Tanh tanh{};
+  const functions::Tanh tanh{};
   const std::size_t out = recurrent_weights() + 1;
   float *const dsums = sums_->mutable_data(), *const dh = h_->mutable_diff();
   const float* const h = h_->data();
@@ -202,7 +203,7 @@ void RnnLayer::run_backward(const Blobs& top) {
   add_bias_gradient(out + 1, dsums);
   back_through(dsums, *blobs()[out], rows(), dh);
   float* const last = dh + (times_ - 1) * step();
-  add_pairs<float>(group(), last, next_states_[0]->diff(), last, step());
+  elementwise(group(), step(), AddPairs{}, from(last, next_states_[0]->diff()), to(last));
   for (i64 t = times_ - 1; t >= 0; --t) {
     map_gradient(group(), tanh, h + t * step(), dh + t * step(), dsums + t * step(), step());
     recur_back(t, t == 0 ? states_[0]->mutable_diff() : dh + (t - 1) * step(), t > 0);
@@ -239,7 +240,7 @@ void LstmLayer::run_backward(const Blobs& top) {
                *const dc = states_[1]->mutable_diff();
   group().copy(dh, top[0]->diff(), float_bytes(top[0]->count()));
   float* const last = dh + (times_ - 1) * step();
-  add_pairs<float>(group(), last, next_states_[0]->diff(), last, step());
+  elementwise(group(), step(), AddPairs{}, from(last, next_states_[0]->diff()), to(last));
   group().copy(dc, next_states_[1]->diff(), float_bytes(step()));
   for (i64 t = times_ - 1; t >= 0; --t) {
     float* const gates = sums + t * 4 * step();

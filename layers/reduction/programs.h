@@ -1,6 +1,6 @@
 #pragma once
-#include "core/machine/math.h"
-#include "core/machine/program.h"
+#include "core/machine/elementwise.h"
+#include "core/machine/sums.h"
 
 namespace cortado {
 
@@ -13,68 +13,37 @@ struct ReduceRows {
   const float* x;
   float* y;
   float factor;
-  i64 rows, width, block;
+  RowLines s;
   Buf x_buf, y_buf;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const ReduceRows p = *this;
-    c.lines(
-        p.rows, Depth::one, [&](i64 r) { return r; },
-        [&](i64 r, i64&) {
-          double sum = 0;
-          const auto add = [](float a, float b) { return a + b; };
-          c.pipeline((p.width + p.block - 1) / p.block, Depth::two,
-                     [&](i64 b) {
-                       return c.get(p.x_buf, p.x + r * p.width + b * p.block,
-                                    math::min(p.block, p.width - b * p.block));
-                     },
-                     [&](i64, auto& x) {
-                       if (p.what == Reduce::sum) sum += c.fold(x.n, 0.0f, add, [&](i64 j) { return x[j]; });
-                       if (p.what == Reduce::absolutes)
-                         sum += c.fold(x.n, 0.0f, add, [&](i64 j) { return math::abs(x[j]); });
-                       if (p.what == Reduce::squares) sum += c.fold(x.n, 0.0f, add, [&](i64 j) { return x[j] * x[j]; });
-                     });
-          auto y = c.out(p.y_buf, p.y + r, 1);
-          c.once([&] { y.set(0, p.factor * static_cast<float>(sum)); });
-          c.put(y);
-        });
+    each_line(c, p.s.rows, [&](i64 r) {
+      double sum = 0;
+      c.pipeline(
+          p.s.blocks(), Depth::two, [&](i64 b) { return p.s.get(c, p.x_buf, p.x, p.s.line(r, b)); },
+          [&](i64, auto& x) {
+            if (p.what == Reduce::sum) sum += sum_of(c, x.n, [&](i64 j) { return x[j]; });
+            if (p.what == Reduce::absolutes) sum += sum_of(c, x.n, [&](i64 j) { return math::abs(x[j]); });
+            if (p.what == Reduce::squares) sum += sum_of(c, x.n, [&](i64 j) { return x[j] * x[j]; });
+          });
+      put_values(c, p.y_buf, p.y + r, p.factor * static_cast<float>(sum));
+    });
   }
 };
 
-/// dx = factor dy[r] times what ReduceRows differentiates to: 1, the sign of x, or 2 x.
-struct ReduceRowsGradient {
+/// What ReduceRows differentiates to, times the row's dy and the factor: 1, the sign of x, or 2 x.
+template <Reduce what>
+struct ReduceGradient {
   static constexpr const char* label = "reduce_rows_gradient";
-  Reduce what;
-  const float *x, *dy;
-  float* dx;
   float factor;
-  i64 rows, width, block;
-  Buf x_buf, dy_buf, dx_buf;
-
-  template <class C>
-  CORTADO_FN void operator()(C& c) const {
-    const ReduceRowsGradient p = *this;
-    const i64 blocks = (p.width + p.block - 1) / p.block;
-    c.lines(
-        p.rows * blocks, Depth::two,
-        [&](i64 i) {
-          const i64 first = i % blocks * p.block;
-          return both(c.get(p.x_buf, p.x + i / blocks * p.width + first, math::min(p.block, p.width - first)),
-                      c.get(p.dy_buf, p.dy + i / blocks, 1));
-        },
-        [&](i64 i, auto& in) {
-          const auto x = in.first;
-          const float slope = p.factor * in.second[0];
-          auto dx = c.out(p.dx_buf, p.dx + i / blocks * p.width + i % blocks * p.block, x.n);
-          if (p.what == Reduce::sum) c.each(x.n, [&](i64 j) { dx.set(j, slope); });
-          if (p.what == Reduce::absolutes)
-            c.each(x.n, [&](i64 j) {
-              dx.set(j, math::select(x[j] > 0.0f, slope, math::select(x[j] < 0.0f, -slope, 0.0f)));
-            });
-          if (p.what == Reduce::squares) c.each(x.n, [&](i64 j) { dx.set(j, 2.0f * slope * x[j]); });
-          c.put(dx);
-        });
+  template <class V>
+  CORTADO_FN auto operator()(V x, float dy) const {
+    const float slope = factor * dy;
+    if constexpr (what == Reduce::sum) return V(slope);
+    if constexpr (what == Reduce::absolutes) return math::select(x > 0.0f, slope, math::select(x < 0.0f, -slope, 0.0f));
+    if constexpr (what == Reduce::squares) return 2.0f * slope * x;
   }
 };
 

@@ -1,7 +1,7 @@
 #include "layers/reduction/reduction.h"
 
 #include "core/formats/caffe.pb.h"
-#include "core/machine/integers.h"
+#include "core/machine/launch_elementwise.h"
 #include "layers/reduction/programs.h"
 
 namespace cortado {
@@ -32,21 +32,28 @@ void ReductionLayer::reshape(const Blobs& bottom, const Blobs& top) {
 void ReductionLayer::forward(const Blobs& bottom, const Blobs& top) {
   const i64 block = line_elements(group().spec(), width_, 3);
   PlanBuilder book(group().spec());
-  const Buf x = book.line("x", block * 4, Depth::two), y = book.line("sum", 4, 1);
-  group().launch(ReduceRows{what(parameter().reduction_param()), bottom[0]->data(), top[0]->mutable_data(), factor(),
-                            rows_, width_, block, x, y},
+  const Buf x = book.line<float>("x", block, Depth::two), y = book.line<float>("sum", 1, 1);
+  group().launch(ReduceRows{what(parameter().reduction_param()),
+                            bottom[0]->data(),
+                            top[0]->mutable_data(),
+                            factor(),
+                            {rows_, width_, block},
+                            x,
+                            y},
                  book.plan(rows_));
 }
 
 void ReductionLayer::backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
   if (!propagate_down[0]) return;
-  const i64 block = line_elements(group().spec(), width_, 4);
-  PlanBuilder book(group().spec());
-  const Buf x = book.line("x", block * 4, Depth::two), dy = book.line("dy", 4, Depth::two);
-  const Buf dx = book.line("dx", block * 4, 1);
-  group().launch(ReduceRowsGradient{what(parameter().reduction_param()), bottom[0]->data(), top[0]->diff(),
-                                    bottom[0]->mutable_diff(), factor(), rows_, width_, block, x, dy, dx},
-                 book.plan(rows_ * ceil_div(width_, block)));
+  const auto run = [&](const auto& gradient) {
+    elementwise(group(), rows_, width_, gradient, from(bottom[0]->data(), per_row(top[0]->diff(), rows_)),
+                to(bottom[0]->mutable_diff()));
+  };
+  switch (what(parameter().reduction_param())) {
+    case Reduce::sum: return run(ReduceGradient<Reduce::sum>{factor()});
+    case Reduce::absolutes: return run(ReduceGradient<Reduce::absolutes>{factor()});
+    case Reduce::squares: return run(ReduceGradient<Reduce::squares>{factor()});
+  }
 }
 
 Layer::Cost ReductionLayer::cost(const Blobs& bottom, const Blobs&) const {

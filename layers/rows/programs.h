@@ -1,6 +1,6 @@
 #pragma once
-#include "core/machine/math.h"
-#include "core/machine/program.h"
+#include "core/machine/gather.h"
+#include "core/machine/row_lines.h"
 
 namespace cortado {
 
@@ -11,21 +11,20 @@ struct GatherRows {
   const float *from, *bias;
   const int* index;
   float* to;
-  i64 rows, width, block;
+  RowLines s;  ///< of `to`
   Buf from_buf, bias_buf, index_buf, to_buf;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const GatherRows p = *this;
-    const i64 blocks = (p.width + p.block - 1) / p.block;
     c.lines(
-        p.rows * blocks, Depth::two, [&](i64 i) { return c.get(p.index_buf, p.index + i / blocks, 1); },
+        p.s.lines(), Depth::two, [&](i64 i) { return c.get(p.index_buf, p.index + p.s.row(i), 1); },
         [&](i64 i, auto& index) {
-          const i64 first = i % blocks * p.block, n = math::min(p.block, p.width - first);
+          const i64 first = p.s.first(i), n = p.s.count(i);
           const i64 row = static_cast<i64>(static_cast<int>(index[0]));
           const bool exists = row >= 0;
-          const auto from = c.get(p.from_buf, p.from + math::max(row, i64{0}) * p.width + first, n);
-          auto to = c.out(p.to_buf, p.to + i / blocks * p.width + first, n);
+          const auto from = c.get(p.from_buf, p.from + math::max(row, i64{0}) * p.s.width + first, n);
+          auto to = p.s.out(c, p.to_buf, p.to, i);
           if (p.bias) {
             const auto bias = c.get(p.bias_buf, p.bias + first, n);
             c.each(n, [&](i64 j) { to.set(j, math::select(exists, from[j], 0.0f) + bias[j]); });
@@ -44,33 +43,32 @@ struct SumRows {
   const float* from;
   const int *owner, *start, *row;
   float* to;
-  i64 owners, width, block;
+  RowLines s;  ///< of owners
   Buf owner_buf, start_buf, row_buf, from_buf, to_buf;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const SumRows p = *this;
-    const i64 blocks = (p.width + p.block - 1) / p.block;
     c.lines(
-        p.owners * blocks, Depth::two,
+        p.s.lines(), Depth::two,
         [&](i64 i) {
-          return both(c.get(p.owner_buf, p.owner + i / blocks, 1), c.get(p.start_buf, p.start + i / blocks, 2));
+          return gather(c.get(p.owner_buf, p.owner + p.s.row(i), 1), c.get(p.start_buf, p.start + p.s.row(i), 2));
         },
-        [&](i64 i, auto& in) {
-          const i64 at = i % blocks * p.block, n = math::min(p.block, p.width - at);
-          const i64 owner = static_cast<i64>(static_cast<int>(in.first[0]));
-          const i64 first = static_cast<i64>(static_cast<int>(in.second[0]));
-          const i64 end = static_cast<i64>(static_cast<int>(in.second[1]));
-          auto to = c.update(p.to_buf, p.to + owner * p.width + at, n);
+        named([&](i64 i, auto owners, auto starts) {
+          const i64 at = p.s.first(i), n = p.s.count(i);
+          const i64 owner = static_cast<i64>(static_cast<int>(owners[0]));
+          const i64 first = static_cast<i64>(static_cast<int>(starts[0]));
+          const i64 end = static_cast<i64>(static_cast<int>(starts[1]));
+          auto to = c.update(p.to_buf, p.to + owner * p.s.width + at, n);
           c.pipeline(
               end - first, Depth::one, [&](i64 r) { return c.get(p.row_buf, p.row + first + r, 1); },
               [&](i64, auto& row) {
                 const auto from =
-                    c.get(p.from_buf, p.from + static_cast<i64>(static_cast<int>(row[0])) * p.width + at, n);
+                    c.get(p.from_buf, p.from + static_cast<i64>(static_cast<int>(row[0])) * p.s.width + at, n);
                 c.each(n, [&](i64 j) { to.set(j, to.at(j) + from[j]); });
               });
           c.put(to);
-        });
+        }));
   }
 };
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "core/machine/integers.h"
 #include "layers/rows/programs.h"
 
 namespace cortado {
@@ -37,26 +36,24 @@ void RowPicker::pick(const std::vector<int>& index) {
 }
 
 void RowPicker::gather(const float* from, const float* bias, i64 width, float* to) {
-  const i64 block = line_elements(group_.spec(), width, 4);
+  const RowLines lines{picked(), width, line_elements(group_.spec(), width, 4)};
   PlanBuilder book(group_.spec());
-  const Buf from_buf = book.line("from", block * 4, 1), bias_buf = book.line("bias", block * 4, 1);
-  const Buf index_buf = book.line("index", 4, Depth::two), to_buf = book.line("to", block * 4, 1);
-  group_.launch(
-      GatherRows{from, bias, numbers_.as<int>(), to, picked(), width, block, from_buf, bias_buf, index_buf, to_buf},
-      book.plan(picked() * ceil_div(width, block)));
+  const Buf from_buf = book.line<float>("from", lines.block, 1), bias_buf = book.line<float>("bias", lines.block, 1);
+  const Buf index_buf = book.line<int>("index", 1, Depth::two), to_buf = book.line<float>("to", lines.block, 1);
+  group_.launch(GatherRows{from, bias, numbers_.as<int>(), to, lines, from_buf, bias_buf, index_buf, to_buf},
+                book.plan(lines.lines()));
 }
 
 void RowPicker::sum(const float* from, i64 width, float* to) {
-  const i64 block = line_elements(group_.spec(), width, 4);
+  const RowLines lines{owners_, width, line_elements(group_.spec(), width, 4)};
   const int *const owner = numbers_.as<int>() + picked(), *const start = owner + owners_,
                    *const row = start + owners_ + 1;
   PlanBuilder book(group_.spec());
-  const Buf owner_buf = book.line("owner", 4, Depth::two), start_buf = book.line("start", 8, Depth::two);
-  const Buf row_buf = book.line("row", 4, 1), from_buf = book.line("from", block * 4, 1);
-  const Buf to_buf = book.line("to", block * 4, 1);
-  group_.launch(
-      SumRows{from, owner, start, row, to, owners_, width, block, owner_buf, start_buf, row_buf, from_buf, to_buf},
-      book.plan(owners_ * ceil_div(width, block)));
+  const Buf owner_buf = book.line<int>("owner", 1, Depth::two), start_buf = book.line<int>("start", 2, Depth::two);
+  const Buf row_buf = book.line<int>("row", 1, 1), from_buf = book.line<float>("from", lines.block, 1);
+  const Buf to_buf = book.line<float>("to", lines.block, 1);
+  group_.launch(SumRows{from, owner, start, row, to, lines, owner_buf, start_buf, row_buf, from_buf, to_buf},
+                book.plan(lines.lines()));
 }
 
 }  // namespace cortado

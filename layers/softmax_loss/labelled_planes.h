@@ -13,8 +13,8 @@ namespace cortado {
 inline LabelledPlanes planes_of(const MachineSpec& spec, const SoftmaxKernel& k, const caffe::LossParameter& p,
                                 i64 planes, i64 lines) {
   const i64 fit = spec.scratch_bytes / ((planes * k.classes + lines) * 4) / 32 * 32;
-  return {k.outer,         k.classes, k.inner, std::max<i64>(1, std::min(k.inner, fit)), p.has_ignore_label(),
-          p.ignore_label()};
+  return {
+      {k.outer, k.classes, k.inner, std::max<i64>(1, std::min(k.inner, fit))}, p.has_ignore_label(), p.ignore_label()};
 }
 
 }  // namespace cortado

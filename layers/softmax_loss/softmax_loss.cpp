@@ -29,13 +29,14 @@ void SoftmaxLossLayer::forward(const Blobs& bottom, const Blobs& top) {
   float* const partial = workspace(loss_sums * (s.lines() + 1));
   float* const sums = partial + loss_sums * s.lines();
   PlanBuilder book(spec);
-  const Buf probability = book.line("probabilities", s.classes * s.block * 4, Depth::two);
-  const Buf labels = book.line("labels", s.block * 4, Depth::two), part = book.line("sums", loss_sums * 4, 1);
+  const Buf probability = book.line<float>("probabilities", s.classes * s.block, Depth::two);
+  const Buf labels = book.line<float>("labels", s.block, Depth::two), part = book.line<float>("sums", loss_sums, 1);
   group().launch(LossPartials{s, probability_->data(), bottom[1]->data(), partial, probability, labels, part},
                  book.plan(s.lines()));
   PlanBuilder total(spec);
   const i64 block = line_elements(spec, s.lines(), 3, loss_sums * 4);
-  const Buf parts = total.line("partial sums", block * loss_sums * 4, Depth::two), sum = total.line("sum", 4, 1);
+  const Buf parts = total.line<float>("partial sums", block * loss_sums, Depth::two),
+            sum = total.line<float>("sum", 1, 1);
   group().launch(LossTotals{partial, sums, s.lines(), block, parts, sum}, total.plan(loss_sums));
 
   // The mean's divisor may need the other ranks, and labels that are no class must not go unnoticed.
@@ -53,9 +54,9 @@ void SoftmaxLossLayer::backward(const Blobs& top, const std::vector<bool>& propa
   if (!propagate_down[0]) return;
   const LabelledPlanes s = planes_of(group().spec(), kernel_, parameter().loss_param(), 3, 4);
   PlanBuilder book(group().spec());
-  const Buf probability = book.line("probabilities", s.classes * s.block * 4, Depth::two);
-  const Buf labels = book.line("labels", s.block * 4, Depth::two), weight = book.line("weight", 4, 1);
-  const Buf dx = book.line("dx", s.classes * s.block * 4, 1);
+  const Buf probability = book.line<float>("probabilities", s.classes * s.block, Depth::two);
+  const Buf labels = book.line<float>("labels", s.block, Depth::two), weight = book.line<float>("weight", 1, 1);
+  const Buf dx = book.line<float>("dx", s.classes * s.block, 1);
   group().launch(LossGradient{s, probability_->data(), bottom[1]->data(), top[0]->diff(), bottom[0]->mutable_diff(),
                               normaliser_, probability, labels, weight, dx},
                  book.plan(s.lines()));

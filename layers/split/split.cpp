@@ -1,6 +1,7 @@
 #include "layers/split/split.h"
 
-#include "layers/split/add_pairs.h"
+#include "core/machine/launch_elementwise.h"
+#include "layers/split/programs.h"
 
 namespace cortado {
 
@@ -24,7 +25,8 @@ void SplitLayer::add(const Blobs& top, Blob& bottom) {
   T* const sum = bottom.mutable_diff<T>();
   if (top.size() == 1) return group().copy(sum, top[0]->diff<T>(), static_cast<std::size_t>(bottom.bytes()));
   for (std::size_t i = 1; i < top.size(); ++i)
-    add_pairs(group(), i == 1 ? top[0]->diff<T>() : sum, top[i]->diff<T>(), sum, bottom.count());
+    elementwise(group(), bottom.count(), AddPairs{}, from(i == 1 ? top[0]->diff<T>() : sum, top[i]->diff<T>()),
+                to(sum));
 }
 
 Layer::Cost SplitLayer::cost(const Blobs& bottom, const Blobs& top) const {

@@ -3,8 +3,9 @@
 #include "core/base/error.h"
 #include "core/formats/caffe.pb.h"
 #include "core/machine/integers.h"
+#include "core/machine/launch_elementwise.h"
 #include "layers/concat/copy_rows.h"
-#include "layers/split/add_pairs.h"
+#include "layers/split/programs.h"
 
 namespace cortado {
 namespace {
@@ -80,7 +81,7 @@ void SppLayer::backward(const Blobs& top, const std::vector<bool>& propagate_dow
     Blob& into = l == 0 ? *bottom[0] : *part_;
     levels_[l].pooling->backward({&pooled}, {true}, {&into});
     float* const sum = bottom[0]->mutable_diff();
-    if (l > 0) add_pairs<float>(group(), sum, part_->diff(), sum, bottom[0]->count());
+    if (l > 0) elementwise(group(), bottom[0]->count(), AddPairs{}, cortado::from(sum, part_->diff()), to(sum));
   }
 }
 

@@ -1,19 +1,13 @@
 #pragma once
-#include "core/machine/math.h"
-#include "core/machine/program.h"
+#include "core/machine/row_lines.h"
+#include "core/machine/sums.h"
 
 namespace cortado {
 
-/// Rows of `width` values, each repeated `tiles` times in a row; cut into blocks.
-struct TiledRows {
-  i64 rows, tiles, width, block;
-  CORTADO_FN i64 blocks() const { return (width + block - 1) / block; }
-  CORTADO_FN i64 lines() const { return rows * blocks(); }
-  CORTADO_FN i64 one(i64 line) const { return line / blocks() * width + line % blocks() * block; }
-  CORTADO_FN i64 repeated(i64 line, i64 tile) const {
-    return (line / blocks() * tiles + tile) * width + line % blocks() * block;
-  }
-  CORTADO_FN i64 count(i64 line) const { return math::min(block, width - line % blocks() * block); }
+/// Rows, each repeated `tiles` times in a row.
+struct TiledRows : RowLines {
+  i64 tiles;
+  CORTADO_FN i64 repeated(i64 line, i64 tile) const { return (row(line) * tiles + tile) * width + first(line); }
 };
 
 /// y (rows x tiles x width) = x (rows x width), repeated.
@@ -28,7 +22,7 @@ struct TileForward {
   CORTADO_FN void operator()(C& c) const {
     const TileForward p = *this;
     c.lines(
-        p.s.lines(), Depth::two, [&](i64 i) { return c.get(p.x_buf, p.x + p.s.one(i), p.s.count(i)); },
+        p.s.lines(), Depth::two, [&](i64 i) { return p.s.get(c, p.x_buf, p.x, i); },
         [&](i64 i, auto& x) {
           for (i64 t = 0; t < p.s.tiles; ++t) {
             auto y = c.out(p.y_buf, p.y + p.s.repeated(i, t), x.n);
@@ -50,16 +44,14 @@ struct TileBackward {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const TileBackward p = *this;
-    c.lines(
-        p.s.lines(), Depth::one, [&](i64 i) { return i; },
-        [&](i64 i, i64&) {
-          auto dx = c.out(p.dx_buf, p.dx + p.s.one(i), p.s.count(i));
-          c.each(dx.n, [&](i64 j) { dx.set(j, 0.0f); });
-          c.pipeline(
-              p.s.tiles, Depth::two, [&](i64 t) { return c.get(p.dy_buf, p.dy + p.s.repeated(i, t), p.s.count(i)); },
-              [&](i64, auto& dy) { c.each(dy.n, [&](i64 j) { dx.set(j, dx.at(j) + dy[j]); }); });
-          c.put(dx);
-        });
+    each_line(c, p.s.lines(), [&](i64 i) {
+      auto dx = p.s.out(c, p.dx_buf, p.dx, i);
+      c.each(dx.n, [&](i64 j) { dx.set(j, 0.0f); });
+      c.pipeline(
+          p.s.tiles, Depth::two, [&](i64 t) { return c.get(p.dy_buf, p.dy + p.s.repeated(i, t), p.s.count(i)); },
+          [&](i64, auto& dy) { c.each(dy.n, [&](i64 j) { dx.set(j, dx.at(j) + dy[j]); }); });
+      c.put(dx);
+    });
   }
 };
 

@@ -12,19 +12,19 @@ void TileLayer::reshape(const Blobs& bottom, const Blobs& top) {
   shape[static_cast<std::size_t>(axis)] *= p.tiles();
   top[0]->reshape(shape);
   const i64 width = bottom[0]->count(axis);
-  rows_ = {bottom[0]->count(0, axis), p.tiles(), width, line_elements(group().spec(), width, 4)};
+  rows_ = {{bottom[0]->count(0, axis), width, line_elements(group().spec(), width, 4)}, p.tiles()};
 }
 
 void TileLayer::forward(const Blobs& bottom, const Blobs& top) {
   PlanBuilder book(group().spec());
-  const Buf x = book.line("x", rows_.block * 4, Depth::two), y = book.line("y", rows_.block * 4, Depth::two);
+  const Buf x = book.line<float>("x", rows_.block, Depth::two), y = book.line<float>("y", rows_.block, Depth::two);
   group().launch(TileForward{rows_, bottom[0]->data(), top[0]->mutable_data(), x, y}, book.plan(rows_.lines()));
 }
 
 void TileLayer::backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
   if (!propagate_down[0]) return;
   PlanBuilder book(group().spec());
-  const Buf dy = book.line("dy", rows_.block * 4, Depth::two), dx = book.line("dx", rows_.block * 4, 1);
+  const Buf dy = book.line<float>("dy", rows_.block, Depth::two), dx = book.line<float>("dx", rows_.block, 1);
   group().launch(TileBackward{rows_, top[0]->diff(), bottom[0]->mutable_diff(), dy, dx}, book.plan(rows_.lines()));
 }
 

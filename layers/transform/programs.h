@@ -1,6 +1,7 @@
 #pragma once
 #include "core/machine/math.h"
 #include "core/machine/program.h"
+#include "core/machine/sums.h"
 
 namespace cortado {
 
@@ -49,28 +50,24 @@ struct BatchInnermost {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const BatchInnermost p = *this;
-    c.lines(
-        p.at.lines(), Depth::one, [&](i64 line) { return line; },
-        [&](i64 line, i64&) {
-          const auto t = p.at.tile(line);
-          const i64 each = p.at.piece_channels();
-          auto y =
-              c.out2d(p.y_buf, p.y + p.at.in_hwcn(t), t.pixels, t.channels * t.images, p.at.channels * p.at.images);
-          c.pipeline((t.channels + each - 1) / each, Depth::two,
-                     [&](i64 piece) {
-                       return c.get2d(p.x_buf, p.x + p.at.in_nchw(t, piece * each), t.images,
-                                      math::min(each, t.channels - piece * each) * t.pixels,
-                                      p.at.channels * p.at.pixels);
-                     },
-                     [&](i64 piece, auto& x) {
-                       for (i64 channel = 0; channel * t.pixels < x.cols; ++channel) {
-                         const i64 from = channel * t.pixels, to = (piece * each + channel) * t.images;
-                         c.each2d(Range{0, t.pixels}, Range{to, to + t.images},
-                                  [&](i64 pixel, i64 col) { y.set(pixel, col, x(col - to, from + pixel)); });
-                       }
-                     });
-          c.put(y);
-        });
+    each_line(c, p.at.lines(), [&](i64 line) {
+      const auto t = p.at.tile(line);
+      const i64 each = p.at.piece_channels();
+      auto y = c.out2d(p.y_buf, p.y + p.at.in_hwcn(t), t.pixels, t.channels * t.images, p.at.channels * p.at.images);
+      c.pipeline((t.channels + each - 1) / each, Depth::two,
+                 [&](i64 piece) {
+                   return c.get2d(p.x_buf, p.x + p.at.in_nchw(t, piece * each), t.images,
+                                  math::min(each, t.channels - piece * each) * t.pixels, p.at.channels * p.at.pixels);
+                 },
+                 [&](i64 piece, auto& x) {
+                   for (i64 channel = 0; channel * t.pixels < x.cols; ++channel) {
+                     const i64 from = channel * t.pixels, to = (piece * each + channel) * t.images;
+                     c.each2d(Range{0, t.pixels}, Range{to, to + t.images},
+                              [&](i64 pixel, i64 col) { y.set(pixel, col, x(col - to, from + pixel)); });
+                   }
+                 });
+      c.put(y);
+    });
   }
 };
 

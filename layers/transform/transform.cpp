@@ -44,9 +44,9 @@ template <class Program>
 void launch_batch(CoreGroup& group, const Shape& shape, const float* x, float* y) {
   Program p{x, y, tiles_of(group.spec(), shape), {}, {}};
   PlanBuilder book(group.spec());
-  const i64 bytes = p.at.tile_images * p.at.tile_channels * p.at.tile_pixels * element;
-  p.x_buf = book.line("x", bytes, Depth::two);
-  p.y_buf = book.line("y", bytes, Depth::two);
+  const i64 values = p.at.tile_images * p.at.tile_channels * p.at.tile_pixels;
+  p.x_buf = book.line<float>("x", values, Depth::two);
+  p.y_buf = book.line<float>("y", values, Depth::two);
   group.launch(p, book.plan(p.at.lines()));
 }
 
@@ -55,8 +55,8 @@ void launch_blocks(CoreGroup& group, Layout blocked, const Shape& shape, const T
   Program p{x, y, {shape[0], shape[1], shape[2] * shape[3], channel_block(blocked), 0}, {}, {}};
   p.at.line = std::min(p.at.pixels, std::max<i64>(1, tile_values(group.spec()) / p.at.block));
   PlanBuilder book(group.spec());
-  p.x_buf = book.line("x", p.at.line * p.at.block * element, Depth::two);
-  p.y_buf = book.line("y", p.at.line * p.at.block * element, Depth::two);
+  p.x_buf = book.line<T>("x", p.at.line * p.at.block, Depth::two);
+  p.y_buf = book.line<T>("y", p.at.line * p.at.block, Depth::two);
   group.launch(p, book.plan(p.at.lines()));
 }
 }  // namespace

@@ -24,11 +24,11 @@ TEST_P(BlockTest, IsAnOperand) {
     db.write_data(b.data());
     BlockProduct p{da.data(), db.data(), dy.mutable_data(), m, n, k, {}, {}, {}, {}, {}};
     PlanBuilder book(spec);
-    p.a_buf = book.tile("a", 4 * m * k, 1);
-    p.b_buf = book.tile("b", 4 * k * n, 1);
-    p.left_buf = book.spill("left", 4 * m * k);
-    p.right_buf = book.spill("right", 4 * k * n);
-    p.acc_buf = book.tile("sums", 4 * m * n, 1);
+    p.a_buf = book.tile<float>("a", m * k, 1);
+    p.b_buf = book.tile<float>("b", k * n, 1);
+    p.left_buf = book.spill<float>("left", m * k);
+    p.right_buf = book.spill<float>("right", k * n);
+    p.acc_buf = book.tile<float>("sums", m * n, 1);
     group.launch(p, book.plan(1));
     const auto y = dy.data_vector();
     for (i64 i = 0; i < rows; ++i)
@@ -45,10 +45,10 @@ TEST_P(BlockTest, IsAnOperand) {
 TEST_P(BlockTest, SpillsWhereCoresWorkFromCaches) {
   const MachineSpec& spec = group_of(GetParam()).spec();
   PlanBuilder book(spec);
-  book.tile("tile", 1024, 1);
+  book.tile<float>("tile", 256, 1);
   const i64 left = book.left();
-  const Buf large = book.spill("large", 2 * spec.scratch_bytes);
-  const Buf next = book.tile("next", 1024, 1);
+  const Buf large = book.spill<float>("large", spec.scratch_bytes / 2);
+  const Buf next = book.tile<float>("next", 256, 1);
   EXPECT_GE(next.offset, large.offset + large.bytes);
   EXPECT_EQ(book.fits(), spec.works_from_caches());
   if (!spec.works_from_caches()) return;

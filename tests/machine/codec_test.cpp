@@ -53,16 +53,16 @@ TEST_P(CodecTest, OneBitWithErrorFeedbackMatchesPlainLoopsOverRounds) {
       encode.values = values.as<float>(), encode.residual = residual.as<float>();
       encode.code = code.as<std::uint32_t>(), encode.scale = scale.as<float>();
       encode.n = n, encode.block = block, encode.depth = Depth::two;
-      encode.value_buf = sender.line("values", 4 * block, Depth::two);
-      encode.residual_buf = sender.line("residual", 4 * block, 1);
-      encode.code_buf = sender.line("code", block / 8, 1);
-      encode.scale_buf = sender.line("scale", 8, 1);
+      encode.value_buf = sender.line<float>("values", block, Depth::two);
+      encode.residual_buf = sender.line<float>("residual", block, 1);
+      encode.code_buf = sender.line<std::uint32_t>("code", block / 32, 1);
+      encode.scale_buf = sender.line<float>("scale", 2, 1);
       OneBitDecode decode{};
       decode.code = code.as<std::uint32_t>(), decode.scale = scale.as<float>(), decode.sum = sum.as<float>();
       decode.n = n, decode.block = block, decode.depth = Depth::two;
-      decode.code_buf = receiver.line("code", block / 8, Depth::two);
-      decode.scale_buf = receiver.line("scale", 8, Depth::two);
-      decode.sum_buf = receiver.line("sum", 4 * block, 1);
+      decode.code_buf = receiver.line<std::uint32_t>("code", block / 32, Depth::two);
+      decode.scale_buf = receiver.line<float>("scale", 2, Depth::two);
+      decode.sum_buf = receiver.line<float>("sum", block, 1);
 
       CodecOracle oracle{std::vector<float>(static_cast<std::size_t>(n)),
                          std::vector<float>(static_cast<std::size_t>(n))};

@@ -58,8 +58,8 @@ TEST_P(GateTest, Im2col) {
   program.x = x->data();
   program.columns = columns.mutable_data();
   program.line_rows = 4;  // does not divide oh
-  program.x_buf = book.line("x", program.s.rows_under(4) * s.iw * 4, Depth::two);
-  program.column_buf = book.line("columns", 4 * s.ow * 4, 1);
+  program.x_buf = book.line<float>("x", program.s.rows_under(4) * s.iw, Depth::two);
+  program.column_buf = book.line<float>("columns", s.ow * 4, 1);
   program.depth = Depth::two;
   group().launch(program, book.plan(0));
   group().wait();
@@ -92,9 +92,9 @@ TEST_P(GateTest, RegisterCommunicationGemmDoubleBuffered) {
     program.m = m, program.n = n, program.k = k;
     program.alpha = 2, program.beta = depth == Depth::one ? 0.0f : 1.0f;
     program.tile_m = 16, program.tile_n = 32, program.tile_k = 40;
-    program.a_buf = book.operand("a", 16 * 40, 4, depth);
-    program.b_buf = book.operand("b", 40 * 32, 4, depth);
-    program.acc_buf = book.tile("acc", 4 * 16 * 32, 1);
+    program.a_buf = book.operand<float>("a", 16 * 40, depth);
+    program.b_buf = book.operand<float>("b", 40 * 32, depth);
+    program.acc_buf = book.tile<float>("acc", 16 * 32, 1);
     program.depth = depth;
     y->write_data(old.data());
     group().launch(program, book.plan(0));

@@ -1,4 +1,5 @@
 #pragma once
+#include "core/machine/gather.h"
 #include "core/machine/math.h"
 #include "core/machine/program.h"
 
@@ -36,8 +37,12 @@ struct OneBitEncode {
               const auto above = upper / math::max(count, 1.0f);
               const auto below = lower / math::max(static_cast<float>(x.n) - count, 1.0f);
               auto q = c.out(p.code_buf, p.code + b * p.block / 32, (x.n + 31) / 32);
-              c.bits(
-                  x.n, [&](i64 i) { return e.at(i) >= 0; }, q);
+              c.each(q.n, [&](i64 w) {
+                std::uint32_t word = 0;
+                for (i64 i = 32 * w; i < math::min(x.n, 32 * w + 32); ++i)
+                  word |= static_cast<std::uint32_t>(e.at(i) >= 0 ? 1 : 0) << (i % 32);
+                q.set(w, word);
+              });
               c.each(x.n, [&](i64 i) { e.set(i, e.at(i) - math::select(e.at(i) >= 0, above, below)); });
               auto s = c.out(p.scale_buf, p.scale + 2 * b, 2);
               c.once([&] {
@@ -67,17 +72,17 @@ struct OneBitDecode {
     c.lines((p.n + p.block - 1) / p.block, p.depth,
             [&](i64 b) {
               const i64 count = math::min(p.block, p.n - b * p.block);
-              return both(c.get(p.code_buf, p.code + b * p.block / 32, (count + 31) / 32),
-                          c.get(p.scale_buf, p.scale + 2 * b, 2));
+              return gather(c.get(p.code_buf, p.code + b * p.block / 32, (count + 31) / 32),
+                            c.get(p.scale_buf, p.scale + 2 * b, 2));
             },
-            [&](i64 b, auto& in) {
+            named([&](i64 b, auto code, auto scale) {
               auto y = c.update(p.sum_buf, p.sum + b * p.block, math::min(p.block, p.n - b * p.block));
               c.each(y.n, [&](i64 i) {
-                const bool sign = (in.first[i / 32] >> (i % 32) & 1u) != 0;
-                y.set(i, y.at(i) + math::select(sign, in.second[0], in.second[1]));
+                const bool sign = (code[i / 32] >> (i % 32) & 1u) != 0;
+                y.set(i, y.at(i) + math::select(sign, scale[0], scale[1]));
               });
               c.put(y);
-            });
+            }));
   }
 };
 

@@ -101,8 +101,8 @@ class Group : public CoreGroup {
   void move(const std::uint32_t* from, std::uint32_t* to, std::size_t bytes) {
     MoveWords p{from, to, static_cast<i64>(bytes / 4), line_elements(spec_, static_cast<i64>(bytes / 4), 3), {}, {}};
     PlanBuilder book(spec_);
-    p.in_buf = book.line("in", p.block * 4, Depth::two);
-    p.out_buf = book.line("out", p.block * 4, 1);
+    p.in_buf = book.line<std::uint32_t>("in", p.block, Depth::two);
+    p.out_buf = book.line<std::uint32_t>("out", p.block, 1);
     const Plan plan = book.plan((p.words + p.block - 1) / p.block);
     check_plan(MoveWords::label, plan);
     try {

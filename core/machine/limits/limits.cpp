@@ -29,7 +29,7 @@ double measure_flops(CoreGroup& group) {
   const i64 lines = group.spec().cpes;
   const ClusterMemory y(group, static_cast<std::size_t>(lines * length) * sizeof(float));
   PlanBuilder book(group.spec());
-  MultiplyAdds program{y.as<float>(), lines, length, 1, 0.999f, 0.001f, book.line("y", length * i64{sizeof(float)}, 1)};
+  MultiplyAdds program{y.as<float>(), lines, length, 1, 0.999f, 0.001f, book.line<float>("y", length, 1)};
   const Plan plan = book.plan(lines);
   for (double best = 0;; program.repeats *= 4) {
     const double seconds = best_seconds(group, [&] { group.launch(program, plan); });
@@ -47,16 +47,14 @@ double measure_bandwidth(CoreGroup& group) {
   for (const ClusterMemory* memory : {&a, &b, &y}) group.zero(memory->get(), memory->bytes());
   const i64 length = line_elements(group.spec(), n, 6);
   PlanBuilder book(group.spec());
-  const i64 line = length * i64{sizeof(float)};
   const Triad program{a.as<float>(),
                       b.as<float>(),
                       y.as<float>(),
-                      n,
-                      length,
+                      {1, n, length},
                       3.0f,
-                      book.line("a", line, Depth::two),
-                      book.line("b", line, Depth::two),
-                      book.line("y", line, Depth::two)};
+                      book.line<float>("a", length, Depth::two),
+                      book.line<float>("b", length, Depth::two),
+                      book.line<float>("y", length, Depth::two)};
   const Plan plan = book.plan((n + length - 1) / length);
   return 3.0 * static_cast<double>(bytes) / best_seconds(group, [&] { group.launch(program, plan); });
 }

@@ -1,6 +1,6 @@
 #pragma once
-#include "core/machine/math.h"
-#include "core/machine/program.h"
+#include "core/machine/gather.h"
+#include "core/machine/row_lines.h"
 
 namespace cortado {
 
@@ -52,24 +52,21 @@ struct Triad {
   static constexpr const char* label = "triad";
   const float *a, *b;
   float* y;
-  i64 n, length;
+  RowLines s;
   float factor;
   Buf in_a, in_b, out;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
-    const i64 count = n, block = length;
-    const float s = factor;
-    c.lines((count + block - 1) / block, Depth::two,
-            [&](i64 i) {
-              const i64 here = math::min(block, count - i * block);
-              return both(c.get(in_a, a + i * block, here), c.get(in_b, b + i * block, here));
-            },
-            [&](i64 i, auto& in) {
-              auto q = c.out(out, y + i * block, in.first.n);
-              c.each(in.first.n, [&](i64 j) { q.set(j, in.first[j] + s * in.second[j]); });
-              c.put(q);
-            });
+    const Triad p = *this;
+    c.lines(
+        p.s.lines(), Depth::two, [&](i64 i) { return gather(p.s.get(c, p.in_a, p.a, i), p.s.get(c, p.in_b, p.b, i)); },
+        named([&](i64 i, auto a, auto b) {
+          const float factor = p.factor;
+          auto y = p.s.out(c, p.out, p.y, i);
+          c.each(y.n, [&](i64 j) { y.set(j, a[j] + factor * b[j]); });
+          c.put(y);
+        }));
   }
 };
 

@@ -7,13 +7,13 @@
 namespace cortado {
 
 static void book(Im2col& p, PlanBuilder& book) {
-  p.x_buf = book.line("input rows", std::min(p.s.ih, p.s.rows_under(p.line_rows)) * p.s.iw * 4, p.depth);
-  p.column_buf = book.line("column", p.line_rows * p.s.ow * 4, 1);
+  p.x_buf = book.line<float>("input rows", std::min(p.s.ih, p.s.rows_under(p.line_rows)) * p.s.iw, p.depth);
+  p.column_buf = book.line<float>("column", p.line_rows * p.s.ow, 1);
 }
 
 static void book(Col2im& p, PlanBuilder& book) {
-  p.column_buf = book.line("column rows", std::min(p.s.oh, p.line_rows / p.s.sh + 2) * p.s.ow * 4, p.depth);
-  p.x_buf = book.line("input rows", p.line_rows * p.s.iw * 4, 1);
+  p.column_buf = book.line<float>("column rows", std::min(p.s.oh, p.line_rows / p.s.sh + 2) * p.s.ow, p.depth);
+  p.x_buf = book.line<float>("input rows", p.line_rows * p.s.iw, 1);
 }
 
 namespace {

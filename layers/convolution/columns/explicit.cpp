@@ -118,7 +118,7 @@ struct Explicit {
       add(0, partials, rounds);
       add(rounds * partials, rest, 1);
     });
-    if (partials > 1) sum_to_bias(group, sums, partials, weights(), 1, arg.out_as<float>());
+    if (partials > 1) sum_columns(group, sums, partials, weights(), arg.out_as<float>());
   }
 
   /// The columns' gradients, then col2im.

@@ -1,6 +1,7 @@
 #pragma once
 #include "core/machine/math.h"
 #include "core/machine/program.h"
+#include "core/machine/sums.h"
 #include "core/machine/windows.h"
 #include "layers/convolution/sizes.h"
 
@@ -84,23 +85,21 @@ struct Col2im {
   CORTADO_FN void operator()(C& c) const {
     const Col2im p = *this;
     const i64 bands = (p.s.ih + p.line_rows - 1) / p.line_rows;
-    c.lines(
-        p.s.images * p.s.ic * bands, Depth::one, [&](i64 line) { return line; },
-        [&](i64 line, i64&) {
-          const i64 plane = line / bands, first = line % bands * p.line_rows;
-          const i64 count = math::min(p.line_rows, p.s.ih - first);
-          auto q = c.out2d(p.x_buf, p.x + (plane * p.s.ih + first) * p.s.iw, count, p.s.iw, p.s.iw);
-          c.each2d(count, p.s.iw, [&](i64 r, i64 i) { q.set(r, i, 0.0f); });
-          c.pipeline(
-              p.s.kh * p.s.kw, p.depth,
-              [&](i64 k) {
-                const Range rows = p.column_rows(first, count, k / p.s.kw);
-                const float* const from = p.columns + ((plane * p.s.kh * p.s.kw + k) * p.s.oh + rows.first) * p.s.ow;
-                return c.get2d(p.column_buf, from, rows.count(), p.s.ow, p.s.ow);
-              },
-              [&](i64 k, auto& column) { p.gather(c, first, count, k / p.s.kw, k % p.s.kw, column, q); });
-          c.put(q);
-        });
+    each_line(c, p.s.images * p.s.ic * bands, [&](i64 line) {
+      const i64 plane = line / bands, first = line % bands * p.line_rows;
+      const i64 count = math::min(p.line_rows, p.s.ih - first);
+      auto q = c.out2d(p.x_buf, p.x + (plane * p.s.ih + first) * p.s.iw, count, p.s.iw, p.s.iw);
+      c.each2d(count, p.s.iw, [&](i64 r, i64 i) { q.set(r, i, 0.0f); });
+      c.pipeline(
+          p.s.kh * p.s.kw, p.depth,
+          [&](i64 k) {
+            const Range rows = p.column_rows(first, count, k / p.s.kw);
+            const float* const from = p.columns + ((plane * p.s.kh * p.s.kw + k) * p.s.oh + rows.first) * p.s.ow;
+            return c.get2d(p.column_buf, from, rows.count(), p.s.ow, p.s.ow);
+          },
+          [&](i64 k, auto& column) { p.gather(c, first, count, k / p.s.kw, k % p.s.kw, column, q); });
+      c.put(q);
+    });
   }
 
  private:

@@ -13,11 +13,11 @@ namespace {
 /// A band's buffers stay in a cache near the core.
 constexpr i64 near_bytes = 128 * 1024;
 
-i64 lanes_bytes(i64 pixels) { return 4 * pixels * block_channels; }
-
 /// Lanes that go to memory as they are, or turned first.
+template <class T>
 Buf book_lanes(PlanBuilder& book, Layout layout, const char* name, i64 pixels) {
-  return layout == Layout::nchw16c ? book.line(name, lanes_bytes(pixels), 1) : book.tile(name, lanes_bytes(pixels), 1);
+  const i64 values = pixels * block_channels;
+  return layout == Layout::nchw16c ? book.line<T>(name, values, 1) : book.tile<T>(name, values, 1);
 }
 
 }  // namespace
@@ -26,23 +26,23 @@ template <bool forward, class T>
 static void book(DepthwiseSum<forward, T>& p, PlanBuilder& builder) {
   // A band may begin anywhere between two strides, hence one row more than its length suggests.
   const i64 rows = p.rows_read(0, p.cut.band).count() + (forward ? 0 : 1);
-  p.from_buf = builder.tile("values", lanes_bytes(rows * p.cols_read().count()), 1);
-  p.w_buf = builder.tile("weights", lanes_bytes(p.s.kh * p.s.kw), 1);
-  p.to_buf = book_lanes(builder, forward ? p.s.dst : p.s.src, "results", p.cut.band * p.width());
-  p.sums_buf = builder.line("sums of outputs", 2 * lanes_bytes(1), 1);
+  p.from_buf = builder.tile<T>("values", rows * p.cols_read().count() * block_channels, 1);
+  p.w_buf = builder.tile<float>("weights", p.s.kh * p.s.kw * block_channels, 1);
+  p.to_buf = book_lanes<T>(builder, forward ? p.s.dst : p.s.src, "results", p.cut.band * p.width());
+  p.sums_buf = builder.line<float>("sums of outputs", 2 * block_channels, 1);
 }
 
 template <class T>
 static void book(DepthwiseWeightGradient<T>& p, PlanBuilder& builder) {
-  p.x_buf = builder.tile("inputs", lanes_bytes(p.rows_read() * p.s.cols_under(p.s.ow)), 1);
-  p.dy_buf = builder.tile("gradients of outputs", lanes_bytes(p.cut.band * p.s.ow), 1);
-  p.sums_buf = builder.line("sums", lanes_bytes(p.s.kh * p.s.kw), 1);
+  p.x_buf = builder.tile<T>("inputs", p.rows_read() * p.s.cols_under(p.s.ow) * block_channels, 1);
+  p.dy_buf = builder.tile<T>("gradients of outputs", p.cut.band * p.s.ow * block_channels, 1);
+  p.sums_buf = builder.line<float>("sums", p.s.kh * p.s.kw * block_channels, 1);
 }
 
 static void book(DepthwiseGradientSums& p, PlanBuilder& builder) {
-  p.sums_buf = builder.line("sums of a share", lanes_bytes(p.taps), 1);
-  p.old_buf = builder.tile("gradients of weights", lanes_bytes(p.taps), 1);
-  p.dw_buf = builder.tile("new gradients of weights", lanes_bytes(p.taps), 1);
+  p.sums_buf = builder.line<float>("sums of a share", p.taps * block_channels, 1);
+  p.old_buf = builder.tile<float>("gradients of weights", p.taps * block_channels, 1);
+  p.dw_buf = builder.tile<float>("new gradients of weights", p.taps * block_channels, 1);
 }
 
 namespace {

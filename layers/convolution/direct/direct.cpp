@@ -104,7 +104,7 @@ bool book_other(const MachineSpec& spec, Planned<DirectForward<T>>& forward) {
   DirectForward<T> p = forward.program;
   PlanBuilder builder(spec);
   book(p, builder);
-  p.y_buf = builder.line("outputs", 4 * p.tile.cols * block_channels, 1);
+  p.y_buf = builder.line<float>("outputs", p.tile.cols * block_channels, 1);
   book(p.other, p.tile.cols, builder);
   if (!builder.fits()) return false;
   const bool streams = forward.plan.streams;

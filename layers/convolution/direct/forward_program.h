@@ -1,8 +1,10 @@
 #pragma once
+#include "core/machine/gather.h"
 #include "core/machine/integers.h"
 #include "core/machine/math.h"
 #include "core/machine/windows.h"
-#include "layers/channels/block_programs.h"
+#include "layers/channels/other_gradient.h"
+#include "layers/channels/sums.h"
 #include "layers/convolution/direct/packed_weights.h"
 #include "layers/convolution/direct/tiles.h"
 #include "layers/convolution/set_or_add.h"
@@ -65,15 +67,14 @@ struct DirectForward {
         [&](i64) { return c.template sums<float>(p.acc_buf, p.shape()); },
         [&](i64 block, i64 step) {
           const Place at = place(block);
-          return both(at, both(p.pixels(c, at, step), p.weights(c, at, step)));
+          return gather(at, both(p.pixels(c, at, step), p.weights(c, at, step)));
         },
-        [&](i64 step, auto& in, auto& acc) {
-          const Place& at = in.first;
+        named([&](i64 step, const Place& at, auto& operands, auto& acc) {
           p.each_row(at, [&](i64 panel, i64 image, i64 row) {
             auto sums = c.rows(acc, p.sums_of(panel, image, row), at.cols);
-            set_or_add(c, step, sums, in.second, p.taps(panel, image, row, at.row + row));
+            set_or_add(c, step, sums, operands, p.taps(panel, image, row, at.row + row));
           });
-        },
+        }),
         [&](i64 block, auto& acc) {
           const Place at = place(block);
           if (p.sums != nullptr) p.leave_sums(c, at, acc);
@@ -131,7 +132,8 @@ struct DirectForward {
         for (i64 run = 0; run < runs; ++run) {
           const auto rows = c.rows(acc, sums_of(panel, run / at.rows, run % at.rows), pixels);
           add_distances(
-              c, [&](i64 pixel, i64 i) { return rows(pixel, lane + i); }, pixels, LaneValues{}, left);
+              c, [&](i64 pixel, i64 i) { return rows(pixel, lane + i); }, pixels, ChannelValues<block_channels>{},
+              left);
         }
         c.put(left);
       }

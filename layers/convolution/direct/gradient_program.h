@@ -1,8 +1,9 @@
 #pragma once
+#include "core/base/layout.h"
+#include "core/machine/gather.h"
 #include "core/machine/integers.h"
 #include "core/machine/math.h"
 #include "core/machine/windows.h"
-#include "layers/channels/block_programs.h"
 #include "layers/convolution/direct/packed_weights.h"
 #include "layers/convolution/direct/tiles.h"
 #include "layers/convolution/set_or_add.h"
@@ -55,15 +56,15 @@ struct DirectWeightGradient {
         [&](i64 block, i64 step) {
           const Place at = place(block);
           const Band pixels = band(at, step);
-          return both(Step{at.panels, pixels.row}, both(p.inputs(c, at, pixels), p.gradients(c, at, pixels)));
+          return gather(Step{at.panels, pixels.row}, both(p.inputs(c, at, pixels), p.gradients(c, at, pixels)));
         },
-        [&](i64 step, auto& in, auto& acc) {
-          for (i64 panel = 0; panel < in.first.panels; ++panel)
+        named([&](i64 step, const Step& at, auto& operands, auto& acc) {
+          for (i64 panel = 0; panel < at.panels; ++panel)
             for (i64 t = 0; t < p.bundles(); ++t) {
               auto sums = c.rows(acc, p.sums_of(panel, t), p.bundle());
-              set_or_add(c, step, sums, in.second, p.taps(panel, t, in.first.row));
+              set_or_add(c, step, sums, operands, p.taps(panel, t, at.row));
             }
-        },
+        }),
         [&](i64 block, auto& acc) {
           const Place at = place(block);
           for (i64 panel = 0; panel < at.panels; ++panel)

@@ -2,6 +2,7 @@
 #include "core/machine/integers.h"
 #include "core/machine/math.h"
 #include "core/machine/program.h"
+#include "core/machine/sums.h"
 #include "layers/convolution/set_or_add.h"
 #include "layers/convolution/sizes.h"
 
@@ -112,27 +113,25 @@ struct UnpackWeights {
   CORTADO_FN void operator()(C& c) const {
     const UnpackWeights p = *this;
     const i64 taps = p.packed.taps;
-    c.lines(
-        p.packed.pieces(), Depth::one, [&](i64 line) { return line; },
-        [&](i64 line, i64&) {
-          const auto at = p.packed.place_of(line);
-          const i64 rows = math::min(p.packed.panel, p.packed.outputs - at.output),
-                    cols = math::min(p.packed.slice, p.packed.terms - at.term) * taps,
-                    first = at.group * p.packed.outputs + at.output;
-          c.pipeline(
-              p.parts, Depth::two,
-              [&](i64 part) {
-                Box<float> box = Box<float>::matrix(p.from + part * p.packed.floats() + line * p.packed.piece(),
-                                                    p.packed.panel, cols, 1, 0, 0, p.packed.panel, cols);
-                box.pitch[3] = p.packed.panel;
-                return c.stage(p.from_buf, box);
-              },
-              [&](i64 part, auto& in) {
-                for (i64 r = 0; r < rows; ++r)
-                  p.to.leave(c, p.sets && part == 0, p.dw + ((first + r) * p.packed.terms + at.term) * taps, cols,
-                             [&](i64 i) { return in(r, i); });
-              });
-        });
+    each_line(c, p.packed.pieces(), [&](i64 line) {
+      const auto at = p.packed.place_of(line);
+      const i64 rows = math::min(p.packed.panel, p.packed.outputs - at.output),
+                cols = math::min(p.packed.slice, p.packed.terms - at.term) * taps,
+                first = at.group * p.packed.outputs + at.output;
+      c.pipeline(
+          p.parts, Depth::two,
+          [&](i64 part) {
+            Box<float> box = Box<float>::matrix(p.from + part * p.packed.floats() + line * p.packed.piece(),
+                                                p.packed.panel, cols, 1, 0, 0, p.packed.panel, cols);
+            box.pitch[3] = p.packed.panel;
+            return c.stage(p.from_buf, box);
+          },
+          [&](i64 part, auto& in) {
+            for (i64 r = 0; r < rows; ++r)
+              p.to.leave(c, p.sets && part == 0, p.dw + ((first + r) * p.packed.terms + at.term) * taps, cols,
+                         [&](i64 i) { return in(r, i); });
+          });
+    });
   }
 };
 

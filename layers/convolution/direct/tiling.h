@@ -41,28 +41,28 @@ PackedWeights packed_forward(const MachineSpec& spec, const ConvolutionShape& s,
 template <class T>
 void book(DirectForward<T>& p, PlanBuilder& builder) {
   const DirectTiles& t = p.tile;
-  p.x_buf = builder.tile("pixels", 4 * t.images * p.packed.slice * p.halo().plane(), 1);
-  p.w_buf = builder.tile("weights", 4 * t.panels * p.packed.piece(), 1);
-  p.acc_buf = builder.tile("sums", 4 * t.panels * t.images * t.rows * t.cols * p.packed.panel, 1);
-  p.sums_buf = builder.line("sums of outputs", 8 * block_channels, 1);
+  p.x_buf = builder.tile<float>("pixels", t.images * p.packed.slice * p.halo().plane(), 1);
+  p.w_buf = builder.tile<float>("weights", t.panels * p.packed.piece(), 1);
+  p.acc_buf = builder.tile<float>("sums", t.panels * t.images * t.rows * t.cols * p.packed.panel, 1);
+  p.sums_buf = builder.line<float>("sums of outputs", 2 * block_channels, 1);
 }
 
 template <class T>
 void book(DirectWeightGradient<T>& p, PlanBuilder& builder) {
   const DirectTiles& t = p.tile;
-  p.x_buf = builder.tile("pixels", 4 * t.images * p.packed.slice * p.halo().plane(), 1);
-  p.dy_buf = builder.tile("gradients", 4 * t.images * t.rows * t.cols * t.panels * p.packed.panel, 1);
-  p.acc_buf = builder.tile("sums", 4 * t.panels * p.packed.piece(), 1);
+  p.x_buf = builder.tile<float>("pixels", t.images * p.packed.slice * p.halo().plane(), 1);
+  p.dy_buf = builder.tile<float>("gradients", t.images * t.rows * t.cols * t.panels * p.packed.panel, 1);
+  p.acc_buf = builder.tile<float>("sums", t.panels * p.packed.piece(), 1);
 }
 
 template <class T>
 void book(PackWeights<T>& p, PlanBuilder& builder) {
-  p.from_buf = builder.tile("weights", 4 * p.packed.slice * p.packed.panel * p.together * p.kernel, 1);
-  p.to_buf = builder.tile("packed", 4 * p.packed.unit * p.packed.panel, 1);
+  p.from_buf = builder.tile<float>("weights", p.packed.slice * p.packed.panel * p.together * p.kernel, 1);
+  p.to_buf = builder.tile<float>("packed", p.packed.unit * p.packed.panel, 1);
 }
 
 inline void book(UnpackWeights& p, PlanBuilder& builder) {
-  p.from_buf = builder.tile("packed", 4 * p.packed.piece(), Depth::two);
+  p.from_buf = builder.tile<float>("packed", p.packed.piece(), Depth::two);
   book(p.to, p.packed.taps * p.packed.slice, builder);
 }
 

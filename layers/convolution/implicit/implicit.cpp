@@ -13,21 +13,21 @@ namespace cortado {
 
 static void book(ImplicitForward& p, PlanBuilder& builder) {
   const ImplicitTiles& t = p.tile;
-  p.x_buf = builder.operand("pixels", t.ic * p.s.rows_under(t.rows) * p.s.cols_under(t.cols), 4, p.depth);
-  p.w_buf = builder.operand("weights", t.oc * t.ic * p.s.kh * p.s.kw, 4, p.depth);
-  p.acc_buf = builder.tile("sums", t.oc * t.rows * t.cols * 4, t.sums);
+  p.x_buf = builder.operand<float>("pixels", t.ic * p.s.rows_under(t.rows) * p.s.cols_under(t.cols), p.depth);
+  p.w_buf = builder.operand<float>("weights", t.oc * t.ic * p.s.kh * p.s.kw, p.depth);
+  p.acc_buf = builder.tile<float>("sums", t.oc * t.rows * t.cols, t.sums);
 }
 
 static void book(ImplicitWeightGradient& p, PlanBuilder& builder) {
   const ImplicitTiles& t = p.tile;
-  p.x_buf = builder.operand("pixels", t.ic * p.s.rows_under(t.rows) * p.s.cols_under(t.cols), 4, p.depth);
-  p.dy_buf = builder.operand("gradients", t.oc * t.rows * t.cols, 4, p.depth);
-  p.acc_buf = builder.tile("sums", t.oc * t.ic * p.s.kh * p.s.kw * 4, t.sums);
+  p.x_buf = builder.operand<float>("pixels", t.ic * p.s.rows_under(t.rows) * p.s.cols_under(t.cols), p.depth);
+  p.dy_buf = builder.operand<float>("gradients", t.oc * t.rows * t.cols, p.depth);
+  p.acc_buf = builder.tile<float>("sums", t.oc * t.ic * p.s.kh * p.s.kw, t.sums);
 }
 
 static void book(TurnWeights& p, PlanBuilder& builder) {
-  p.from_buf = builder.line("kernels", p.group_oc * p.taps * 4, Depth::two);
-  p.to_buf = builder.line("turned kernels", p.group_oc * p.y.count * p.x.count * 4, 1);
+  p.from_buf = builder.line<float>("kernels", p.group_oc * p.taps, Depth::two);
+  p.to_buf = builder.line<float>("turned kernels", p.group_oc * p.y.count * p.x.count, 1);
 }
 
 namespace {

@@ -1,4 +1,5 @@
 #pragma once
+#include "core/machine/gather.h"
 #include "core/machine/math.h"
 #include "core/machine/program.h"
 #include "layers/convolution/sizes.h"
@@ -46,13 +47,12 @@ struct ImplicitForward {
         [&](i64) { return c.template acc<float>(p.acc_buf, p.shape()); },
         [&](i64 block, i64 q) {
           const Place at = place(block);
-          return both(p.weights(c, at, q * ic_step + c.col() * p.tile.ic),
-                      p.pixels(c, at, q * ic_step + c.row() * p.tile.ic));
+          return gather(p.weights(c, at, q * ic_step + c.col() * p.tile.ic),
+                        p.pixels(c, at, q * ic_step + c.row() * p.tile.ic));
         },
-        [&](i64, auto& in, auto& acc) {
-          for (int t = 0; t < C::mesh_cols; ++t)
-            c.fma(acc, c.row_share(in.first, t), c.col_share(in.second, t), p.taps());
-        },
+        named([&](i64, auto& left, auto& right, auto& acc) {
+          for (int t = 0; t < C::mesh_cols; ++t) c.fma(acc, c.row_share(left, t), c.col_share(right, t), p.taps());
+        }),
         [&](i64 block, auto& acc) {
           c.store(acc, p.destination(place(block)), [](float value, float, i64) { return value; });
         });
@@ -155,13 +155,12 @@ struct ImplicitWeightGradient {
           const Place at = place(block);
           const i64 image = q / col_blocks / row_blocks, row = q / col_blocks % row_blocks * row_step;
           const i64 col = q % col_blocks * p.tile.cols;
-          return both(p.gradients(c, at, image, row + c.col() * p.tile.rows, col),
-                      p.pixels(c, at, image, row + c.row() * p.tile.rows, col));
+          return gather(p.gradients(c, at, image, row + c.col() * p.tile.rows, col),
+                        p.pixels(c, at, image, row + c.row() * p.tile.rows, col));
         },
-        [&](i64, auto& in, auto& acc) {
-          for (int t = 0; t < C::mesh_cols; ++t)
-            c.fma(acc, c.row_share(in.first, t), c.col_share(in.second, t), p.taps());
-        },
+        named([&](i64, auto& left, auto& right, auto& acc) {
+          for (int t = 0; t < C::mesh_cols; ++t) c.fma(acc, c.row_share(left, t), c.col_share(right, t), p.taps());
+        }),
         [&](i64 block, auto& acc) {
           c.store(acc, p.destination(place(block)), [](float value, float old, i64) { return old + value; });
         });

@@ -11,9 +11,9 @@
 namespace cortado {
 
 static void book(PublishedImplicit& p, PlanBuilder& builder) {
-  p.x_buf = builder.operand("pixels", p.tile_k * p.tile_n, 4, Depth::one, false, false);
-  p.w_buf = builder.operand("weights", p.tile_m * p.tile_k, 4, Depth::one, false, false);
-  p.acc_buf = builder.tile("sums", p.columns * p.tile_m * p.tile_n * 4, 1);
+  p.x_buf = builder.operand<float>("pixels", p.tile_k * p.tile_n, Depth::one, false, false);
+  p.w_buf = builder.operand<float>("weights", p.tile_m * p.tile_k, Depth::one, false, false);
+  p.acc_buf = builder.tile<float>("sums", p.columns * p.tile_m * p.tile_n, 1);
 }
 
 namespace {
@@ -88,7 +88,7 @@ void run(CoreGroup& group, const Planned<PublishedImplicit>& product, const Conv
       batch_innermost(dst_shape, arg.dy_as<float>(), dst);
       multiply(src, dst, weights);
       transform(group, Layout::hwcn, Layout::nchw, weight_rows, weights, sums);
-      return sum_to_bias(group, sums, 1, floats.weights, 1, arg.out_as<float>());
+      return sum_columns(group, sums, 1, floats.weights, arg.out_as<float>());
     case ConvolutionDirection::input_gradient:
       batch_innermost(dst_shape, arg.dy_as<float>(), dst);
       batch_innermost({s.oc, s.ic, s.kh, s.kw}, arg.w, weights);

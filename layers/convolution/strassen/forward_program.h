@@ -1,4 +1,6 @@
 #pragma once
+#include "layers/channels/other_gradient.h"
+#include "layers/channels/sums.h"
 #include "layers/convolution/strassen/weights_program.h"
 
 namespace cortado {
@@ -163,7 +165,7 @@ struct StrassenForward {
                   first = row(panel, 2 * half + of_pixels, block) + image * in.cols;
         add_distances(
             c, [&](i64 pixel, i64 lane) { return acc.at(first + pixel, lane); },
-            in.run(2 * at.pair + of_pixels, image).cols, LaneValues{}, left);
+            in.run(2 * at.pair + of_pixels, image).cols, ChannelValues<block_channels>{}, left);
       }
       c.put(left);
     }

@@ -85,19 +85,18 @@ struct StrassenGradientSums {
     c.lines(
         p.lines(), Depth::one,
         [&](i64 line) {
-          return both(both(both(p.product(c, line, 0), p.product(c, line, 1)),
-                           both(p.product(c, line, 2), p.product(c, line, 3))),
-                      both(both(p.product(c, line, 4), p.product(c, line, 5)), p.product(c, line, 6)));
+          return gather(p.product(c, line, 0), p.product(c, line, 1), p.product(c, line, 2), p.product(c, line, 3),
+                        p.product(c, line, 4), p.product(c, line, 5), p.product(c, line, 6));
         },
-        [&](i64 line, auto& in) {
+        named([&](i64 line, const auto&... products) {
           const i64 out = line / p.chunks() * rows, first = line % p.chunks() * cols;
           const i64 outs = math::min(rows, p.outputs - out), count = math::min(cols, p.inputs - first);
           for (i64 r = 0; r < outs; ++r)
             for (i64 quadrant = 0; quadrant < 4; ++quadrant) {
               const i64 output = quadrant / 2 * p.outputs + out + r;
-              p.write(c, quadrant, r, count, in, p.dw + (2 * output + quadrant % 2) * p.inputs + first);
+              p.write(c, quadrant, r, count, p.dw + (2 * output + quadrant % 2) * p.inputs + first, products...);
             }
-        });
+        }));
   }
 
  private:
@@ -107,11 +106,9 @@ struct StrassenGradientSums {
     return c.get2d(from_buf[i], from + (i * outputs + out) * inputs + first, math::min(rows, outputs - out),
                    math::min(cols, inputs - first), inputs);
   }
-  template <class C, class In>
-  CORTADO_FN void write(C& c, i64 quadrant, i64 r, i64 count, const In& in, float* at) const {
-    const auto &m1 = in.first.first.first, &m2 = in.first.first.second, &m3 = in.first.second.first,
-               &m4 = in.first.second.second, &m5 = in.second.first.first, &m6 = in.second.first.second,
-               &m7 = in.second.second;
+  template <class C, class M>
+  CORTADO_FN void write(C& c, i64 quadrant, i64 r, i64 count, float* at, const M& m1, const M& m2, const M& m3,
+                        const M& m4, const M& m5, const M& m6, const M& m7) const {
     const auto leave = [&](const auto& value) { to.leave(c, sets, at, count, value); };
     switch (quadrant) {
       case 0: return leave([&](i64 i) { return (m1(r, i) + m4(r, i)) + (m7(r, i) - m5(r, i)); });

@@ -1,8 +1,9 @@
 #pragma once
+#include "core/base/layout.h"
+#include "core/machine/gather.h"
 #include "core/machine/integers.h"
 #include "core/machine/math.h"
 #include "core/machine/program.h"
-#include "layers/channels/block_programs.h"
 
 namespace cortado {
 
@@ -121,11 +122,10 @@ struct StrassenPixels {
     c.pipeline(
         count * images, Depth::two,
         [&](i64 i) {
-          return both(both(p.line(c, pair, 0, first, i), p.line(c, pair, 1, first, i)),
-                      both(p.line(c, pair, 2, first, i), p.line(c, pair, 3, first, i)));
+          return gather(p.line(c, pair, 0, first, i), p.line(c, pair, 1, first, i), p.line(c, pair, 2, first, i),
+                        p.line(c, pair, 3, first, i));
         },
-        [&](i64 i, auto& in) {
-          const auto &q0 = in.first.first, &q1 = in.first.second, &q2 = in.second.first, &q3 = in.second.second;
+        named([&](i64 i, const auto& q0, const auto& q1, const auto& q2, const auto& q3) {
           const i64 whole = math::min(math::min(q0.n, q1.n), math::min(q2.n, q3.n)) / block_channels;
           const i64 row = i * p.cols, apart = count * p.pixels();
           const auto set = [&](i64 pixel, i64 lane, auto v0, auto v1, auto v2, auto v3) {
@@ -146,7 +146,7 @@ struct StrassenPixels {
               const auto value = [&](const auto& q) { return e < q.n ? q[e] : decltype(q[0] + q[0])(0.0f); };
               set(pixel, lane, value(q0), value(q1), value(q2), value(q3));
             });
-        });
+        }));
     return sums;
   }
   /// The first or the last quadrant, which products multiply as they are.
@@ -185,10 +185,10 @@ struct StrassenPixels {
     const float sign = wanted.sign;
     c.pipeline(
         count * images, Depth::two,
-        [&](i64 i) { return both(p.line(c, pair, wanted.first, first, i), p.line(c, pair, wanted.second, first, i)); },
-        [&](i64 i, auto& in) {
-          const auto& a = in.first;
-          const auto& b = in.second;
+        [&](i64 i) {
+          return gather(p.line(c, pair, wanted.first, first, i), p.line(c, pair, wanted.second, first, i));
+        },
+        named([&](i64 i, const auto& a, const auto& b) {
           const i64 of_a = a.n / block_channels, of_b = b.n / block_channels, shared = math::min(of_a, of_b);
           const auto set = [&](Range pixels, auto value) {
             for (i64 pixel = pixels.first; pixel < pixels.end; ++pixel)
@@ -199,7 +199,7 @@ struct StrassenPixels {
           set({shared, of_a}, [&](i64 e) { return a[e]; });
           set({shared, of_b}, [&](i64 e) { return sign * b[e]; });
           set({math::max(of_a, of_b), p.cols}, [](i64) { return 0.0f; });
-        });
+        }));
     return sum;
   }
 };

@@ -9,35 +9,35 @@ namespace cortado {
 
 /// `blocks`: of channels, that are multiplied together, in `sums` sums of as many of `quadrants` quadrants at a time.
 static void book(StrassenPixels& p, i64 blocks, i64 sums, int quadrants, PlanBuilder& book) {
-  const i64 bytes = 4 * p.pixels() * blocks * block_channels;
-  for (Buf& quadrant : p.quadrant_buf) quadrant = book.spill("quadrant", bytes);
-  p.sum_buf = book.spill("sums of quadrants", sums * bytes);
-  p.line_buf = book.line("pixels", 4 * p.cols * block_channels, 2 * quadrants);
+  const i64 floats = p.pixels() * blocks * block_channels;
+  for (Buf& quadrant : p.quadrant_buf) quadrant = book.spill<float>("quadrant", floats);
+  p.sum_buf = book.spill<float>("sums of quadrants", sums * floats);
+  p.line_buf = book.line<float>("pixels", p.cols * block_channels, 2 * quadrants);
 }
 
 static void book(StrassenForward& p, PlanBuilder& builder) {
   book(p.in, p.slice, strassen::right_sums, 4, builder);
-  p.w_buf = builder.spill("weights", 4 * p.slice * block_channels * p.panels.panel);
-  p.product_buf = builder.tile("product", 4 * p.in.pixels() * p.panels.panel, 1);
-  p.acc_buf = builder.spill("sums", 4 * p.kept_panels() * p.panel_rows() * block_channels);
-  p.y_buf = builder.line("outputs", 4 * p.in.cols * block_channels, 1);
-  p.sums_buf = builder.line("sums of outputs", 8 * block_channels, 1);
+  p.w_buf = builder.spill<float>("weights", p.slice * block_channels * p.panels.panel);
+  p.product_buf = builder.tile<float>("product", p.in.pixels() * p.panels.panel, 1);
+  p.acc_buf = builder.spill<float>("sums", p.kept_panels() * p.panel_rows() * block_channels);
+  p.y_buf = builder.line<float>("outputs", p.in.cols * block_channels, 1);
+  p.sums_buf = builder.line<float>("sums of outputs", 2 * block_channels, 1);
 }
 
 static void book(StrassenGradient& p, PlanBuilder& builder) {
   book(p.x, p.in_slice, 1, 2, builder);
   book(p.dy, p.out_slice, 1, 2, builder);
-  p.acc_buf = builder.spill("sums", 4 * p.in_slice * p.out_slice * block_channels * block_channels);
+  p.acc_buf = builder.spill<float>("sums", p.in_slice * p.out_slice * block_channels * block_channels);
 }
 
 static void book(StrassenWeights& p, PlanBuilder& builder) {
-  const i64 bytes = 4 * StrassenPanels::line * StrassenPanels::panel;
-  for (Buf& from : p.from_buf) from = builder.tile("quadrant", bytes, 1);
-  p.to_buf = builder.tile("packed", bytes, 1);
+  const i64 floats = StrassenPanels::line * StrassenPanels::panel;
+  for (Buf& from : p.from_buf) from = builder.tile<float>("quadrant", floats, 1);
+  p.to_buf = builder.tile<float>("packed", floats, 1);
 }
 
 static void book(StrassenGradientSums& p, PlanBuilder& builder) {
-  for (Buf& from : p.from_buf) from = builder.line("product", 4 * p.rows * p.cols, 1);
+  for (Buf& from : p.from_buf) from = builder.line<float>("product", p.rows * p.cols, 1);
   book(p.to, p.cols, builder);
 }
 

@@ -36,13 +36,11 @@ struct StrassenWeights {
     c.lines(
         p.lines(), Depth::one,
         [&](i64 line) {
-          return both(both(p.quadrant(c, line, 0), p.quadrant(c, line, 1)),
-                      both(p.quadrant(c, line, 2), p.quadrant(c, line, 3)));
+          return gather(p.quadrant(c, line, 0), p.quadrant(c, line, 1), p.quadrant(c, line, 2), p.quadrant(c, line, 3));
         },
-        [&](i64 line, auto& in) {
+        named([&](i64 line, auto q0, auto q1, auto q2, auto q3) {
           const auto of = [&](i64 quadrant) {
-            const auto& row = quadrant < 2 ? in.first : in.second;
-            return quadrant % 2 == 0 ? row.first : row.second;
+            return quadrant < 2 ? (quadrant == 0 ? q0 : q1) : (quadrant == 2 ? q2 : q3);
           };
           const i64 first = line % p.chunks() * p.s.line, terms = math::min(p.s.line, p.s.terms / 2 - first),
                     panel = p.s.panel;
@@ -58,7 +56,7 @@ struct StrassenWeights {
               c.each2d(terms, panel, [&](i64 r, i64 lane) { q.set(r, lane, a(r, lane) + sign * b(r, lane)); });
             c.put(q);
           }
-        });
+        }));
   }
 
  private:

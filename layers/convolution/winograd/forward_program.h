@@ -1,5 +1,5 @@
 #pragma once
-#include "layers/channels/block_programs.h"
+#include "layers/channels/sums.h"
 #include "layers/convolution/set_or_add.h"
 #include "layers/convolution/winograd/points.h"
 
@@ -195,7 +195,7 @@ struct WinogradConvolve {
     auto left = part_sums(c, sums_buf, sums, out.image_channels, part, at.channel);
     clear_sums(c, left);
     add_distances(
-        c, [&](i64 pixel, i64 lane) { return y.at(pixel, lane); }, pixels, LaneValues{}, left);
+        c, [&](i64 pixel, i64 lane) { return y.at(pixel, lane); }, pixels, ChannelValues<block_channels>{}, left);
     c.put(left);
   }
 

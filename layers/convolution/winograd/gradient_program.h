@@ -1,4 +1,5 @@
 #pragma once
+#include "core/machine/gather.h"
 #include "core/machine/math.h"
 #include "layers/convolution/winograd/tiles.h"
 
@@ -52,20 +53,20 @@ struct WinogradGradient {
     c.pipeline(
         F::products, Depth::one,
         [&](i64 product) {
-          return both(c.stage_a(p.x_buf, panels(p.x + product * p.of_x.matrix(), p.of_x, in, ins),
-                                LeftView{1, winograd::lanes}),
-                      c.stage_b(p.dy_buf, panels(p.dy + product * p.of_y.matrix(), p.of_y, out, outs), view));
+          return gather(c.stage_a(p.x_buf, panels(p.x + product * p.of_x.matrix(), p.of_x, in, ins),
+                                  LeftView{1, winograd::lanes}),
+                        c.stage_b(p.dy_buf, panels(p.dy + product * p.of_y.matrix(), p.of_y, out, outs), view));
         },
-        [&](i64 product, auto& points) {
+        named([&](i64 product, auto& inputs, auto& gradients) {
           const Range tiles = order.needing(product);
           for (i64 group = 0; group < ins; ++group) {
             auto sums = c.rows(acc, (product * ins + group) * winograd::lanes, winograd::lanes, tiles.count());
             Taps taps;
             taps.a = (group * terms + tiles.first) * winograd::lanes;
             taps.b = tiles.first * winograd::lanes;
-            c.product(sums, c.row_share(points.first, 0), c.col_share(points.second, 0), taps);
+            c.product(sums, c.row_share(inputs, 0), c.col_share(gradients, 0), taps);
           }
-        });
+        }));
   }
   CORTADO_FN static Box<float> panels(const float* matrix, const WinogradTiles& tiles, i64 group, i64 groups) {
     const i64 count = tiles.count();

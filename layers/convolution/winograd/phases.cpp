@@ -9,11 +9,11 @@ template <class T>
 Planned<PhasesOfImages<T>> plan_images(const MachineSpec& spec, const ConvolutionShape& s, i64 images,
                                        std::string& refused) {
   PhasesOfImages<T> p{s.sizes(images), phases_of(s), 1, nullptr, nullptr, {}, {}};
-  const i64 row = 4 * p.columns() * channel_block(s.src) * s.sh;
-  p.band = std::clamp<i64>(spec.scratch_bytes / 4 / row, 1, p.phases.height);
+  const i64 row = p.columns() * channel_block(s.src) * s.sh;
+  p.band = std::clamp<i64>(spec.scratch_bytes / 4 / (4 * row), 1, p.phases.height);
   PlanBuilder book(spec);
-  p.x_buf = book.tile("inputs", p.band * row, 1);
-  p.to_buf = book.line("phases", 4 * p.band * p.phases.width, 1);
+  p.x_buf = book.tile<T>("inputs", p.band * row, 1);
+  p.to_buf = book.line<float>("phases", p.band * p.phases.width, 1);
   return planned(p, book, p.lines(), refused);
 }
 
@@ -22,8 +22,8 @@ Planned<PhasesOfWeights<gradients>> plan_weights(const MachineSpec& spec, const 
                                                  std::string& refused) {
   PhasesOfWeights<gradients> p{s.oc, s.group_ic(), s.kh, s.kw, phases_of(s), nullptr, nullptr, {}, {}};
   PlanBuilder book(spec);
-  p.from_buf = book.line("from", 4 * (gradients ? p.phase_weights() : p.weights()), 1);
-  p.to_buf = book.line("to", 4 * (gradients ? p.weights() : p.phase_weights()), 1);
+  p.from_buf = book.line<float>("from", gradients ? p.phase_weights() : p.weights(), 1);
+  p.to_buf = book.line<float>("to", gradients ? p.weights() : p.phase_weights(), 1);
   return planned(p, book, p.outputs, refused);
 }
 

@@ -51,24 +51,24 @@ WinogradConvolve<F, T> program_of(const ConvolutionShape& s) {
 
 template <class F, class T>
 void book(WinogradConvolve<F, T>& p, PlanBuilder& book) {
-  p.in.buf = book.tile("pixels of inputs", p.in.bytes(), 1);
-  p.v_buf = book.spill("points of inputs", 4 * p.most_points());
+  p.in.buf = book.tile<float>("pixels of inputs", p.in.floats(), 1);
+  p.v_buf = book.spill<float>("points of inputs", p.most_points());
   if (p.own_terms > 0) {
-    p.filters.buf = book.tile("weights", p.filters.bytes(), 1);
-    p.u_buf = book.spill("points of weights", 4 * F::products * winograd::distance(p.own_terms, p.panels.panel));
+    p.filters.buf = book.tile<float>("weights", p.filters.floats(), 1);
+    p.u_buf = book.spill<float>("points of weights", F::products * winograd::distance(p.own_terms, p.panels.panel));
   } else {
-    p.u_buf = book.tile("points of weights", 4 * p.panels.terms * p.panels.panel, 1);
+    p.u_buf = book.tile<float>("points of weights", p.panels.terms * p.panels.panel, 1);
   }
-  p.acc_buf = book.spill("sums", 4 * p.most_sums());
-  const i64 pixels = 4 * F::outputs * p.width * winograd::lanes;
-  p.y_buf = p.layout == Layout::nchw16c ? book.line("pixels", pixels, 1) : book.tile("pixels", pixels, 1);
-  p.sums_buf = book.line("sums of outputs", 8 * block_channels, 1);
+  p.acc_buf = book.spill<float>("sums", p.most_sums());
+  const i64 pixels = F::outputs * p.width * winograd::lanes;
+  p.y_buf = p.layout == Layout::nchw16c ? book.line<T>("pixels", pixels, 1) : book.tile<T>("pixels", pixels, 1);
+  p.sums_buf = book.line<float>("sums of outputs", 2 * block_channels, 1);
 }
 
 template <class F>
 void book(WinogradWeights<F>& p, PlanBuilder& book) {
-  p.filters.buf = book.tile("weights", p.filters.bytes(), 1);
-  p.u_buf = book.tile("points", 4 * F::products * winograd::lanes, 1);
+  p.filters.buf = book.tile<float>("weights", p.filters.floats(), 1);
+  p.u_buf = book.tile<float>("points", F::products * winograd::lanes, 1);
 }
 
 namespace winograd {

@@ -9,18 +9,18 @@ namespace cortado {
 
 template <class F, bool gradients, class T>
 void book(WinogradTransform<F, gradients, T>& p, PlanBuilder& book) {
-  p.pixels.buf = book.tile("pixels", p.pixels.bytes(), 1);
-  p.v_buf = book.tile("points", 4 * F::products * winograd::lanes, 1);
+  p.pixels.buf = book.tile<float>("pixels", p.pixels.floats(), 1);
+  p.v_buf = book.tile<float>("points", F::products * winograd::lanes, 1);
 }
 
 template <class F>
 void book(WinogradGradient<F>& p, PlanBuilder& book) {
-  const i64 block = 4 * winograd::lanes * winograd::lanes, weights = 4 * p.line_terms * p.taps * winograd::lanes;
-  p.x_buf = book.spill("points of inputs", 4 * p.in_groups * p.of_x.count() * winograd::lanes);
-  p.dy_buf = book.spill("points of gradients", 4 * p.out_groups * p.of_y.count() * winograd::lanes);
-  p.acc_buf = book.spill("sums", F::products * p.in_groups * p.out_groups * block);
-  p.old_buf = book.tile("old weights", weights, 1);
-  p.dw_buf = book.tile("weights", weights, 1);
+  const i64 block = winograd::lanes * winograd::lanes, weights = p.line_terms * p.taps * winograd::lanes;
+  p.x_buf = book.spill<float>("points of inputs", p.in_groups * p.of_x.count() * winograd::lanes);
+  p.dy_buf = book.spill<float>("points of gradients", p.out_groups * p.of_y.count() * winograd::lanes);
+  p.acc_buf = book.spill<float>("sums", F::products * p.in_groups * p.out_groups * block);
+  p.old_buf = book.tile<float>("old weights", weights, 1);
+  p.dw_buf = book.tile<float>("weights", weights, 1);
 }
 
 namespace winograd {

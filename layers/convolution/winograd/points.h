@@ -17,7 +17,7 @@ struct WinogradPixels {
   Buf buf;
 
   CORTADO_FN i64 columns() const { return (tiles.cols - 1) * F::outputs + side; }
-  CORTADO_FN i64 bytes() const { return 4 * side * columns() * winograd::lanes; }
+  CORTADO_FN i64 floats() const { return side * columns() * winograd::lanes; }
 
   /// The pixels of a line, their channels next to each other.
   template <class C>
@@ -126,7 +126,7 @@ struct WinogradFilters {
   i64 line_terms;  ///< that are staged together
   Buf buf;
 
-  CORTADO_FN i64 bytes() const { return 4 * line_terms * taps * winograd::lanes; }
+  CORTADO_FN i64 floats() const { return line_terms * taps * winograd::lanes; }
 
   /// The weights of some terms and sixteen outputs, outputs next to each other; zero beyond the last one.
   template <class C>

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/base/error.h"
+#include "core/machine/program_key.h"
 #include "tests/backends/kokkos/programs.h"
 #include "tests/backends/kokkos/rig.h"
 
@@ -18,9 +19,9 @@ void launch_affine(CoreGroup& group, const float* x, float* y, i64 n, Stream str
                  y,
                  n,
                  block,
-                 book.line("first", 4, 1),
-                 book.line("in", 4 * block, Depth::two),
-                 book.line("out", 4 * block, Depth::two)};
+                 book.line<float>("first", 1, 1),
+                 book.line<float>("in", block, Depth::two),
+                 book.line<float>("out", block, Depth::two)};
   group.launch(program, book.plan((n + block - 1) / block), stream);
 }
 
@@ -54,8 +55,9 @@ TEST(KokkosProcessor, TheWaitNamesTheFirstFailureAndTheGroupLivesOn) {
   EXPECT_NO_THROW(group.wait());
 }
 
-struct Unlisted {
-  static constexpr const char* label = "test_unlisted";
+/// A program of another backend: it has a key, but no entry in the table.
+struct Elsewhere {
+  static constexpr const char* label = "test_elsewhere";
   template <class C>
   void operator()(C&) const {}
 };
@@ -64,7 +66,7 @@ TEST(KokkosProcessor, RefusesProgramsAndPlansItCannotRun) {
   const auto processor = kokkos_processor();
   CoreGroup& group = processor->group(0);
   PlanBuilder book(group.spec());
-  EXPECT_THROW(group.launch(Unlisted{}, book.plan(1)), BugError);
+  EXPECT_THROW(group.launch(Elsewhere{}, book.plan(1)), BugError);
   Plan large = book.plan(1);
   large.scratch_bytes = group.spec().scratch_bytes + 1;
   EXPECT_THROW(group.launch(FailFrom{1, 1}, large), PlanError);

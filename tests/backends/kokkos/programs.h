@@ -49,38 +49,6 @@ struct SumAndSquare {
   }
 };
 
-/// Of each line: the sign bits of x, the positive elements moved to the front of `kept`, and their number.
-struct SignsAndPositives {
-  static constexpr const char* label = "test_signs_and_positives";
-  const float* x;
-  std::uint32_t* signs;
-  float* kept;
-  int* counts;
-  i64 lines, length;
-  Buf in, words, front, number;
-
-  template <class C>
-  CORTADO_FN void operator()(C& c) const {
-    const i64 per_line = (length + 31) / 32;
-    c.lines(
-        lines, Depth::one, [&](i64 i) { return c.get(in, x + i * length, length); },
-        [&](i64 i, auto& line) {
-          auto w = c.out(words, signs + i * per_line, per_line);
-          c.bits(
-              line.n, [&](i64 j) { return line[j] < 0.0f; }, w);
-          c.put(w);
-          auto f = c.out(front, kept + i * length, length);
-          c.each(line.n, [&](i64 j) { f.set(j, 0.0f); });
-          const i64 count = c.compact(
-              line.n, [&](i64 j) { return line[j] > 0.0f; }, [&](i64 slot, i64 j) { f.set(slot, line[j]); });
-          c.put(f);
-          auto q = c.out(number, counts + i, 1);
-          c.once([&] { q.set(0, static_cast<int>(count)); });
-          c.put(q);
-        });
-  }
-};
-
 /// Fails on lines from `from` on, with code 7.
 struct FailFrom {
   static constexpr const char* label = "test_fail_from";

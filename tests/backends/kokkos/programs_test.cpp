@@ -22,9 +22,9 @@ TEST(KokkosPrograms, LinesCoverEveryElementOnce) {
                      y.get(),
                      n,
                      block,
-                     book.line("first", 4, 1),
-                     book.line("in", 4 * block, Depth::two),
-                     book.line("out", 4 * block, Depth::two)};
+                     book.line<float>("first", 1, 1),
+                     book.line<float>("in", block, Depth::two),
+                     book.line<float>("out", block, Depth::two)};
       group.launch(program, book.plan((n + block - 1) / block));
       const auto result = y.read();
       for (i64 i = 0; i < n; ++i) ASSERT_EQ(result[at(i)], 2 * host[at(i)] + host[0]) << n << " in " << block;
@@ -39,7 +39,8 @@ TEST(KokkosPrograms, FoldIsTheSumAndUpdateReadsBeforeItWrites) {
     const auto host = whole_numbers(2, lines * length);
     Device<float> x(group, host), sums(group, std::vector<float>(at(lines)));
     PlanBuilder book(group.spec());
-    SumAndSquare program{x.get(), sums.get(), lines, length, book.line("in", 4 * length, 1), book.line("out", 4, 1)};
+    SumAndSquare program{
+        x.get(), sums.get(), lines, length, book.line<float>("in", length, 1), book.line<float>("out", 1, 1)};
     group.launch(program, book.plan(lines));
     const auto squares = x.read(), sum = sums.read();
     for (i64 l = 0; l < lines; ++l) {
@@ -64,51 +65,12 @@ TEST(KokkosPrograms, FoldDoesNotDependOnTheNumberOfThreads) {
     CoreGroup& group = processor->group(0);
     Device<float> x(group, host), sums(group, std::vector<float>(at(lines)));
     PlanBuilder book(group.spec());
-    SumAndSquare program{x.get(), sums.get(), lines, length, book.line("in", 4 * length, 1), book.line("out", 4, 1)};
+    SumAndSquare program{
+        x.get(), sums.get(), lines, length, book.line<float>("in", length, 1), book.line<float>("out", 1, 1)};
     group.launch(program, book.plan(lines));
     results.push_back(sums.read());
   }
   EXPECT_EQ(results[0], results[1]);
-}
-
-TEST(KokkosPrograms, BitsAndCompactKeepOrder) {
-  const auto processor = kokkos_processor();
-  CoreGroup& group = processor->group(0);
-  for (const i64 length : {1, 31, 32, 33, 64, 300, 1500}) {
-    const i64 lines = 3, words = (length + 31) / 32;
-    const auto host = whole_numbers(4, lines * length);
-    Device<float> x(group, host), kept(group, std::vector<float>(host.size(), 9.0f));
-    Device<std::uint32_t> signs(group, std::vector<std::uint32_t>(at(lines * words), 0xFFFFFFFFu));
-    Device<int> counts(group, std::vector<int>(at(lines), -1));
-    PlanBuilder book(group.spec());
-    SignsAndPositives program{x.get(),
-                              signs.get(),
-                              kept.get(),
-                              counts.get(),
-                              lines,
-                              length,
-                              book.line("in", 4 * length, 1),
-                              book.line("words", 4 * words, 1),
-                              book.line("front", 4 * length, 1),
-                              book.line("number", 4, 1)};
-    group.launch(program, book.plan(lines));
-    const auto word = signs.read();
-    const auto front = kept.read();
-    const auto number = counts.read();
-    for (i64 l = 0; l < lines; ++l) {
-      std::vector<std::uint32_t> expected(at(words), 0);
-      std::vector<float> positives;
-      for (i64 j = 0; j < length; ++j) {
-        const float v = host[at(l * length + j)];
-        if (v < 0) expected[at(j / 32)] |= 1u << (j % 32);
-        if (v > 0) positives.push_back(v);
-      }
-      ASSERT_EQ(number[at(l)], static_cast<int>(positives.size()));
-      positives.resize(at(length), 0.0f);
-      for (i64 w = 0; w < words; ++w) ASSERT_EQ(word[at(l * words + w)], expected[at(w)]);
-      for (i64 j = 0; j < length; ++j) ASSERT_EQ(front[at(l * length + j)], positives[at(j)]);
-    }
-  }
 }
 
 struct ProductCase {
@@ -140,9 +102,9 @@ void check_product(CoreGroup& group, const ProductCase& s) {
                          s.k,
                          s.transposed,
                          T(2),
-                         book.tile("left", 4 * s.m * s.k, 2),
-                         book.tile("right", 4 * s.k * s.n, 2),
-                         book.tile("sum", 4 * s.m * s.n, 1)};
+                         book.tile<float>("left", s.m * s.k, 2),
+                         book.tile<float>("right", s.k * s.n, 2),
+                         book.tile<float>("sum", s.m * s.n, 1)};
   group.launch(program, book.plan((s.rows + s.m - 1) / s.m * ((s.cols + s.n - 1) / s.n)));
   const auto result = dy.read();
   for (i64 i = 0; i < s.rows; ++i)
@@ -192,11 +154,11 @@ TEST(KokkosPrograms, WhatIsStoredMayStreamPastTheCaches) {
       StreamedProduct program{dx.get(), dw.get(), dy.get(), dz.get(), dplain.get(), rows, cols,
                               pitch,    {},       {},       {},       {},           {}};
       PlanBuilder book(group.spec());
-      program.left = book.tile("left", 4 * rows, 1);
-      program.right = book.tile("right", 4 * cols, 1);
-      program.sum = book.tile("sum", 4 * rows * cols, 1);
-      program.block = book.tile("block", 4 * rows * cols, 1);
-      program.plain_block = book.tile("plain block", 4 * rows * cols, 1);
+      program.left = book.tile<float>("left", rows, 1);
+      program.right = book.tile<float>("right", cols, 1);
+      program.sum = book.tile<float>("sum", rows * cols, 1);
+      program.block = book.tile<float>("block", rows * cols, 1);
+      program.plain_block = book.tile<float>("plain block", rows * cols, 1);
       Plan plan = book.plan(1);
       plan.streams = streams;
       group.launch(program, plan);
@@ -243,10 +205,10 @@ TEST(KokkosPrograms, TapsMakeAConvolution) {
                             oh,
                             ow,
                             s.tile_h,
-                            book.tile("left", 4 * s.filters * s.channels * s.kh * s.kw, 1),
-                            book.tile("right", 4 * s.channels * in_h * in_w, 1),
-                            book.tile("sum", 4 * s.filters * s.tile_h * ow, 1),
-                            book.line("bias", 4 * s.filters, 1)};
+                            book.tile<float>("left", s.filters * s.channels * s.kh * s.kw, 1),
+                            book.tile<float>("right", s.channels * in_h * in_w, 1),
+                            book.tile<float>("sum", s.filters * s.tile_h * ow, 1),
+                            book.line<float>("bias", s.filters, 1)};
     group.launch(program, book.plan((oh + s.tile_h - 1) / s.tile_h));
     const auto y = dy.read();
     for (i64 f = 0; f < s.filters; ++f)

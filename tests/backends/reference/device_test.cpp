@@ -39,7 +39,8 @@ class ReferenceDevice : public ::testing::TestWithParam<std::uint64_t> {
   /// y[0] = 1 + sum of x.
   void sum(const ClusterMemory& x, const ClusterMemory& y, Stream stream) {
     PlanBuilder book(group_.spec());
-    const LeftFold program{x.as<float>(), y.as<float>(), n, book.line("in", n * 4, 1), book.line("out", 4, 1)};
+    const LeftFold program{x.as<float>(), y.as<float>(), n, book.line<float>("in", n, 1),
+                           book.line<float>("out", 1, 1)};
     group_.launch(program, book.plan(1), stream);
   }
   void expect_report(const std::vector<std::string>& parts) {

@@ -24,9 +24,10 @@ class Misused {
   std::string run(Fault fault) {
     PlanBuilder book(group_.spec()), other(group_.spec());
     float host[n] = {};
-    const Buf in = book.line("in", n * 4, 1), out = book.line("out", n * 4, 1), small = book.line("small", 4, 1);
-    const Buf tile_in = book.tile("tile_in", n * 4, 1), tile_in2 = book.tile("tile_in2", n * 4, 1);
-    const Buf sum = book.tile("sum", n * 4, 1), foreign = other.line("foreign", 4096, 3);
+    const Buf in = book.line<float>("in", n, 1), out = book.line<float>("out", n, 1),
+              small = book.line<float>("small", 1, 1);
+    const Buf tile_in = book.tile<float>("tile_in", n, 1), tile_in2 = book.tile<float>("tile_in2", n, 1);
+    const Buf sum = book.tile<float>("sum", n, 1), foreign = other.line<float>("foreign", 1024, 3);
     group_.launch(Misuse{fault, x(), y(), host, lines, n, in, out, small, tile_in, tile_in2, sum, foreign},
                   book.plan(lines));
     return wait_error(group_);

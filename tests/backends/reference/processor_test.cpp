@@ -32,8 +32,8 @@ TEST(ReferenceProcessor, PlansThatDoNotFitAreRefused) {
   const auto processor = reference_processor(1);
   CoreGroup& group = processor->group(0);
   PlanBuilder book(group.spec());
-  book.line("a", 128, 2);
-  book.tile("b", 128, 1);
+  book.line<float>("a", 32, 2);
+  book.tile<float>("b", 32, 1);
   const Plan good = book.plan(1);
   const auto launch = [&](const Plan& plan) { group.launch(FailAt{1, 1}, plan); };
   EXPECT_NO_THROW(launch(good));

@@ -54,8 +54,6 @@ struct TeamMemory {
         x(size(rows * n)),
         y(size(n)),
         grid(size(rows * n)),
-        few(size(n), -1),
-        more(size(n), -1),
         staged(size(rows * n)),
         left(size(rows * deep)),
         right(size(deep * n)),
@@ -68,7 +66,6 @@ struct TeamMemory {
 
   const i64 n;
   std::vector<float> x, y, grid;
-  std::vector<int> few, more;
   std::vector<float> staged, left, right, tile, out, turned;
   int once = 0;
 };
@@ -107,21 +104,6 @@ TeamResults run_cases(const Team& team, TeamMemory& m) {
       n, 3.0, [](double a, double b) { return a + b; }, [&](i64 i) { return static_cast<double>(i) * double{x[i]}; });
   results.push_back({sum, squares, weighted});
 
-  int *const few = m.few.data(), *const more = m.more.data();
-  // Without a barrier, slots may be any.
-  const i64 negative = team.compact(
-      n, [&](i64 i) { return x[i] < 0; },
-      [&](i64 slot, i64 i) {
-        if (slot < n) few[slot] = static_cast<int>(i);
-      });
-  const i64 others = team.compact(
-      n, [&](i64 i) { return x[i] >= 0; },
-      [&](i64 slot, i64 i) {
-        if (slot < n) more[slot] = static_cast<int>(i);
-      });
-  results.push_back({static_cast<double>(negative), static_cast<double>(others)});
-  results.push_back(seen(m.few));
-  results.push_back(seen(m.more));
   team.once([&] { m.once = 7; });
   results.push_back({static_cast<double>(m.once)});
 
@@ -152,13 +134,12 @@ inline TeamResults due_results(i64 n) {
   TeamResults results;
   const auto at = [&](i64 r, i64 c) { return double{m.x[M::size(r * n + c)]}; };
   const auto boxed = [&](i64 r, i64 c) { return r < 1 || c < 1 || c > n ? 0.0 : at(r - 1, c - 1); };
-  std::vector<double> twice, grid, few, more, staged, left, right, out, turned;
+  std::vector<double> twice, grid, staged, left, right, out, turned;
   double sum = 1, squares = 2, weighted = 3;
   for (i64 i = 0; i < n; ++i) {
     const double v = at(0, i);
     twice.push_back(2 * v);
     sum += v, squares += v * v, weighted += static_cast<double>(i) * v;
-    (v < 0 ? few : more).push_back(static_cast<double>(i));
   }
   for (i64 r = 0; r < M::rows; ++r)
     for (i64 c = 0; c < n; ++c) {
@@ -174,9 +155,7 @@ inline TeamResults due_results(i64 n) {
     for (i64 c = 0; c < n; ++c) right.push_back(boxed(k, c));
   for (i64 c = 0; c < n; ++c)
     for (i64 r = 0; r < M::rows; ++r) turned.push_back(out[M::size(r * n + c)]);
-  const auto counts = {static_cast<double>(few.size()), static_cast<double>(more.size())};
-  few.resize(M::size(n), -1), more.resize(M::size(n), -1);
-  return {twice, grid, {sum, squares, weighted}, counts, few, more, {7}, staged, left, right, out, turned};
+  return {twice, grid, {sum, squares, weighted}, {7}, staged, left, right, out, turned};
 }
 
 /// The number of lanes of a team of `lanes`, run on lists of n elements, that saw anything but the right values; and

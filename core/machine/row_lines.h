@@ -1,0 +1,38 @@
+#pragma once
+#include "core/machine/math.h"
+#include "core/machine/program.h"
+
+namespace cortado {
+
+/// An array of `rows` rows of `width` values, cut into lines of at most `block` values of one row. A flat array is one
+/// row.
+struct RowLines {
+  i64 rows, width, block;
+
+  CORTADO_FN i64 blocks() const { return (width + block - 1) / block; }
+  CORTADO_FN i64 lines() const { return rows * blocks(); }
+  CORTADO_FN i64 row(i64 line) const { return line / blocks(); }
+  /// Column of a line's first value, and how many values the line has.
+  CORTADO_FN i64 first(i64 line) const { return line % blocks() * block; }
+  CORTADO_FN i64 count(i64 line) const { return math::min(block, width - first(line)); }
+  /// Place of a line's first value in the array.
+  CORTADO_FN i64 at(i64 line) const { return row(line) * width + first(line); }
+  /// Block `b` of row `row`, as a line.
+  CORTADO_FN i64 line(i64 row, i64 b) const { return row * blocks() + b; }
+
+  /// A line of an array that lies so.
+  template <class C, class T>
+  CORTADO_FN auto get(C& c, Buf buf, const T* array, i64 line) const {
+    return c.get(buf, array + at(line), count(line));
+  }
+  template <class C, class T>
+  CORTADO_FN auto out(C& c, Buf buf, T* array, i64 line) const {
+    return c.out(buf, array + at(line), count(line));
+  }
+  template <class C, class T>
+  CORTADO_FN auto update(C& c, Buf buf, T* array, i64 line) const {
+    return c.update(buf, array + at(line), count(line));
+  }
+};
+
+}  // namespace cortado

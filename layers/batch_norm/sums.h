@@ -1,0 +1,148 @@
+#pragma once
+#include "core/machine/sums.h"
+#include "layers/channels/sums.h"
+
+namespace cortado {
+
+/// Two sums over each channel of a group, made piece by piece, and what becomes of them in two arrays with one value
+/// per channel. Pieces in planes are folded in float and added in double; those in blocks are summed by themselves
+/// first.
+template <i64 block, class To>
+struct PieceSums;
+
+template <class To>
+struct PieceSums<1, To> {
+  To first, second;
+  double plain = 0, product = 0;
+
+  template <class C>
+  CORTADO_FN void clear(C&) {
+    plain = product = 0;
+  }
+  /// Adds a piece's terms, TwoSums by (row, column).
+  template <class C, class Parts, class Term>
+  CORTADO_FN void add(C& c, Parts& /*parts*/, i64 pixels, Term term) {
+    plain += fold(c, pixels, [&](i64 q) { return term(0, q).plain; });
+    product += fold(c, pixels, [&](i64 q) { return term(0, q).product; });
+  }
+  /// The mean of a piece's first terms.
+  template <class C, class Parts, class Term>
+  CORTADO_FN ChannelValues<1> mean_of(C& c, Parts& /*parts*/, i64 pixels, Term term) {
+    return ChannelValues<1>::all(fold(c, pixels, [&](i64 q) { return term(0, q).plain; }) / static_cast<float>(pixels));
+  }
+  /// The arrays get the sums.
+  template <class C>
+  CORTADO_FN void settle(C& c) {
+    set(c, static_cast<float>(plain), static_cast<float>(product));
+  }
+  /// The arrays get mean and variance, where the sums are distances from the pivot, and their squares, of n values.
+  template <class C>
+  CORTADO_FN void settle_moments(C& c, i64 n, const ChannelValues<1>& pivot) {
+    const double count = static_cast<double>(n), apart = plain / count;
+    set(c, static_cast<float>(pivot[0] + apart), static_cast<float>(math::max(0.0, product / count - apart * apart)));
+  }
+  template <class C>
+  CORTADO_FN void put(C& c) {
+    c.put(first);
+    c.put(second);
+  }
+
+ private:
+  template <class C, class Value>
+  CORTADO_FN static float fold(C& c, i64 pixels, Value value) {
+    return sum_of(c, pixels, value);
+  }
+  template <class C>
+  CORTADO_FN void set(C& c, float a, float b) {
+    c.once([&] {
+      first.set(0, a);
+      second.set(0, b);
+    });
+  }
+};
+
+template <class To>
+struct PieceSums<block_channels, To> {
+  To first, second;
+
+  template <class C>
+  CORTADO_FN void clear(C& c) {
+    c.each(block_channels, [&](i64 lane) {
+      first.set(lane, 0.0f);
+      second.set(lane, 0.0f);
+    });
+  }
+  template <class C, class Parts, class Term>
+  CORTADO_FN void add(C& c, Parts& parts, i64 pixels, Term term) {
+    sum_piece(c, parts, pixels, term);
+    add_part(c, [&](i64 r, i64 lane) { return parts.at(r, lane); });
+  }
+  template <class C, class Parts, class Term>
+  CORTADO_FN ChannelValues<block_channels> mean_of(C& c, Parts& parts, i64 pixels, Term term) {
+    sum_piece(c, parts, pixels, term);
+    ChannelValues<block_channels> means{};
+    const float share = 1.0f / static_cast<float>(pixels);
+    c.each(block_channels, [&](i64 lane) { means.v[lane] = parts.at(0, lane) * share; });
+    return means;
+  }
+  template <class C>
+  CORTADO_FN void settle(C&) {}
+  template <class C>
+  CORTADO_FN void settle_moments(C& c, i64 n, const ChannelValues<block_channels>& pivot) {
+    const float share = 1.0f / static_cast<float>(n);
+    c.each(block_channels, [&](i64 lane) {
+      const auto apart = first.at(lane) * share;
+      first.set(lane, pivot[lane] + apart);
+      second.set(lane, math::max(0.0f, second.at(lane) * share - apart * apart));
+    });
+  }
+  /// Adds sums over a part that are there already.
+  template <class C, class Part>
+  CORTADO_FN void add_part(C& c, const Part& part) {
+    c.each(block_channels, [&](i64 lane) {
+      first.set(lane, first.at(lane) + part(0, lane));
+      second.set(lane, second.at(lane) + part(1, lane));
+    });
+  }
+  template <class C>
+  CORTADO_FN void put(C& c) {
+    c.put(first);
+    c.put(second);
+  }
+
+ private:
+  template <class C, class Parts, class Term>
+  CORTADO_FN static void sum_piece(C& c, Parts& parts, i64 pixels, Term term) {
+    clear_sums(c, parts);
+    add_pixels(c, pixels, term, [&](i64 lane, auto sum) {
+      parts.set(0, lane, parts.at(0, lane) + sum.plain);
+      parts.set(1, lane, parts.at(1, lane) + sum.product);
+    });
+  }
+};
+
+/// Where sums of pieces go: arrays with one value per channel, and room for two values per channel beside them.
+struct SumPlaces {
+  float *first, *second, *parts;
+  Buf first_buf, second_buf, parts_buf;
+
+  template <i64 block, class C>
+  CORTADO_FN auto sums(C& c, const ChannelLines<block>& s, i64 group) const {
+    auto a = s.update_values(c, first_buf, first, group), b = s.update_values(c, second_buf, second, group);
+    return PieceSums<block, decltype(a)>{a, b};
+  }
+  /// Calls work(parts) with the memory that pieces of blocks are summed in.
+  template <i64 block, class C, class Work>
+  CORTADO_FN void with_parts(C& c, const ChannelLines<block>&, i64 group, Work work) const {
+    if constexpr (block == 1) {
+      int none = 0;
+      work(none);
+    } else {
+      auto own = c.out2d(parts_buf, parts + group * 2 * block, 2, block, block);
+      work(own);
+      c.put(own);
+    }
+  }
+};
+
+}  // namespace cortado
