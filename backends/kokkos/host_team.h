@@ -3,6 +3,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "backends/kokkos/host_fold.h"
 #include "backends/kokkos/host_multiply.h"
 #include "backends/kokkos/host_vector.h"
 #include "backends/kokkos/space.h"
@@ -180,31 +181,6 @@ class HostTeam {
   static void each_of_few(i64 n, const F& f) {
 #pragma omp simd
     for (i64 i = 0; i < n; ++i) f(i);
-  }
-
-  /// Folds elements from i on, as far as whole blocks of `width` go.
-  template <i64 width, class T, class Op, class F>
-  static void fold_blocks(i64& i, i64 n, T& result, Op op, const F& f) {
-    if (n - i < width) return;
-    T part[width];
-#pragma GCC ivdep
-    for (i64 j = 0; j < width; ++j) part[j] = f(i + j);
-    for (i += width; i + width <= n; i += width)
-#pragma GCC ivdep
-      for (i64 j = 0; j < width; ++j) part[j] = op(part[j], T(f(i + j)));
-    result = op(result, joined<width / 2>(part, op));
-  }
-  /// Pairwise, in lengths that the compiler knows, so that everything stays in registers. Without `omp simd` GCC
-  /// unrolls the shorter loops before it looks for vectors, and adds numbers one by one: a third of the speed.
-  template <i64 half, class T, class Op>
-  static T joined(const T (&part)[2 * half], Op op) {
-    T sums[half];
-#pragma omp simd
-    for (i64 j = 0; j < half; ++j) sums[j] = op(part[j], part[j + half]);
-    if constexpr (half == 1)
-      return sums[0];
-    else
-      return joined<half / 2>(sums, op);
   }
 
   /// Rows of pixels that follow each other without a gap are one row.

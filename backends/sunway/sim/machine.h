@@ -17,6 +17,8 @@
 
 namespace cortado::sunway::sim {
 
+constexpr std::size_t stack_bytes = 256 * 1024;  ///< of a CPE; the stack lies in its LDM
+
 /// Allocations that the clusters of a processor reach; transfers outside of them are errors. Core groups share it, each
 /// on a thread of its own.
 class Memory {
