@@ -76,7 +76,7 @@ struct Source {
     return line;
   }
 };
-/// What does not change from line to line.
+/// A value that does not change from line to line.
 template <class T>
 struct Known {
   T value;
@@ -156,13 +156,13 @@ struct Source<Columns> : Counted {
 
 }  // namespace elements
 
-/// What a function's arguments are, in order: T for the elements of an array of T, or one of the kinds above.
+/// A function's arguments, in order: T for the elements of an array of T, or one of the kinds above.
 template <class... Kinds>
 struct From {
   Gathered<elements::Source<Kinds>...> sources;
 };
 
-/// Where its results go: one array, or two, whose values a function returns as Two.
+/// The destination of its results: one array, or two, whose values a function returns as Two.
 template <class... T>
 struct To;
 template <class T>

@@ -84,7 +84,7 @@ PerColumn<T> per_column(const T* values) {
   return {values, {}};
 }
 
-/// Where its results go.
+/// The destination of its results.
 template <class T>
 To<T> to(T* array) {
   return {array, {}};

@@ -21,11 +21,12 @@ class Division;
 
 enum class Phase { train, test };
 
-/// How batches reach the core groups of a process: each its own part from the host, or through core group 0 (the
+/// The way of batches to the core groups of a process: each its own part from the host, or through core group 0 (the
 /// baseline that ScaleDNN is compared with).
 enum class Feed { direct, master };
 
-/// What changes from one iteration to the next and layers must know. Owned by the net; layers keep a reference.
+/// The state of a run that layers must know and that changes between iterations. The net owns it; layers keep a
+/// reference.
 struct RunState {
   Phase phase = Phase::train;
   std::uint64_t seed = 1;  ///< of everything drawn at random
@@ -40,14 +41,15 @@ struct RunState {
   int writer = 0, writers = 1;
   const Replicas* replicas = nullptr;  ///< never null once the net is built
   Feed feed = Feed::direct;
-  /// Where given, layers add to "conv1/forward" the seconds of what they had a choice in, and wait for it.
+  /// Layers add to "conv1/forward" the seconds of what they had a choice in, and wait for it. nullptr means that they
+  /// do not.
   std::map<std::string, double>* plan_seconds = nullptr;
 
   /// Number of the first sample of this rank's batch since training began (all ranks, all passes).
   i64 first_sample(i64 batch) const { return (pass * ranks + rank) * batch; }
 };
 
-/// What a layer is built with. Layers keep it, so all of it outlives them.
+/// The surroundings of a layer. Layers keep them, so all of it outlives them.
 struct LayerContext {
   const Services& services;
   RunState& run;
@@ -70,7 +72,7 @@ constexpr PixelStride every_pixel{};
 /// A core group's part of a batch. Throws ConfigError where it cannot be divided.
 using BatchShare = std::function<i64(i64 batch)>;
 
-/// What a blob's best layout depends on: "mb8c256h56w56", with "bf16" behind where that is its precision.
+/// The key by which a blob's best layout is kept: "mb8c256h56w56", with "bf16" behind where that is its precision.
 std::string layout_key(const Shape& shape, Precision precision);
 
 /// Which candidate each layer and direction uses ("conv1/forward" -> "implicit"). Rank 0 decides for all and
@@ -101,7 +103,7 @@ class Layer {
   Layer(const Layer&) = delete;
   Layer& operator=(const Layer&) = delete;
 
-  /// How many bottoms and tops the layer takes; max -1: any number. The net checks them before `setup`.
+  /// Numbers of bottoms and of tops that the layer takes; max -1 means any number. The net checks them before `setup`.
   struct Arity {
     int min = 0, max = -1;
   };
@@ -124,9 +126,9 @@ class Layer {
   /// Replaces the number of samples that the parameter names by `share` of it.
   static void divide_batch(caffe::LayerParameter& /*parameter*/, const BatchShare& /*share*/) {}
 
-  /// Whether it takes these bottoms, which all lie in blocks of channels (nchw16c), as they lie, and makes its tops
-  /// likewise (a convolution's tops may be either). The net gives a copy in nchw to those that do not. Asked before
-  /// `setup`.
+  /// True means that the layer takes these bottoms, which all lie in blocks of channels (nchw16c), as they lie. Its
+  /// tops lie in blocks too, but for a convolution's, which may be either. Other layers get a copy in nchw. Known
+  /// before `setup`.
   virtual bool keeps_blocks(const Blobs& /*bottom*/) const { return false; }
 
   /// Once, after shapes of bottoms are known: reads the parameter, makes learnable blobs (add_parameter).
@@ -139,10 +141,10 @@ class Layer {
   /// parameters' diffs where param_propagate_down says so (Blob::mutable_diff; who can set one, too: Blob::sum_diff).
   virtual void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) = 0;
 
-  /// Whether `forward` gives tops a number of samples that depends on values: ranks then have other numbers of them.
+  /// True means that `forward` gives tops a number of samples that depends on values. Ranks then have other numbers.
   virtual bool shapes_tops_in_forward() const { return false; }
 
-  /// What the layer computes, as far as another one can do it. Known once the layer is shaped.
+  /// The layer's work, as far as another layer can do it. Known once the layer is shaped.
   virtual Traits traits() { return {}; }
   /// Offers more work, once all layers are shaped. True means that from now on forward and backward do it too; false
   /// means that nothing has changed.
@@ -150,22 +152,22 @@ class Layer {
 
   /// Loss layers weigh their first top with 1 unless told otherwise.
   virtual bool is_loss() const { return false; }
-  /// Whether the layer can be part of a gradient's path from top to bottom `i` (labels cannot).
+  /// True means that gradients can pass from tops to bottom `i` (to labels they cannot).
   virtual bool allows_backward_to(std::size_t /*i*/) const { return true; }
-  /// Whether nothing of bottom `i` matters but its shape: then it has no gradient, and none is missing.
+  /// True means that nothing of bottom `i` matters but its shape: it has no gradient, and none is missing.
   virtual bool uses_shape_only(std::size_t /*i*/) const { return false; }
-  /// Whether the tops are what the caller fills (Net::inputs).
+  /// True means that the caller fills the tops (Net::inputs).
   virtual bool is_filled_by_caller() const { return false; }
-  /// Whether a top may be the bottom's blob. The net refuses nets that ask others to.
+  /// True means that a top may be the bottom's blob. The net refuses this to other layers.
   virtual bool can_run_in_place() const { return false; }
-  /// Whether blob `i` is a running statistic: averaged over replicas, never updated by the solver (BatchNorm's three).
+  /// True means that blob `i` is a running statistic (BatchNorm's three): replicas average it, no solver updates it.
   virtual bool is_statistic(std::size_t /*i*/) const { return false; }
   /// True means that the running statistics are those of no batch.
   virtual bool lacks_statistics() const { return false; }
   /// Brings this layer's blobs in a weight file into Caffe's form, where a fork of Caffe wrote another, and warns.
   /// Blobs that belong to the map by channels (Traits::affine) of the layer behind this one move into `behind`.
   virtual void settle_stored(caffe::LayerParameter& /*stored*/, caffe::LayerParameter& /*behind*/) const {}
-  /// How the ranks hold blob `i`, each a part of it; null: each holds all of it.
+  /// The division of blob `i` over ranks; nullptr means that each rank holds all of it.
   virtual const Division* division(std::size_t /*i*/) const { return nullptr; }
   /// Candidates chosen, by direction ("forward" -> "explicit"), for layers that have a choice.
   virtual PlanBook plans() const { return {}; }
@@ -177,7 +179,7 @@ class Layer {
   /// Why candidates were passed over in the last reshape, a line each, for `check`.
   virtual std::vector<std::string> refusals() const { return {}; }
 
-  /// What it did so far, for the log at the end of a run; empty: nothing to tell.
+  /// A line for the log at the end of a run; empty means that there is nothing to tell.
   virtual std::string statistics() const { return ""; }
 
   /// Multiply-adds count as two; 0 where counting says nothing (copies, comparisons). Used by `time` and `check`.

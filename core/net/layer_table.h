@@ -46,7 +46,7 @@ class LayerTable {
   const std::string& type_of(Role role) const;
   bool plays(const caffe::LayerParameter& parameter, Role role) const;
 
-  /// What the class of the parameter's type says. Unknown types answer as Layer does.
+  /// The answers of the class of the parameter's type. Unknown types answer as Layer does.
   bool keeps_bf16(const caffe::LayerParameter& parameter) const;
   bool begins_bf16(const caffe::LayerParameter& parameter) const;
   PixelStride pixel_stride(const caffe::LayerParameter& parameter) const;

@@ -15,7 +15,7 @@ class NetState;
 
 namespace cortado {
 
-/// What a net is built on and with.
+/// The ground of a net, and how it is built.
 struct NetOptions : Services {
   int writer = 0, writers = 1;  ///< see RunState
   std::uint64_t seed = 1;
@@ -68,10 +68,10 @@ class Net {
   void backward(std::size_t from, std::size_t to, const std::function<void(std::size_t)>& finished = {});
   /// Parameter gradients count as zeros from now on (Blob::clear_diff): layers may set them instead of adding to them.
   void clear_gradients();
-  /// By layer: once its backward has run (`finished`), the gradient arena is final up to here. A parameter's gradient
-  /// is final when the first layer that uses it, or that does such a layer's work, has run backward.
+  /// Ends by layer: once its backward has run (`finished`), the gradient arena is final up to here. A parameter's
+  /// gradient is final when the first layer that uses it, or that does such a layer's work, has run backward.
   std::vector<i64> final_gradients();
-  /// By layer: the learnable blobs that its forward reads, those of layers whose work it does among them, as indices.
+  /// Learnable blobs, as indices, that each layer's forward reads, with those of layers whose work it does.
   std::vector<std::vector<std::size_t>> learnables_read() const;
   /// After input blobs changed shape. Sets the diffs of loss tops again.
   void reshape();
@@ -89,20 +89,20 @@ class Net {
     bool is_absorbed = false;           ///< an earlier layer does this one's work
     std::vector<std::size_t> absorbed;  ///< layers whose work this one does too
     std::vector<Epilogue> epilogues;    ///< what it has accepted, in that order
-    /// What backward gets as tops: its own, or those of a split that follows; of a split's, those with a gradient.
+    /// The tops that backward gets: its own, or those with a gradient of a split that follows.
     Layer::Blobs gradient_tops;
     Blob* joined_in = nullptr;      ///< of those, in whose gradient a later layer joins them
     std::vector<Shape> shaped_for;  ///< the bottoms' shapes when the layer was reshaped last
     bool is_added_up = false;       ///< a split whose tops' gradients an earlier layer takes
   };
   const std::vector<Entry>& layers() const { return layers_; }
-  /// What a pass did while the net was built, a line each, for people.
+  /// The changes of a pass while the net was built, a line each, for people.
   struct PassReport {
     std::string pass;
     bool is_off = false;  ///< NetOptions::without
     std::vector<std::string> did;
   };
-  /// Of all passes, in the order in which they run.
+  /// All passes' reports, in the order in which they run.
   const std::vector<PassReport>& passes() const { return passes_; }
   Layer* layer(const std::string& name) const;  ///< null if there is none
   Blob* blob(const std::string& name) const;    ///< null if there is none
@@ -135,7 +135,7 @@ class Net {
   /// Made, zeroed, by the first call of this, clear_gradients or backward: a net that only tests needs none.
   const std::shared_ptr<Storage>& gradient_arena();
 
-  /// Where the arenas hold what is no running statistic: nothing lies between the values of a range but gaps.
+  /// A range of the arenas without running statistics: nothing lies between its values but gaps.
   struct Range {
     i64 first, count;  ///< in floats
   };

@@ -8,7 +8,7 @@ namespace cortado {
 class LayerTable;
 class ShardExchange;
 
-/// What solvers, nets and layers are built on. All of it is borrowed and outlives them.
+/// The ground on which solvers, nets and layers are built. All of it is borrowed and outlives them.
 struct Services {
   CoreGroup* group = nullptr;
   const LayerTable* layers = nullptr;

@@ -17,10 +17,10 @@ class SolverParameter;
 
 namespace cortado {
 
-/// What a signal asked for between two iterations (Caffe's SolverAction).
+/// A signal's wish, between two iterations (Caffe's SolverAction).
 enum class SolverAction { none, stop, snapshot };
 
-/// What a solver is built on and with. Everything is borrowed and must outlive it.
+/// The ground of a solver, and how it trains. Everything is borrowed and must outlive it.
 struct SolverOptions : Services {
   const Hdf5Files* hdf5 = nullptr;       ///< nullptr means neither weights nor states in HDF5
   Feed feed = Feed::direct;              ///< of the training net

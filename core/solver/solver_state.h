@@ -19,7 +19,7 @@
 
 namespace cortado {
 
-/// What a Solver is inside. solver.cpp builds it, solver_training.cpp iterates, solver_testing.cpp runs test nets,
+/// The inside of a Solver. solver.cpp builds it, solver_training.cpp iterates, solver_testing.cpp runs test nets,
 /// solver_snapshots.cpp writes and restores.
 struct Solver::State {
   State(const caffe::SolverParameter& given, const SolverOptions& given_options);
@@ -120,7 +120,7 @@ struct Solver::State {
   bool stopped = false;
 };
 
-/// Whether something that happens every `period` iterations, 0: never, happens at this one.
+/// True if something that happens every `period` iterations (0 means never) happens at this one.
 inline bool due(i64 iteration, int period) { return period > 0 && iteration % period == 0; }
 
 /// Means over so many passes; warns of outputs that have none.

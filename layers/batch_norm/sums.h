@@ -121,7 +121,8 @@ struct PieceSums<block_channels, To> {
   }
 };
 
-/// Where sums of pieces go: arrays with one value per channel, and room for two values per channel beside them.
+/// The destinations of sums of pieces: arrays with one value per channel, and room for two values per channel beside
+/// them.
 struct SumPlaces {
   float *first, *second, *parts;
   Buf first_buf, second_buf, parts_buf;

@@ -20,8 +20,9 @@ struct OtherGradient {
   float slope;
   Buf values_buf, x_buf;
 
-  /// Of `count` runs of pixels of a block, run i with `run(i)` the first one's place in the arrays and how many they
-  /// are: to[place] = what value(i, pixel, lane) and the other gradient are together; `to` may be the other gradient.
+  /// Joins `count` runs of pixels of a block: to[place] = value(i, pixel, lane) together with the other gradient.
+  /// `run(i)` is the first pixel's place of run i in the arrays and the number of its pixels. `to` may be the other
+  /// gradient.
   template <class C, class Run, class Value>
   CORTADO_FN void join(C& c, i64 count, Buf to_buf, T* to, const Run& run, const Value& value) const {
     const OtherGradient p = *this;

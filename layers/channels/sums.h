@@ -4,7 +4,7 @@
 
 namespace cortado {
 
-/// What one pass sums up: one value, or two.
+/// The sums of one pass: one value, or two.
 template <class V>
 struct OneSum {
   V plain;
@@ -46,8 +46,8 @@ CORTADO_FN void add_distances(C& c, const X& x, i64 pixels, const ChannelValues<
         sums.set(1, lane, sums.at(1, lane) + sum.product);
       });
 }
-/// Of sums over parts of an array, [part][of values, of their squares][channels], those of a part and of sixteen
-/// channels: to be written, or const ones to be read.
+/// The sums of a part and of sixteen channels, in sums over parts of an array, [part][2][channels] of values and of
+/// their squares. They are written, or, if const, read.
 template <class C>
 CORTADO_FN auto part_sums(C& c, Buf buf, float* sums, i64 channels, i64 part, i64 channel) {
   return c.out2d(buf, sums + part * 2 * channels + channel, 2, block_channels, channels);

@@ -5,14 +5,14 @@
 
 namespace cortado {
 
-/// How a line sees an array of images: lines work on rows that are channels, whose columns are pixels. In planes they
-/// lie so; in blocks (across channels only) they are turned on their way in, and sixteen rows at a time on their way
+/// A line's view of an array of images: lines work on rows that are channels, whose columns are pixels. In planes they
+/// lie so. In blocks (across channels only) they are turned on their way in, and sixteen rows at a time on their way
 /// back.
 template <bool blocks>
 struct LrnLines {
   static constexpr Depth depth = blocks ? Depth::one : Depth::two;
 
-  /// What a line reads of an array.
+  /// The values of an array that a line reads.
   template <class C, class T>
   CORTADO_FN static auto get(C& c, Buf buf, const T* array, const LrnShape& s, i64 line) {
     const auto at = s.part(line);

@@ -6,7 +6,7 @@
 
 namespace cortado {
 
-/// How `planes` planes of height x width are cut into lines (swCaffe IV-D): several whole planes; else a band of whole
+/// The cut of `planes` planes of height x width into lines (swCaffe IV-D): several whole planes; else a band of whole
 /// rows of one plane; else, where a row exceeds the scratchpad, a block of columns of such a band.
 struct PlaneCut {
   i64 planes = 0;

@@ -33,7 +33,7 @@ struct ReduceRows {
   }
 };
 
-/// What ReduceRows differentiates to, times the row's dy and the factor: 1, the sign of x, or 2 x.
+/// The derivative of ReduceRows, times the row's dy and the factor: 1, the sign of x, or 2 x.
 template <Reduce what>
 struct ReduceGradient {
   static constexpr const char* label = "reduce_rows_gradient";

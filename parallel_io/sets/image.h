@@ -33,7 +33,7 @@ void check_size(const ImageSize& size, const std::string& where);
 Image decode_image(const void* bytes, std::size_t count, const std::string& where, int channels = 0,
                    const ImageSize& size = {});
 /// Decodes a PNG file whose pixels are numbers of classes, one channel. They are the values of a grey image of 8 bits.
-/// Of an image with a palette, such as VOC's labels, they are its indices. Throws FileError for `where`, also for
+/// An image with a palette, such as VOC's labels, gives its indices. Throws FileError for `where`, also for
 /// colours.
 Image decode_labels(const void* bytes, std::size_t count, const std::string& where);
 /// Makes damaged images a FileError: images that end early, or are damaged otherwise, and still decode. Otherwise the

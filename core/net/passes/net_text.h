@@ -7,7 +7,7 @@
 // What text passes do to a net's text, for those who need no more of a net than that.
 namespace cortado {
 
-/// Whether a net in `state` meets every condition of `rule`: phase, level range, all `stage`s and none of `not_stage`s.
+/// True if a net in `state` meets every condition of `rule`: phase, level range, all `stage`s and none of `not_stage`s.
 bool meets(const caffe::NetState& state, const caffe::NetStateRule& rule);
 
 /// The layers of `net` that belong to its state (pass `filter`). Throws ConfigError for a layer with both kinds of

@@ -6,8 +6,8 @@
 
 namespace cortado {
 
-/// What a pass finds. `text`: the whole net, as text. `growth`: the layer that is set up next, as text and made
-/// (NetGraph::coming), behind layers whose shapes are known. `net`: all layers, shaped.
+/// The state of the net that a pass finds. `text`: the whole net, as text. `growth`: the layer that is set up next, as
+/// text and made (NetGraph::coming), behind layers whose shapes are known. `net`: all layers, shaped.
 enum class Stage { text, growth, net };
 
 /// One way of rewriting a net while it is built. Each has a file of its name in this folder, which draws a net before

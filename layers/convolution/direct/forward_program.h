@@ -14,8 +14,9 @@ namespace cortado {
 /// Forward convolution with vectors along output channels: a block of pixels with its halo is staged as it lies in
 /// memory, and each pixel's inputs, wherever the kernel position finds them, multiply whole vectors of packed weights.
 /// So strides, dilations and narrow images cost nothing; sums are turned back to rows of pixels when they are stored.
-/// What follows each other without a jump is the channels of a kernel position, or the columns of a kernel row where
-/// those are more; in blocks, a kernel row's columns with sixteen channels of each, and sums are stored as they are.
+/// Terms that follow each other without a jump are the channels of a kernel position, or the columns of a kernel row
+/// where those are more; in blocks, a kernel row's columns with sixteen channels of each, and sums are stored as they
+/// are.
 template <class T>
 struct DirectForward {
   static constexpr const char* label = "direct_forward";
