@@ -128,7 +128,8 @@ TEST(DivideBatches, ChangesDataLayersOnly) {
     layer { name: "h5" type: "HDF5Data" top: "a" hdf5_data_param { source: "x" batch_size: 64 } }
     layer { name: "dummy" type: "DummyData" top: "b" dummy_data_param { shape { dim: 8 dim: 3 } shape { dim: 8 } } }
     layer { name: "in" type: "Input" top: "c" input_param { shape { dim: 4 dim: 6 } } }
-    layer { name: "ip" type: "InnerProduct" bottom: "a" top: "d" inner_product_param { num_output: 7 } })");
+    layer { name: "ip" type: "InnerProduct" bottom: "a" top: "d" inner_product_param { num_output: 7 } }
+    layer { name: "old" type: "DummyData" top: "e" dummy_data_param { num: 8 channels: 3 height: 5 width: 5 } })");
   divide_batches(net, 4, all_layers());
   EXPECT_EQ(net.layer(0).hdf5_data_param().batch_size(), 16u);
   EXPECT_EQ(net.layer(1).dummy_data_param().shape(0).dim(0), 2);
@@ -136,6 +137,8 @@ TEST(DivideBatches, ChangesDataLayersOnly) {
   EXPECT_EQ(net.layer(1).dummy_data_param().shape(0).dim(1), 3);
   EXPECT_EQ(net.layer(2).input_param().shape(0).dim(0), 1);
   EXPECT_EQ(net.layer(3).inner_product_param().num_output(), 7u);
+  EXPECT_EQ(net.layer(4).dummy_data_param().num(0), 2u);
+  EXPECT_EQ(net.layer(4).dummy_data_param().channels(0), 3u);
   try {
     divide_batches(net, 5, all_layers());
     FAIL() << "a batch of 16 was divided by 5";
