@@ -80,11 +80,14 @@ void complete(InputPreparation& c, const std::string& model) {
     c.mean_file = transform->mean_file();
     c.mean_values.assign(transform->mean_value().begin(), transform->mean_value().end());
   }
-  if (c.scale == 0) c.scale = double{transform->scale()};
-  std::string mean = c.mean_file;
-  for (const float value : c.mean_values) mean += (mean.empty() ? "" : ", ") + std::to_string(value);
-  CORTADO_LOG(info) << "Mean " << (mean.empty() ? "0" : mean) << " and scale " << c.scale << ", as " << from
-                    << " has them";
+  const bool has_scale = c.scale != 0;
+  if (!has_scale) c.scale = double{transform->scale()};
+  std::ostringstream mean;
+  mean << c.mean_file;
+  for (std::size_t i = 0; i < c.mean_values.size(); ++i) mean << (i > 0 ? ", " : "") << c.mean_values[i];
+  const auto source = [&](bool is_given) { return is_given ? "as given" : "as " + from + " has it"; };
+  CORTADO_LOG(info) << "Mean " << (mean.str().empty() ? "0" : mean.str()) << ", " << source(has_mean) << "; scale "
+                    << c.scale << ", " << source(has_scale);
 }
 
 /// Mean per channel, from the file's image (its channels' means, as Caffe's example does) or from the values given.

@@ -87,6 +87,10 @@ std::vector<NetValue> Compare::other_values(const Session& session) const {
 }
 
 void print(const char* lead, const ValueDifference& difference) {
+  if (!difference.shapes.empty()) {
+    std::printf("%s %s: its shape is %s\n", lead, printable(difference.what).c_str(), difference.shapes.c_str());
+    return;
+  }
   std::printf("%s %s: %.3g of its largest value, at element %lld: %.9g here, %.9g there\n", lead,
               printable(difference.what).c_str(), difference.relative, static_cast<long long>(difference.element),
               static_cast<double>(difference.here), static_cast<double>(difference.there));

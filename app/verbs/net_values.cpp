@@ -72,15 +72,38 @@ void record_backward(Net& net, std::vector<NetValue>& to) {
   }
 }
 
-ValueDifference difference_of(const NetValue& here, const NetValue& there) {
+constexpr char of_parameter[] = ": gradient of parameter ";
+
+/// The layer of a gradient of a parameter; empty for other values.
+std::string layer_of_parameter(const std::string& what) {
+  const std::size_t end = what.rfind(of_parameter);
+  return end == std::string::npos ? "" : what.substr(0, end);
+}
+
+/// The largest finite absolute value of the gradients of each layer's parameters.
+std::map<std::string, double> largest_gradients(const std::vector<NetValue>& values) {
+  std::map<std::string, double> largest;
+  for (const NetValue& value : values) {
+    const std::string layer = layer_of_parameter(value.what);
+    if (layer.empty()) continue;
+    double& so_far = largest[layer];
+    for (const float v : value.values)
+      if (std::isfinite(v)) so_far = std::max(so_far, std::fabs(double{v}));
+  }
+  return largest;
+}
+
+/// `least`: what the values' largest counts as, at least.
+ValueDifference difference_of(const NetValue& here, const NetValue& there, double least) {
   ValueDifference result;
   result.what = here.what;
   constexpr double infinite = std::numeric_limits<double>::infinity();
   if (here.shape != there.shape) {
     result.relative = infinite;
+    result.shapes = to_string(here.shape) + " here, " + to_string(there.shape) + " there";
     return result;
   }
-  double largest = 0, worst = -1;
+  double largest = least, worst = -1;
   for (std::size_t i = 0; i < here.values.size(); ++i) {
     const double a = double{here.values[i]}, b = double{there.values[i]};
     const bool same = a == b || (std::isnan(a) && std::isnan(b));
@@ -140,10 +163,13 @@ std::vector<NetValue> load_values(const std::string& file, const Hdf5Files& hdf5
 std::vector<ValueDifference> differences_of(const std::vector<NetValue>& here, const std::vector<NetValue>& there) {
   std::map<std::string, const NetValue*> others;
   for (const auto& value : there) others[value.what] = &value;
+  const std::map<std::string, double> largest = largest_gradients(here);
   std::vector<ValueDifference> differences;
   for (const auto& value : here) {
     const auto other = others.find(value.what);
-    if (other != others.end()) differences.push_back(difference_of(value, *other->second));
+    if (other == others.end()) continue;
+    const std::string layer = layer_of_parameter(value.what);
+    differences.push_back(difference_of(value, *other->second, layer.empty() ? 0 : largest.at(layer) / 100));
   }
   return differences;
 }

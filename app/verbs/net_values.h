@@ -27,8 +27,11 @@ std::vector<NetValue> load_values(const std::string& file, const Hdf5Files& hdf5
 /// The largest difference between two arrays.
 struct ValueDifference {
   std::string what;
-  double relative = 0;  ///< the largest difference over the largest absolute value of both; infinite for other shapes,
-                        ///< or NaN in one alone
+  /// The largest difference over the largest absolute value of both; infinite for other shapes, or NaN in one alone. A
+  /// gradient of a parameter counts as at least a hundredth of the largest of its layer. A bias before BatchNorm has a
+  /// gradient of nothing but roundings.
+  double relative = 0;
+  std::string shapes;  ///< "2 3 (6) here, 2 4 (8) there" where they differ
   i64 element = 0;
   float here = 0, there = 0;
 };

@@ -49,6 +49,9 @@ int Test::run(const MpiJob& job) {
 
 void Test::score(const Session& session, const caffe::NetParameter& parameter) const {
   Net net(parameter, session.net_options());
+  if (!net.inputs().empty())
+    throw ConfigError("net '" + net.name() + "'", "has inputs that nothing fills: there is nothing to score",
+                      "give it a data layer in place of Input, or use cortado classify");
   session.take_weights(net, weights_);
   CORTADO_LOG(info) << "Running for " << iterations_ << " iterations.";
 
