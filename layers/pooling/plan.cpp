@@ -146,13 +146,6 @@ Planned<AveragePoolBackward> plan_average_backward(const MachineSpec& spec, cons
 }
 
 namespace {
-/// Lanes that go to memory as they are, or turned first.
-template <class T>
-Buf book_lanes(PlanBuilder& book, const PoolShape& shape, const char* name, i64 pixels) {
-  const i64 values = pixels * PlaneLanes::lanes;
-  return shape.layout == Layout::nchw16c ? book.line<T>(name, values, 1) : book.tile<T>(name, values, 1);
-}
-
 /// The largest band of rows whose buffers stay in a cache near the core, with enough lines for all CPEs; `book` books
 /// for the program's band.
 template <class Program, class Book>
@@ -185,8 +178,8 @@ Planned<PoolPlanesForward<largest, T>> plan_planes_forward(const MachineSpec& sp
   using Program = PoolPlanesForward<largest, T>;
   return planned_bands<Program>(spec, shape, shape.oh, [](PlanBuilder& book, Program& p) {
     p.in = book.tile<T>("in", p.input_rows() * p.shape.w * PlaneLanes::lanes, 1);
-    p.out = book_lanes<T>(book, p.shape, "out", p.cut.band * p.shape.ow);
-    if (largest) p.out_mask = book_lanes<int>(book, p.shape, "out_mask", p.cut.band * p.shape.ow);
+    p.out = book_out_lanes<T>(book, p.shape.layout, "out", p.cut.band * p.shape.ow);
+    if (largest) p.out_mask = book_out_lanes<int>(book, p.shape.layout, "out_mask", p.cut.band * p.shape.ow);
   });
 }
 template Planned<PoolPlanesForward<true, float>> plan_planes_forward(const MachineSpec& spec, const PoolShape& shape);
@@ -200,7 +193,7 @@ Planned<PoolPlanesBackward<largest, T>> plan_planes_backward(const MachineSpec& 
   return planned_bands<Program>(spec, shape, shape.h, [](PlanBuilder& book, Program& p) {
     p.in = book.tile<T>("in", p.window_rows() * p.shape.ow * PlaneLanes::lanes, 1);
     if (largest) p.in_mask = book.tile<int>("in_mask", p.window_rows() * p.shape.ow * PlaneLanes::lanes, 1);
-    p.out = book_lanes<T>(book, p.shape, "out", p.cut.band * p.shape.w);
+    p.out = book_out_lanes<T>(book, p.shape.layout, "out", p.cut.band * p.shape.w);
   });
 }
 template Planned<PoolPlanesBackward<true, float>> plan_planes_backward(const MachineSpec& spec, const PoolShape& shape);

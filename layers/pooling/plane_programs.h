@@ -31,10 +31,8 @@ struct PlaneLanes {
 template <class T>
 CORTADO_FN Box<T> plane_rows(const T* array, Layout layout, i64 height, i64 width, const PlaneLanes::Line& at,
                              i64 first, i64 rows) {
-  Box<T> box = channel_lanes(array + at.plane * height * width, layout, height, width, at.planes);
-  const i64 origin[4] = {0, first, 0, 0}, size[4] = {1, rows, width, PlaneLanes::lanes};
-  box.place(origin, size);
-  return box;
+  return channel_lanes(array + at.plane * height * width, layout, height, width, at.planes, {first, first + rows},
+                       {0, width});
 }
 
 /// y = largest (and mask = its index, as MaxPoolForward) or average input under the window.

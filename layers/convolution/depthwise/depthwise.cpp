@@ -13,13 +13,6 @@ namespace {
 /// A band's buffers stay in a cache near the core.
 constexpr i64 near_bytes = 128 * 1024;
 
-/// Lanes that go to memory as they are, or turned first.
-template <class T>
-Buf book_lanes(PlanBuilder& book, Layout layout, const char* name, i64 pixels) {
-  const i64 values = pixels * block_channels;
-  return layout == Layout::nchw16c ? book.line<T>(name, values, 1) : book.tile<T>(name, values, 1);
-}
-
 }  // namespace
 
 template <bool forward, class T>
@@ -28,7 +21,7 @@ static void book(DepthwiseSum<forward, T>& p, PlanBuilder& builder) {
   const i64 rows = p.rows_read(0, p.cut.band).count() + (forward ? 0 : 1);
   p.from_buf = builder.tile<T>("values", rows * p.cols_read().count() * block_channels, 1);
   p.w_buf = builder.tile<float>("weights", p.s.kh * p.s.kw * block_channels, 1);
-  p.to_buf = book_lanes<T>(builder, forward ? p.s.dst : p.s.src, "results", p.cut.band * p.width());
+  p.to_buf = book_out_lanes<T>(builder, forward ? p.s.dst : p.s.src, "results", p.cut.band * p.width());
   p.sums_buf = builder.line<float>("sums of outputs", 2 * block_channels, 1);
 }
 

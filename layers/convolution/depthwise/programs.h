@@ -1,5 +1,6 @@
 #pragma once
 #include "core/machine/channel_lanes.h"
+#include "core/machine/gather.h"
 #include "core/machine/math.h"
 #include "core/machine/program.h"
 #include "layers/convolution/sizes.h"
@@ -59,14 +60,14 @@ struct DepthwiseSum {
         p.cut.lines(), Depth::one,
         [&](i64 i) {
           const auto at = p.cut.line(i);
-          return both(c.stage(p.from_buf, p.values(at)), c.stage(p.w_buf, p.taps(at)));
+          return gather(c.stage(p.from_buf, p.values(at)), c.stage(p.w_buf, p.taps(at)));
         },
-        [&](i64 i, auto& in) {
+        named([&](i64 i, auto staged, auto weights) {
           if ((forward ? p.s.dst : p.s.src) == Layout::nchw16c)
-            p.band<true>(c, p.cut.line(i), in.first, in.second);
+            p.band<true>(c, p.cut.line(i), staged, weights);
           else
-            p.band<false>(c, p.cut.line(i), in.first, in.second);
-        });
+            p.band<false>(c, p.cut.line(i), staged, weights);
+        }));
   }
 
  private:
@@ -96,19 +97,12 @@ struct DepthwiseSum {
 
   CORTADO_FN Box<T> values(const ChannelBands::Line& at) const {
     const i64 h = forward ? s.ih : s.oh, w_ = forward ? s.iw : s.ow;
-    const Range rows = rows_read(at.row, at.rows), cols = cols_read();
-    Box<T> box = channel_lanes(from + (at.image * cut.channels + at.channel) * h * w_, forward ? s.src : s.dst, h, w_,
-                               at.channels);
-    const i64 origin[4] = {0, rows.first, cols.first, 0}, size[4] = {1, rows.count(), cols.count(), block_channels};
-    box.place(origin, size);
-    return box;
+    return channel_lanes(from + (at.image * cut.channels + at.channel) * h * w_, forward ? s.src : s.dst, h, w_,
+                         at.channels, rows_read(at.row, at.rows), cols_read());
   }
   CORTADO_FN Box<float> taps(const ChannelBands::Line& at) const {
     const i64 count = s.kh * s.kw;
-    Box<float> box = channel_lanes(w + at.channel * count, Layout::nchw, 1, count, at.channels);
-    const i64 origin[4] = {0, 0, 0, 0}, size[4] = {1, 1, count, block_channels};
-    box.place(origin, size);
-    return box;
+    return channel_lanes(w + at.channel * count, Layout::nchw, 1, count, at.channels, {0, 1}, {0, count});
   }
 
   template <bool blocks, class C, class From, class W>
@@ -254,12 +248,13 @@ struct DepthwiseWeightGradient {
           };
           auto q = c.out2d(p.sums_buf, p.sums + i * taps * block_channels, taps, block_channels, block_channels);
           c.each2d(taps, block_channels, [&](i64 t, i64 lane) { q.set(t, lane, 0.0f); });
-          c.pipeline((share + 1) * items / p.shares - first, Depth::one,
-                     [&](i64 item) {
-                       const auto at = line(item);
-                       return both(c.stage(p.x_buf, p.inputs(at)), c.stage(p.dy_buf, p.gradients(at)));
-                     },
-                     [&](i64 item, auto& in) { p.add(c, line(item).rows, in.first, in.second, q); });
+          c.pipeline(
+              (share + 1) * items / p.shares - first, Depth::one,
+              [&](i64 item) {
+                const auto at = line(item);
+                return gather(c.stage(p.x_buf, p.inputs(at)), c.stage(p.dy_buf, p.gradients(at)));
+              },
+              named([&](i64 item, auto inputs, auto gradients) { p.add(c, line(item).rows, inputs, gradients, q); }));
           c.put(q);
         });
   }
@@ -268,19 +263,13 @@ struct DepthwiseWeightGradient {
   static constexpr i64 together = 4;  ///< output gradients that are read at a time
 
   CORTADO_FN Box<T> inputs(const ChannelBands::Line& at) const {
-    Box<T> box =
-        channel_lanes(x + (at.image * cut.channels + at.channel) * s.ih * s.iw, s.src, s.ih, s.iw, at.channels);
-    const i64 origin[4] = {0, at.row * s.sh - s.ph, -s.pw, 0},
-              size[4] = {1, s.rows_under(at.rows), s.cols_under(s.ow), block_channels};
-    box.place(origin, size);
-    return box;
+    const i64 row = at.row * s.sh - s.ph;
+    return channel_lanes(x + (at.image * cut.channels + at.channel) * s.ih * s.iw, s.src, s.ih, s.iw, at.channels,
+                         {row, row + s.rows_under(at.rows)}, {-s.pw, s.cols_under(s.ow) - s.pw});
   }
   CORTADO_FN Box<T> gradients(const ChannelBands::Line& at) const {
-    Box<T> box =
-        channel_lanes(dy + (at.image * cut.channels + at.channel) * s.oh * s.ow, s.dst, s.oh, s.ow, at.channels);
-    const i64 origin[4] = {0, at.row, 0, 0}, size[4] = {1, at.rows, s.ow, block_channels};
-    box.place(origin, size);
-    return box;
+    return channel_lanes(dy + (at.image * cut.channels + at.channel) * s.oh * s.ow, s.dst, s.oh, s.ow, at.channels,
+                         {at.row, at.row + at.rows}, {0, s.ow});
   }
 
   template <class C, class X, class Dy, class Sums>
@@ -361,11 +350,8 @@ struct DepthwiseGradientSums {
  private:
   CORTADO_FN i64 present(i64 block) const { return math::min(i64{block_channels}, channels - block * block_channels); }
   CORTADO_FN Box<float> old(i64 block) const {
-    Box<float> box = channel_lanes(static_cast<const float*>(dw) + block * block_channels * taps, Layout::nchw, 1, taps,
-                                   present(block));
-    const i64 origin[4] = {0, 0, 0, 0}, size[4] = {1, 1, taps, block_channels};
-    box.place(origin, size);
-    return box;
+    return channel_lanes(static_cast<const float*>(dw) + block * block_channels * taps, Layout::nchw, 1, taps,
+                         present(block), {0, 1}, {0, taps});
   }
 };
 
