@@ -21,8 +21,8 @@ struct MemoryNeed {
   i64 parameters = 0;  ///< of the net
   i64 gradients = 0;   ///< of parameters
   i64 history = 0;     ///< the solver's
-  i64 blobs =
-      0;  ///< between layers, with their gradients, test nets, and memory that layers and plans keep for themselves
+  /// Blobs between layers, with their gradients, test nets, and memory that layers and plans keep for themselves.
+  i64 blobs = 0;
   i64 snapshot = 0;  ///< on rank 0, while it is written
   i64 batch = 0;     ///< of the net; 0 means none
 

@@ -22,6 +22,6 @@
 
 namespace cortado {
 using i64 = std::int64_t;
-constexpr int unrolled_turns =
-    64;  ///< the most turns that CORTADO_UNROLL unrolls; a longer loop stays one, and its arrays lie in memory
+/// The most turns that CORTADO_UNROLL unrolls. A longer loop stays one, and its arrays lie in memory.
+constexpr int unrolled_turns = 64;
 }  // namespace cortado

@@ -50,7 +50,7 @@ struct Constant {
   T value;
   CORTADO_FN T operator[](i64) const { return value; }
 };
-/// Reads how manieth the element is.
+/// Reads the element's number.
 struct Counter {
   i64 first;
   CORTADO_FN i64 operator[](i64 j) const { return first + j; }

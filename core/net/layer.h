@@ -21,7 +21,7 @@ class Division;
 
 enum class Phase { train, test };
 
-/// The way of batches to the core groups of a process: each its own part from the host, or through core group 0 (the
+/// The route of batches to the core groups of a process: each its own part from the host, or through core group 0 (the
 /// baseline that ScaleDNN is compared with).
 enum class Feed { direct, master };
 
@@ -49,7 +49,7 @@ struct RunState {
   i64 first_sample(i64 batch) const { return (pass * ranks + rank) * batch; }
 };
 
-/// The surroundings of a layer. Layers keep them, so all of it outlives them.
+/// A layer's services and what it shares with the other layers of its net. Layers keep it, so all of it outlives them.
 struct LayerContext {
   const Services& services;
   RunState& run;

@@ -15,7 +15,7 @@ class NetState;
 
 namespace cortado {
 
-/// The ground of a net, and how it is built.
+/// A net's services, and how it is built.
 struct NetOptions : Services {
   int writer = 0, writers = 1;  ///< see RunState
   std::uint64_t seed = 1;

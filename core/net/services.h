@@ -8,7 +8,8 @@ namespace cortado {
 class LayerTable;
 class ShardExchange;
 
-/// The ground on which solvers, nets and layers are built. All of it is borrowed and outlives them.
+/// A core group, the layer types, files and other ranks: solvers, nets and layers are built on them. All of it is
+/// borrowed and outlives its borrowers.
 struct Services {
   CoreGroup* group = nullptr;
   const LayerTable* layers = nullptr;

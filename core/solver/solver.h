@@ -17,10 +17,10 @@ class SolverParameter;
 
 namespace cortado {
 
-/// A signal's wish, between two iterations (Caffe's SolverAction).
+/// The request of a signal, which is met between two iterations (Caffe's SolverAction).
 enum class SolverAction { none, stop, snapshot };
 
-/// The ground of a solver, and how it trains. Everything is borrowed and must outlive it.
+/// A solver's services, and how it trains. Everything is borrowed and must outlive it.
 struct SolverOptions : Services {
   const Hdf5Files* hdf5 = nullptr;       ///< nullptr means neither weights nor states in HDF5
   Feed feed = Feed::direct;              ///< of the training net

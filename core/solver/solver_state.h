@@ -19,7 +19,7 @@
 
 namespace cortado {
 
-/// The inside of a Solver. solver.cpp builds it, solver_training.cpp iterates, solver_testing.cpp runs test nets,
+/// A Solver's members. solver.cpp builds it, solver_training.cpp iterates, solver_testing.cpp runs test nets,
 /// solver_snapshots.cpp writes and restores.
 struct Solver::State {
   State(const caffe::SolverParameter& given, const SolverOptions& given_options);

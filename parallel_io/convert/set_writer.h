@@ -33,8 +33,8 @@ struct WriteOptions {
   i64 stripes = 32;                   ///< files of a striped set (swCaffe section V-B)
   i64 stripe_bytes = i64{256} << 20;  ///< bytes of data that lie together in a stripe
   std::vector<std::string> folders;   ///< folders that take stripes in turn; empty means a folder beside the master
-  std::string
-      from;  ///< the source and the preparation; a conversion with another text does not continue this one's work
+  /// The source and the preparation. A conversion with another text does not continue this one's work.
+  std::string from;
   bool only_fields = false;  ///< hdf5: the finished file has neither checksums nor sums
   /// hdf5 and striped: open files that take the stripes, instead of files with names; for striped at most as many as
   /// stripes. `to` is then the path_of a file, which is overwritten; for hdf5 it is the only stripe. No note of
