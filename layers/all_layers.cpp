@@ -65,9 +65,11 @@ LayerTable all_layers() {
   table.add<ConcatLayer>("Concat");
   table.add<ContrastiveLossLayer>("ContrastiveLoss");
   table.add<ConvolutionLayer>("Convolution");
+  table.add<DepthwiseConvolutionLayer>("ConvolutionDepthwise");
   table.add<CropLayer>("Crop");
   table.add<DataLayer>("Data");
   table.add<DeconvolutionLayer>("Deconvolution");
+  table.add<DepthwiseConvolutionLayer>("DepthwiseConvolution");
   table.add<DropoutLayer>("Dropout");
   table.add<DummyDataLayer>("DummyData");
   table.add<EltwiseLayer>("Eltwise");
@@ -98,6 +100,7 @@ LayerTable all_layers() {
   table.add<PReluLayer>("PReLU");
   table.add<ReductionLayer>("Reduction");
   table.add<ReluLayer>("ReLU");
+  table.add<ElementwiseLayer<Relu6Functions>>("ReLU6");
   table.add<ReorderLayer>("Reorder");
   table.add<ReshapeLayer>("Reshape");
   table.add<RnnLayer>("RNN");

@@ -51,7 +51,7 @@ std::vector<BackwardNeed> backward_needs(const NetGraph& graph) {
     if (!contributes || (entry.need_backward && all_cut))
       std::fill(need.propagate_down.begin(), need.propagate_down.end(), false);
     for (std::size_t i = 0; i < entry.bottom.size(); ++i) {
-      if (contributes && !entry.layer->uses_shape_only(i)) under_loss.insert(entry.bottom_names[i]);
+      if (contributes && !entry.layer->has_zero_gradient(i)) under_loss.insert(entry.bottom_names[i]);
       if (!need.propagate_down[i]) cut.insert(entry.bottom_names[i]);
     }
   }

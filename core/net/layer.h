@@ -154,8 +154,10 @@ class Layer {
   virtual bool is_loss() const { return false; }
   /// True means that gradients can pass from tops to bottom `i` (to labels they cannot).
   virtual bool allows_backward_to(std::size_t /*i*/) const { return true; }
-  /// True means that nothing of bottom `i` matters but its shape: it has no gradient, and none is missing.
+  /// True means that nothing of bottom `i` matters but its shape.
   virtual bool uses_shape_only(std::size_t /*i*/) const { return false; }
+  /// True means that small changes of bottom `i` change no top: it has no gradient, and none is missing.
+  virtual bool has_zero_gradient(std::size_t i) const { return uses_shape_only(i); }
   /// True means that the caller fills the tops (Net::inputs).
   virtual bool is_filled_by_caller() const { return false; }
   /// True means that a top may be the bottom's blob. The net refuses this to other layers.

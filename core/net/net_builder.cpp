@@ -128,10 +128,10 @@ void Net::Builder::connect_bottoms(Entry& entry, const caffe::LayerParameter& pa
     graph_.unused.erase(name);
     entry.bottom.push_back(blob.blob.get());
     entry.bottom_names.push_back(name);
-    const bool has_values = !entry.layer->uses_shape_only(static_cast<std::size_t>(i));
-    entry.need_backward = entry.need_backward || (has_values && blob.need_backward);
+    const bool has_slope = !entry.layer->has_zero_gradient(static_cast<std::size_t>(i));
+    entry.need_backward = entry.need_backward || (has_slope && blob.need_backward);
     entry.propagate_down.push_back(
-        has_values && (parameter.propagate_down_size() > 0 ? parameter.propagate_down(i) : blob.need_backward));
+        has_slope && (parameter.propagate_down_size() > 0 ? parameter.propagate_down(i) : blob.need_backward));
   }
 }
 

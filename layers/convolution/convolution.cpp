@@ -42,10 +42,10 @@ void WindowedLayer::read_parameter(const Blobs& bottom, const Blobs& top) {
   if (bottom.size() != top.size()) bad_config("every bottom needs a top of its own");
   channel_axis_ = bottom[0]->canonical_axis(p.axis());
   window_ = read_window(*this, p, axes - channel_axis_ - 1);
-  shape_.g = p.group();
-  if (p.num_output() < 1) bad_config("num_output must be at least 1");
   bias_ = p.bias_term();
-  const i64 in = bottom[0]->dim(channel_axis_), out = p.num_output();
+  const i64 in = bottom[0]->dim(channel_axis_), out = sizes(in).outputs;
+  shape_.g = sizes(in).groups;
+  if (out < 1) bad_config("num_output must be at least 1");
   if (shape_.g < 1 || in % shape_.g != 0 || out % shape_.g != 0)
     bad_config("group " + std::to_string(shape_.g) + " does not divide " + std::to_string(in) + " input and " +
                std::to_string(out) + " output channels");
@@ -135,13 +135,19 @@ void WindowedLayer::run_weight_gradient(const void* x, const void* dy) {
   run(ConvolutionDirection::weight_gradient, arguments);
 }
 
-bool WindowedLayer::could_block(i64 channels) const {
+WindowedLayer::Sizes WindowedLayer::sizes(i64 /*in*/) const {
   const auto& p = parameter().convolution_param();
+  return {p.group(), p.num_output()};
+}
+
+bool WindowedLayer::could_block(i64 channels, i64 in) const {
+  const auto& p = parameter().convolution_param();
+  const auto [groups, outputs] = sizes(in);
   using Blocks = ConvolutionCandidate::Blocks;
   if (!group().spec().works_from_caches() || p.kernel_size_size() > 2 || channels % block_channels != 0) return false;
-  const bool is_depthwise = p.group() > 1 && p.group() == channels && p.num_output() == channels;
+  const bool is_depthwise = groups > 1 && groups == channels && outputs == channels;
   const auto dense = [](auto dilation) { return dilation == 1; };
-  const bool has_whole_groups = channels % (p.group() * block_channels) == 0;
+  const bool has_whole_groups = channels % (groups * block_channels) == 0;
   if (!is_depthwise && (!has_whole_groups || !std::all_of(p.dilation().begin(), p.dilation().end(), dense)))
     return false;
   const Blocks least = has_whole_groups ? Blocks::of_a_group : Blocks::of_groups;
@@ -151,13 +157,30 @@ bool WindowedLayer::could_block(i64 channels) const {
   return true;
 }
 
-bool ConvolutionLayer::keeps_blocks(const Blobs& bottom) const { return could_block(bottom[0]->dim(1)); }
+bool ConvolutionLayer::keeps_blocks(const Blobs& bottom) const {
+  return could_block(bottom[0]->dim(1), bottom[0]->dim(1));
+}
 
 void ConvolutionLayer::setup(const Blobs& bottom, const Blobs& top) {
   const auto& p = parameter().convolution_param();
   read_parameter(bottom, top);
-  add_parameter(weights(bottom[0]->dim(channel_axis_), p.num_output()), p.weight_filler());
-  if (bias_) add_parameter({p.num_output()}, p.bias_filler());
+  const i64 in = bottom[0]->dim(channel_axis_), out = sizes(in).outputs;
+  add_parameter(weights(in, out), p.weight_filler());
+  if (bias_) add_parameter({out}, p.bias_filler());
+}
+
+DepthwiseConvolutionLayer::Sizes DepthwiseConvolutionLayer::sizes(i64 in) const {
+  const auto& p = parameter().convolution_param();
+  return {p.has_group() ? p.group() : in, p.has_num_output() ? p.num_output() : in};
+}
+
+void DepthwiseConvolutionLayer::setup(const Blobs& bottom, const Blobs& top) {
+  const i64 in = bottom[0]->dim(parameter().convolution_param().axis()), groups = sizes(in).groups;
+  if (groups != in)
+    bad_config("group is " + std::to_string(groups) +
+                   ", but a depthwise convolution has one for each of the bottom's " + std::to_string(in) + " channels",
+               "leave group away, or write type: \"Convolution\"");
+  ConvolutionLayer::setup(bottom, top);
 }
 
 void ConvolutionLayer::reshape(const Blobs& bottom, const Blobs& top) {
@@ -184,8 +207,9 @@ std::vector<std::string> ConvolutionLayer::refusals() const {
 std::string ConvolutionLayer::refuse_blocks(const Blob& bottom, i64 channels) const {
   if (bottom.axes() != 4 || channel_axis_ != 1) return "blocks are of the channels of images";
   if (channels % block_channels != 0) return "sixteen does not divide its channels";
-  return could_block(channels) ? ""
-                               : "no candidate that is asked for, or that knows this window or machine, takes blocks";
+  return could_block(channels, bottom.dim(1))
+             ? ""
+             : "no candidate that is asked for, or that knows this window or machine, takes blocks";
 }
 
 /// Tops' layout, and why. What is chosen once stays, because what stands behind the layer was built for it, unless the

@@ -31,8 +31,14 @@ class WindowedLayer : public Layer {
   /// Shapes the tops: the bottom's samples, these channels and spatial extents.
   void shape_tops(const Blob& bottom, const Blobs& top, i64 channels, const std::vector<i64>& extents,
                   Layout layout = Layout::nchw) const;
-  /// True if blobs of `channels` channels may lie in blocks: the wanted candidates must take them.
-  bool could_block(i64 channels) const;
+  /// True if blobs of `channels` channels may lie in blocks, where the bottom has `in`: the wanted candidates must take
+  /// them.
+  bool could_block(i64 channels, i64 in) const;
+  /// The numbers of groups and of output channels for a bottom of `in` channels.
+  struct Sizes {
+    i64 groups, outputs;
+  };
+  virtual Sizes sizes(i64 in) const;
   /// The wanted layout; empty if there is none.
   std::string wanted_layout() const { return choices_.wanted(layout_direction); }
   /// Sets shape_ to a convolution between these spatial extents, and chooses candidates.
@@ -107,6 +113,17 @@ class ConvolutionLayer : public WindowedLayer {
   ClusterMemory sums_;               // memory of these sums
   Blob* other_ = nullptr;            // the blob whose gradient the bottom's joins; nullptr means none
   float slope_of_bottom_ = 1;        // of the rectifier that made it, then
+};
+
+/// DepthwiseConvolution and ConvolutionDepthwise of Caffe's forks: a Convolution with a group for each channel of the
+/// bottom. `group`, if given, is that number; num_output may be left away where it is that too.
+class DepthwiseConvolutionLayer : public ConvolutionLayer {
+ public:
+  using ConvolutionLayer::ConvolutionLayer;
+  void setup(const Blobs& bottom, const Blobs& top) override;
+
+ protected:
+  Sizes sizes(i64 in) const override;
 };
 
 /// Caffe's Deconvolution, a convolution turned round. A convolution with these weights (C x num_output / group x KH x

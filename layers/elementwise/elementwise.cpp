@@ -90,6 +90,14 @@ struct PowerFunctions {
   }
 };
 
+struct Relu6Functions {
+  static constexpr bool has_gradient = true;
+  template <class Use>
+  static void with(const caffe::LayerParameter&, const Use& use) {
+    use(ew::Clip{0, 6});
+  }
+};
+
 struct SwishFunctions {
   static constexpr bool has_gradient = true;
   template <class Use>
@@ -159,6 +167,7 @@ template class ElementwiseLayer<EluFunctions>;
 template class ElementwiseLayer<ExpFunctions>;
 template class ElementwiseLayer<LogFunctions>;
 template class ElementwiseLayer<PowerFunctions>;
+template class ElementwiseLayer<Relu6Functions>;
 template class ElementwiseLayer<SigmoidFunctions>;
 template class ElementwiseLayer<SwishFunctions>;
 template class ElementwiseLayer<TanhFunctions>;

@@ -36,6 +36,8 @@ struct ExpFunctions;
 struct LogFunctions;
 /// (scale x + shift)^power.
 struct PowerFunctions;
+/// x cut to [0, 6].
+struct Relu6Functions;
 /// 1 / (1 + e^-x).
 struct SigmoidFunctions;
 /// x / (1 + e^(-beta x)).

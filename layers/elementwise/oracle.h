@@ -43,6 +43,8 @@ inline std::vector<ElementwiseFunction> elementwise_functions() {
       {"Power", "power_param { power: -0.75 scale: 0.5 shift: 2 }",
        [](double x) { return std::pow(2 + 0.5 * x, -0.75); },
        [](double x) { return -0.375 * std::pow(2 + 0.5 * x, -1.75); }},
+      {"ReLU6", "", [](double x) { return std::fmin(std::fmax(x, 0), 6); },
+       [](double x) { return x >= 0 && x <= 6 ? 1.0 : 0.0; }},
       {"Sigmoid", "", sigmoid, [=](double x) { return sigmoid(x) * (1 - sigmoid(x)); }},
       {"Swish", "swish_param { beta: 1.5 }", [=](double x) { return x * sigmoid(1.5 * x); },
        [=](double x) {

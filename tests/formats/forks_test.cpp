@@ -84,7 +84,7 @@ TEST(Forks, OtherWordsAreAnsweredWithWhatToWrite) {
               {"net.prototxt:1:", "'scale_bias'", "Scale layer"});
   expect_says("layer { name: 'b' type: 'BN' bn_param { slope_filler { value: 1 } } }", {"'bn_param'", "BatchNorm"});
   expect_says("default_forward_type: FLOAT16", {"'default_forward_type'", "precision: BF16"});
-  expect_says("layer { name: 'i' type: 'Interp' interp_param { height: 3 } }", {"'interp_param'", "Deconvolution"});
+  expect_says("layer { name: 'b' type: 'CuDNNBatchNorm' cudnn_batch_norm_param { } }", {"batch_norm_param"});
 }
 
 TEST(Forks, AllMistakesOfAFileAreNamedAtOnce) {

@@ -24,11 +24,13 @@ TEST(NetMistakes, NameTheLayer) {
   expect_says("layer { name: 'l' }", {"layer 'l'", "has no type"});
   std::string many;
   int number = 0;
-  for (const char* const type : {"Axpy", "NoSuch", "Axpy", "Axpy", "ROIPooling", "Axpy", "Axpy", "Axpy"})
+  for (const char* const type : {"ChannelwiseScale", "NoSuch", "ChannelwiseScale", "ChannelwiseScale", "ROIPooling",
+                                 "ChannelwiseScale", "ChannelwiseScale", "ChannelwiseScale"})
     many += "layer { name: 'l" + std::to_string(number++) + "' type: '" + type + "' }";
-  expect_says(many, {"layers 'l0', 'l2', 'l3', 'l5' and 2 more: layer type 'Axpy' is not known (write Reshape",
-                     "\nlayer 'l1': layer type 'NoSuch' is not known\n", "\nlayer 'l4': layer type 'ROIPooling'",
-                     "HDF5Output", "\nknown types: "});
+  expect_says(
+      many, {"layers 'l0', 'l2', 'l3', 'l5' and 2 more: layer type 'ChannelwiseScale' is not known (write Reshape",
+             "\nlayer 'l1': layer type 'NoSuch' is not known\n", "\nlayer 'l4': layer type 'ROIPooling'", "HDF5Output",
+             "\nknown types: "});
   expect_says(scale_layer("s", "data", "y"), {"layer 's'", "bottom 'data' (index 0)"});
   expect_says(data_layer() + scale_layer("a", "data", "y") + scale_layer("b", "data", "y"),
               {"layer 'b'", "top 'y'", "layer 'a'"});
