@@ -2,6 +2,7 @@
 
 #include "layers/accuracy/accuracy.h"
 #include "layers/arg_max/arg_max.h"
+#include "layers/axpy/axpy.h"
 #include "layers/batch_norm/batch_norm.h"
 #include "layers/batch_reindex/batch_reindex.h"
 #include "layers/bias/bias.h"
@@ -56,6 +57,7 @@ LayerTable all_layers() {
   table.add<ElementwiseLayer<AbsValFunctions>>("AbsVal");
   table.add<AccuracyLayer>("Accuracy");
   table.add<ArgMaxLayer>("ArgMax");
+  table.add<AxpyLayer>("Axpy");
   table.add<BatchNormLayer>("BatchNorm");
   table.add<BatchReindexLayer>("BatchReindex");
   table.add<BiasLayer>("Bias");
