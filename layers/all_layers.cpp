@@ -32,6 +32,7 @@
 #include "layers/memory_data/memory_data.h"
 #include "layers/mvn/mvn.h"
 #include "layers/parameter/parameter.h"
+#include "layers/permute/permute.h"
 #include "layers/pooling/pooling.h"
 #include "layers/prelu/prelu.h"
 #include "layers/recurrent/recurrent.h"
@@ -40,6 +41,7 @@
 #include "layers/reorder/reorder.h"
 #include "layers/reshape/reshape.h"
 #include "layers/scale/scale.h"
+#include "layers/shuffle_channel/shuffle_channel.h"
 #include "layers/sigmoid_cross_entropy_loss/sigmoid_cross_entropy_loss.h"
 #include "layers/silence/silence.h"
 #include "layers/slice/slice.h"
@@ -97,6 +99,7 @@ LayerTable all_layers() {
   table.add<LabelLossLayer<LogarithmTerms>>("MultinomialLogisticLoss");
   table.add<MvnLayer>("MVN");
   table.add<ParameterLayer>("Parameter");
+  table.add<PermuteLayer>("Permute");
   table.add<PoolingLayer>("Pooling");
   table.add<ElementwiseLayer<PowerFunctions>>("Power");
   table.add<PReluLayer>("PReLU");
@@ -107,6 +110,7 @@ LayerTable all_layers() {
   table.add<ReshapeLayer>("Reshape");
   table.add<RnnLayer>("RNN");
   table.add<ScaleLayer>("Scale");
+  table.add<ShuffleChannelLayer>("ShuffleChannel");
   table.add<ElementwiseLayer<SigmoidFunctions>>("Sigmoid");
   table.add<SigmoidCrossEntropyLossLayer>("SigmoidCrossEntropyLoss");
   table.add<SilenceLayer>("Silence");
