@@ -31,6 +31,7 @@
 #include "layers/lstm_unit/lstm_unit.h"
 #include "layers/memory_data/memory_data.h"
 #include "layers/mvn/mvn.h"
+#include "layers/normalize/normalize.h"
 #include "layers/parameter/parameter.h"
 #include "layers/permute/permute.h"
 #include "layers/pooling/pooling.h"
@@ -98,6 +99,7 @@ LayerTable all_layers() {
   table.add<MemoryDataLayer>("MemoryData");
   table.add<LabelLossLayer<LogarithmTerms>>("MultinomialLogisticLoss");
   table.add<MvnLayer>("MVN");
+  table.add<NormalizeLayer>("Normalize");
   table.add<ParameterLayer>("Parameter");
   table.add<PermuteLayer>("Permute");
   table.add<PoolingLayer>("Pooling");
