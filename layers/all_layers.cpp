@@ -51,6 +51,7 @@
 #include "layers/split/split.h"
 #include "layers/spp/spp.h"
 #include "layers/tile/tile.h"
+#include "layers/upsample/upsample.h"
 #include "layers/window_data/window_data.h"
 
 namespace cortado {
@@ -125,6 +126,7 @@ LayerTable all_layers() {
   table.add<ElementwiseLayer<TanhFunctions>>("TanH");
   table.add<ElementwiseLayer<ThresholdFunctions>>("Threshold");
   table.add<TileLayer>("Tile");
+  table.add<UpsampleLayer>("Upsample");
   table.add<WindowDataLayer>("WindowData");
   return table;
 }
