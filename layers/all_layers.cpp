@@ -26,6 +26,7 @@
 #include "layers/infogain_loss/infogain_loss.h"
 #include "layers/inner_product/inner_product.h"
 #include "layers/input/input.h"
+#include "layers/interp/interp.h"
 #include "layers/label_loss/label_loss.h"
 #include "layers/lrn/lrn.h"
 #include "layers/lstm_unit/lstm_unit.h"
@@ -93,6 +94,7 @@ LayerTable all_layers() {
   table.add<InfogainLossLayer>("InfogainLoss");
   table.add<InnerProductLayer>("InnerProduct");
   table.add<InputLayer>("Input");
+  table.add<InterpLayer>("Interp");
   table.add<ElementwiseLayer<LogFunctions>>("Log");
   table.add<LrnLayer>("LRN");
   table.add<LstmLayer>("LSTM");
