@@ -37,6 +37,7 @@
 #include "layers/permute/permute.h"
 #include "layers/pooling/pooling.h"
 #include "layers/prelu/prelu.h"
+#include "layers/prior_box/prior_box.h"
 #include "layers/recurrent/recurrent.h"
 #include "layers/reduction/reduction.h"
 #include "layers/relu/relu.h"
@@ -108,6 +109,7 @@ LayerTable all_layers() {
   table.add<PoolingLayer>("Pooling");
   table.add<ElementwiseLayer<PowerFunctions>>("Power");
   table.add<PReluLayer>("PReLU");
+  table.add<PriorBoxLayer>("PriorBox");
   table.add<ReductionLayer>("Reduction");
   table.add<ReluLayer>("ReLU");
   table.add<ElementwiseLayer<Relu6Functions>>("ReLU6");

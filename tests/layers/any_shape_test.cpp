@@ -38,6 +38,33 @@ constexpr const char* layers = R"(
           convolution_param { num_output: 3 kernel_size: 1 weight_filler { type: 'xavier' } } }
   layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'score' bottom: 'label' top: 'loss' })";
 
+/// The same of layers that Caffe's forks have. Masks name places of planes that are larger where sizes are odd.
+constexpr const char* fork_layers = R"(
+  layer { name: 'c1' type: 'Convolution' bottom: 'data' top: 'c1'
+          convolution_param { num_output: 16 kernel_size: 3 pad: 1 weight_filler { type: 'xavier' } } }
+  layer { name: 'dw' type: 'DepthwiseConvolution' bottom: 'c1' top: 'dw'
+          convolution_param { kernel_size: 3 pad: 1 weight_filler { type: 'xavier' } } }
+  layer { name: 'shuffle' type: 'ShuffleChannel' bottom: 'dw' top: 'shuffle' shuffle_channel_param { group: 4 } }
+  layer { name: 'relu' type: 'ReLU6' bottom: 'shuffle' top: 'shuffle' }
+  layer { name: 'norm' type: 'Normalize' bottom: 'shuffle' top: 'norm'
+          norm_param { across_spatial: false channel_shared: false scale_filler { value: 3 } eps: 1e-2 } }
+  layer { name: 'pool' type: 'Pooling' bottom: 'norm' top: 'pool' top: 'mask'
+          pooling_param { kernel_size: 2 stride: 2 } }
+  layer { name: 'prior' type: 'PriorBox' bottom: 'pool' bottom: 'data' top: 'prior'
+          prior_box_param { min_size: 4 aspect_ratio: 2 } }
+  layer { name: 'placed' type: 'Upsample' bottom: 'pool' bottom: 'mask' top: 'placed' upsample_param { scale: 2 } }
+  layer { name: 'repeated' type: 'Upsample' bottom: 'pool' top: 'repeated' upsample_param { scale: 2 } }
+  layer { name: 'up' type: 'Eltwise' bottom: 'placed' bottom: 'repeated' top: 'up' }
+  layer { name: 'cut' type: 'Crop' bottom: 'up' bottom: 'c1' top: 'cut' }
+  layer { name: 'stretched' type: 'Interp' bottom: 'pool' bottom: 'c1' top: 'stretched' }
+  layer { name: 'mean' type: 'Pooling' bottom: 'norm' top: 'mean' pooling_param { pool: AVE global_pooling: true } }
+  layer { name: 'axpy' type: 'Axpy' bottom: 'mean' bottom: 'cut' bottom: 'stretched' top: 'axpy' }
+  layer { name: 'last' type: 'Permute' bottom: 'axpy' top: 'last' permute_param { order: 0 order: 2 order: 3 } }
+  layer { name: 'first' type: 'Permute' bottom: 'last' top: 'first' permute_param { order: 0 order: 3 } }
+  layer { name: 'score' type: 'Convolution' bottom: 'first' top: 'score'
+          convolution_param { num_output: 3 kernel_size: 1 weight_filler { type: 'xavier' } } }
+  layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'score' bottom: 'label' top: 'loss' })";
+
 struct Sample {
   i64 height, width;
   std::vector<float> image, label;  // 3 x height x width, height x width
@@ -73,15 +100,15 @@ struct Result {
 
 class AnyShape : public ::testing::TestWithParam<std::string> {
  protected:
-  std::unique_ptr<Net> net(const std::string& data, bool only_trains = true) const {
+  std::unique_ptr<Net> net(const std::string& data) const {
     caffe::NetParameter parameter;
-    parse_text("name: 'n' " + data + layers, "test", parameter);
+    parse_text("name: 'n' " + data + behind_, "test", parameter);
     parameter.mutable_state()->set_phase(caffe::TRAIN);
     NetOptions options;
     options.group = &group_of(GetParam());
     options.layers = &table_;
     options.sources = &sources_;
-    options.only_trains = only_trains;
+    options.only_trains = true;
     return std::make_unique<Net>(parameter, options);
   }
   static std::string input_of(const Sample& s) {
@@ -146,21 +173,25 @@ class AnyShape : public ::testing::TestWithParam<std::string> {
     write_lmdb(folder_.file("labels"), labels);
   }
 
+  std::string behind_ = layers;  // the data
   const LayerTable table_ = all_layers();
   const Sources sources_;
   const TemporaryFolder folder_;
 };
 
 TEST_P(AnyShape, InputsAreFollowedWithoutBeingAsked) {
-  const auto wanted = expected();
-  const auto of = net(input_of(samples()[4]));
-  for (std::size_t i = 0; i < samples().size(); ++i) {
-    const Sample& s = samples()[i];
-    of->inputs()[0]->reshape({1, 3, s.height, s.width});
-    of->inputs()[1]->reshape({1, 1, s.height, s.width});
-    of->inputs()[0]->write_data(s.image.data());
-    of->inputs()[1]->write_data(s.label.data());
-    expect_equal(pass(*of, 0), wanted[i]);
+  for (const char* const behind : {layers, fork_layers}) {
+    behind_ = behind;
+    const auto wanted = expected();
+    const auto of = net(input_of(samples()[4]));
+    for (std::size_t i = 0; i < samples().size(); ++i) {
+      const Sample& s = samples()[i];
+      of->inputs()[0]->reshape({1, 3, s.height, s.width});
+      of->inputs()[1]->reshape({1, 1, s.height, s.width});
+      of->inputs()[0]->write_data(s.image.data());
+      of->inputs()[1]->write_data(s.label.data());
+      expect_equal(pass(*of, 0), wanted[i]);
+    }
   }
 }
 
