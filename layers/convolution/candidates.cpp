@@ -7,6 +7,7 @@
 #include "layers/convolution/depthwise/depthwise.h"
 #include "layers/convolution/direct/direct.h"
 #include "layers/convolution/implicit/implicit.h"
+#include "layers/convolution/merged/merged.h"
 #include "layers/convolution/published/published.h"
 #include "layers/convolution/strassen/strassen.h"
 #include "layers/convolution/winograd/winograd.h"
@@ -19,8 +20,9 @@ std::deque<ConvolutionCandidate>& table() {
   using Blocks = ConvolutionCandidate::Blocks;
   constexpr Blocks planes = Blocks::none, blocks = Blocks::of_a_group, shared_blocks = Blocks::of_groups;
   static std::deque<ConvolutionCandidate> rows = {
-      {"depthwise", "one channel per group: a band of rows of sixteen channels at a time", plan_depthwise,
-       shared_blocks, depthwise_pays},
+      {"depthwise",
+       "one channel per group: a band of rows of sixteen channels at a time",
+       plan_depthwise, shared_blocks, depthwise_pays},
       {"winograd",
        "3 x 3 to 5 x 5 kernels, and larger ones at strides, with fewer products: F(6x6, 3x3) or F(4x4, 3x3), "
        "F(5x5, 4x4), F(4x4, 5x5), on machines with caches",
@@ -76,15 +78,11 @@ void add_convolution_candidate(ConvolutionCandidate candidate) { table().push_ba
 
 ConvolutionPlan ConvolutionCandidate::plan(CoreGroup& group, const ConvolutionShape& shape,
                                            ConvolutionDirection direction) const {
-  ConvolutionPlan plan;
-  if (blocks != Blocks::of_groups && shape.shares_blocks()) {
-    plan.refused = "takes no blocks of channels that groups share";
-    return plan;
-  }
-  plan = make(group, shape, direction);
+  ConvolutionPlan plan =
+      blocks == Blocks::of_a_group ? plan_merged(group, shape, direction, make) : make(group, shape, direction);
   if (!plan.refused.empty() || variant_of.empty()) return plan;
   const auto usual = std::find_if(table().begin(), table().end(), [&](const auto& c) { return c.name == variant_of; });
-  if (usual != table().end() && plan.decisions == usual->make(group, shape, direction).decisions)
+  if (usual != table().end() && plan.decisions == usual->plan(group, shape, direction).decisions)
     plan.refused = "does what " + variant_of + " does";
   return plan;
 }

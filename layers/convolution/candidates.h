@@ -73,6 +73,7 @@ struct ConvolutionPlan {
 /// One way to convolve: a row of the table of candidates.
 struct ConvolutionCandidate {
   /// Blocks of channels in which activations may lie: none, those of one group each, or also those that groups share.
+  /// For candidates of blocks `of_a_group`, groups that share a block, or few channels, are merged (merged/README.md).
   enum class Blocks { none, of_a_group, of_groups };
 
   using Planner = std::function<ConvolutionPlan(CoreGroup&, const ConvolutionShape&, ConvolutionDirection)>;

@@ -140,26 +140,17 @@ WindowedLayer::Sizes WindowedLayer::sizes(i64 /*in*/) const {
   return {p.group(), p.num_output()};
 }
 
-bool WindowedLayer::could_block(i64 channels, i64 in) const {
+bool WindowedLayer::could_block(i64 channels) const {
   const auto& p = parameter().convolution_param();
-  const auto [groups, outputs] = sizes(in);
   using Blocks = ConvolutionCandidate::Blocks;
   if (!group().spec().works_from_caches() || p.kernel_size_size() > 2 || channels % block_channels != 0) return false;
-  const bool is_depthwise = groups > 1 && groups == channels && outputs == channels;
-  const auto dense = [](auto dilation) { return dilation == 1; };
-  const bool has_whole_groups = channels % (groups * block_channels) == 0;
-  if (!is_depthwise && (!has_whole_groups || !std::all_of(p.dilation().begin(), p.dilation().end(), dense)))
-    return false;
-  const Blocks least = has_whole_groups ? Blocks::of_a_group : Blocks::of_groups;
   for (const auto direction : convolution_directions)
     for (const auto& candidate : convolution_candidates())
-      if (candidate.name == choices_.wanted(to_string(direction)) && candidate.blocks < least) return false;
+      if (candidate.name == choices_.wanted(to_string(direction)) && candidate.blocks == Blocks::none) return false;
   return true;
 }
 
-bool ConvolutionLayer::keeps_blocks(const Blobs& bottom) const {
-  return could_block(bottom[0]->dim(1), bottom[0]->dim(1));
-}
+bool ConvolutionLayer::keeps_blocks(const Blobs& bottom) const { return could_block(bottom[0]->dim(1)); }
 
 void ConvolutionLayer::setup(const Blobs& bottom, const Blobs& top) {
   const auto& p = parameter().convolution_param();
@@ -207,9 +198,8 @@ std::vector<std::string> ConvolutionLayer::refusals() const {
 std::string ConvolutionLayer::refuse_blocks(const Blob& bottom, i64 channels) const {
   if (bottom.axes() != 4 || channel_axis_ != 1) return "blocks are of the channels of images";
   if (channels % block_channels != 0) return "sixteen does not divide its channels";
-  return could_block(channels, bottom.dim(1))
-             ? ""
-             : "no candidate that is asked for, or that knows this window or machine, takes blocks";
+  return could_block(channels) ? ""
+                               : "no candidate that is asked for, or that knows this window or machine, takes blocks";
 }
 
 /// Tops' layout, and why. What is chosen once stays, because what stands behind the layer was built for it, unless the

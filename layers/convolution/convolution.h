@@ -31,9 +31,8 @@ class WindowedLayer : public Layer {
   /// Shapes the tops: the bottom's samples, these channels and spatial extents.
   void shape_tops(const Blob& bottom, const Blobs& top, i64 channels, const std::vector<i64>& extents,
                   Layout layout = Layout::nchw) const;
-  /// True if blobs of `channels` channels may lie in blocks, where the bottom has `in`: the wanted candidates must take
-  /// them.
-  bool could_block(i64 channels, i64 in) const;
+  /// True if blobs of `channels` channels may lie in blocks: the wanted candidates must take them.
+  bool could_block(i64 channels) const;
   /// The numbers of groups and of output channels for a bottom of `in` channels.
   struct Sizes {
     i64 groups, outputs;

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "core/base/error.h"
+#include "layers/convolution/merged/merged.h"
 #include "layers/convolution/oracle.h"
 #include "tests/layers/convolution_cases.h"
 #include "tests/support/layer_rig.h"
@@ -187,6 +188,26 @@ TEST_P(ConvolutionTest, PackedWeightsStayWhereParametersDo) {
   }
 }
 
+/// In planes as many as share sixteen lanes, in blocks as few as fill them.
+TEST(MergedGroups, FillLanesAndBlocks) {
+  const auto merged = [](i64 g, i64 in, i64 out, Layout src, Layout dst) {
+    ConvolutionShape s;
+    s.g = g, s.ic = g * in, s.oc = g * out, s.src = src, s.dst = dst;
+    return groups_to_merge(s);
+  };
+  constexpr Layout planes = Layout::nchw, blocks = Layout::nchw16c;
+  EXPECT_EQ(merged(1, 4, 4, planes, planes), 1);
+  EXPECT_EQ(merged(32, 4, 4, planes, planes), 4);
+  EXPECT_EQ(merged(7, 3, 3, planes, planes), 1) << "five share lanes, which seven is no multiple of";
+  EXPECT_EQ(merged(6, 3, 5, planes, planes), 3);
+  EXPECT_EQ(merged(2, 48, 128, planes, planes), 1);
+  EXPECT_EQ(merged(32, 4, 4, blocks, blocks), 4);
+  EXPECT_EQ(merged(32, 4, 8, blocks, planes), 4);
+  EXPECT_EQ(merged(16, 3, 3, blocks, blocks), 16);
+  EXPECT_EQ(merged(16, 1, 4, planes, blocks), 4);
+  EXPECT_EQ(merged(8, 32, 32, blocks, blocks), 1);
+}
+
 class Bf16ConvolutionTest : public ConvolutionTest {};
 
 // Values and weights are such that bf16 holds them: what is left is the rounding of what is stored, by 2^-8 of it, and
@@ -291,6 +312,8 @@ TEST_P(ConvolutionTest, PublishedImplicitPlan) {
 TEST_P(ConvolutionTest, GradientsAreSlopes) {
   LayerRig rig(GetParam(), text_of({"", {}, "num_output: 2 kernel_size: 3 stride: 2 pad: 1 group: 2"}), {{2, 2, 4, 5}});
   rig.check_gradients();
+  LayerRig groups(GetParam(), text_of({"", {}, "num_output: 6 kernel_size: 3 pad: 1 group: 2"}), {{1, 4, 3, 4}});
+  groups.check_gradients();
 }
 
 TEST_P(ConvolutionTest, SeveralBottomsShareTheWeightsAndAddTheirGradients) {

@@ -147,8 +147,6 @@ ConvolutionPlan plan_direct(const MachineSpec& spec, const ConvolutionShape& sha
   ConvolutionPlan plan;
   if (!spec.works_from_caches())
     plan.refused = "multiplies single inputs with vectors of weights: written for cores with caches, which work alone";
-  else if (!shape.in_planes() && shape.dw > 1)
-    plan.refused = "takes blocks of channels without dilation only";
   if (!plan.refused.empty()) return plan;
   const ConvolutionShape s = flattened(shape);
   with_element(shape.precision, [&](auto element) {

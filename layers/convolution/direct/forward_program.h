@@ -16,7 +16,7 @@ namespace cortado {
 /// So strides, dilations and narrow images cost nothing; sums are turned back to rows of pixels when they are stored.
 /// Terms that follow each other without a jump are the channels of a kernel position, or the columns of a kernel row
 /// where those are more; in blocks, a kernel row's columns with sixteen channels of each, and sums are stored as they
-/// are.
+/// are. Columns of a kernel that is dilated across follow each other in taps.
 template <class T>
 struct DirectForward {
   static constexpr const char* label = "direct_forward";
@@ -39,6 +39,8 @@ struct DirectForward {
   }
   CORTADO_FN Halo halo() const { return {s, tile}; }
   CORTADO_FN bool in_blocks() const { return s.src == Layout::nchw16c; }
+  /// True for blocks in which a kernel row's columns do not follow each other; a slice then is sixteen channels.
+  CORTADO_FN bool spreads_columns() const { return in_blocks() && s.kw > 1 && s.dw > 1; }
   /// True for blocks in which pixels are skipped; a tile then has one image.
   CORTADO_FN bool skips_pixels() const { return in_blocks() && s.kw == 1 && s.sw > 1; }
 
@@ -103,7 +105,7 @@ struct DirectForward {
     TileShape t;
     t.m = tile.panels * tile.images * tile.rows * tile.cols;
     t.set_columns(packed.panel, s.dst);
-    t.k = in_blocks() ? s.kw * packed.unit : by_columns() ? s.kw : packed.slice;
+    t.k = spreads_columns() ? packed.unit : in_blocks() ? s.kw * packed.unit : by_columns() ? s.kw : packed.slice;
     return t;
   }
   /// First row of sums of a row of pixels.
@@ -153,6 +155,7 @@ struct DirectForward {
       t.b0 = s.kw * packed.unit * packed.panel;
       t.b1 = packed.taps * packed.unit * packed.panel;
       t.b = panel * packed.piece() + kernel.first * t.b0;
+      if (spreads_columns()) t.count1 = s.kw, t.a1 = s.dw * packed.unit, t.b1 = packed.unit * packed.panel;
       return t;
     }
     t.count1 = kernel.count();

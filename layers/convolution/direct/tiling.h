@@ -30,8 +30,9 @@ PackedWeights packed_forward(const MachineSpec& spec, const ConvolutionShape& s,
   const i64 taps = s.kh * s.kw, panel = panel_of(spec, s.group_oc(), s.ow, s.dst);
   const i64 stageable = std::max<i64>(1, spec.scratch_bytes / 8 / (panel * kernel * OperandOf<T>::terms));
   const i64 terms = ceil_div(s.group_ic(), OperandOf<T>::terms), unit = channel_block(s.src);
-  const i64 least = ceil_div(unit, OperandOf<T>::terms),
-            most = std::min(stageable, std::max<i64>(8, terms_of_step / taps));
+  const i64 least = ceil_div(unit, OperandOf<T>::terms);
+  const bool spreads_columns = unit > 1 && s.kw > 1 && s.dw > 1;
+  const i64 most = spreads_columns ? least : std::min(stageable, std::max<i64>(8, terms_of_step / taps));
   const i64 slice = least * even_part(terms / least, most / least);
   return {s.g, s.group_oc(), terms, taps, panel, slice, s.src == Layout::nchw16c ? least : slice};
 }
