@@ -21,7 +21,7 @@ std::deque<ConvolutionCandidate>& table() {
   constexpr Blocks planes = Blocks::none, blocks = Blocks::of_a_group, shared_blocks = Blocks::of_groups;
   static std::deque<ConvolutionCandidate> rows = {
       {"depthwise",
-       "one channel per group: a band of rows of sixteen channels at a time",
+       "one channel per group, or two, four or eight in blocks: a band of rows of sixteen channels at a time",
        plan_depthwise, shared_blocks, depthwise_pays},
       {"winograd",
        "3 x 3 to 5 x 5 kernels, and larger ones at strides, with fewer products: F(6x6, 3x3) or F(4x4, 3x3), "

@@ -3,13 +3,14 @@
 
 namespace cortado {
 
-/// One channel per group (README.md beside this file): any kernel, stride, padding and dilation, both layouts and
-/// precisions. Refuses other groups.
+/// One channel per group, or in blocks two, four or eight (README.md beside this file): any kernel, stride, padding and
+/// dilation, both precisions; one channel in both layouts. Refuses other groups.
 ConvolutionPlan plan_depthwise(CoreGroup& group, const ConvolutionShape& shape, ConvolutionDirection direction);
 
-/// True if there is more than one group.
+/// True for one channel per group, and for few at strides of 1. Beyond that copies of all inputs of which few are used
+/// take longer than products with zeros.
 inline bool depthwise_pays(const MachineSpec&, const ConvolutionShape& shape, ConvolutionDirection) {
-  return shape.g > 1;
+  return shape.g > 1 && (shape.group_ic() == 1 || (shape.sh == 1 && shape.sw == 1));
 }
 
 }  // namespace cortado
