@@ -11,6 +11,7 @@ class ElementwiseLayer : public Layer {
  public:
   using Layer::Layer;
   bool can_run_in_place() const override { return true; }
+  bool keeps_blocks(const Blobs& /*bottom*/) const override { return true; }
   bool allows_backward_to(std::size_t i) const override;
   void setup(const Blobs& bottom, const Blobs& top) override;
   void reshape(const Blobs& bottom, const Blobs& top) override;
