@@ -86,7 +86,10 @@ int Upgrade::run(const MpiJob& job) {
     if (job.rank() == 0) write(solver, form, to_);
   } else {
     caffe::NetParameter net;
-    read_weights(from_, &hdf5, net);
+    if (is_hdf5(from_) || !looks_like_text(from_))
+      read_weights(from_, &hdf5, net);
+    else
+      read_net(from_, net);
     if (net.layer_size() == 0) throw ConfigError(from_, "has no layers", "check the file");
     if (job.rank() != 0) return 0;
     if (form == "hdf5")

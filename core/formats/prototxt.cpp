@@ -11,7 +11,9 @@
 #include "core/base/mistakes.h"
 #include "core/formats/caffe.pb.h"
 #include "core/formats/files.h"
+#include "core/formats/other_kind.h"
 #include "core/formats/text_mistakes.h"
+#include "core/formats/weight_files.h"
 
 namespace cortado {
 namespace pb = google::protobuf;
@@ -86,13 +88,20 @@ void parse_text(const std::string& given, const std::string& origin, pb::Message
   // Unknown fields are then skipped with a warning, so one run finds them all; they are mistakes all the same.
   parser.AllowUnknownField(true);
   do { parser.ParseFromString(text, &message); } while (mistakes.next_text(text));
+  const std::string other = mistakes.count() > 0 ? other_kind(given, origin, message) : "";
+  if (!other.empty()) throw Mistakes({other}, mistakes.count());
   for (const std::string& line : mistakes.ignored()) CORTADO_LOG(info) << line;
   if (mistakes.count() > 0) throw Mistakes(mistakes.report(), mistakes.count());
   const std::string nan = first_nan(message);
   if (!nan.empty()) throw ConfigError(origin, nan + " is not a number", "write one");
 }
 
-void read_text(const std::string& file, pb::Message& message) { parse_text(read_file(file), file, message); }
+void read_text(const std::string& file, pb::Message& message) {
+  if (!looks_like_text(file))
+    throw ConfigError(file, "is a binary file, where a text is due",
+                      "give the .prototxt; -weights takes a .caffemodel");
+  parse_text(read_file(file), file, message);
+}
 
 std::string to_text(const pb::Message& message) {
   std::string text;
@@ -103,6 +112,8 @@ std::string to_text(const pb::Message& message) {
 void read_net(const std::string& file, caffe::NetParameter& net) {
   if (looks_like_text(file))
     read_text(file, net);
+  else if (is_hdf5(file))
+    throw ConfigError(file, "is an HDF5 file, where a net is due", "give the .prototxt");
   else
     read_binary(file, net);
   upgrade_net(net, file);

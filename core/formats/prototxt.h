@@ -13,7 +13,7 @@ namespace cortado {
 
 /// Reads a text protobuf. Throws FileError (absent) or ConfigError with a line "FILE:LINE:COLUMN: what" for every
 /// mistake found. Mistakes are unknown fields, bad enums, wrong types and missing braces; a close name or the legal
-/// values are given.
+/// values are given. A text of another kind, such as a net in place of a solver, is one mistake, told as such.
 void read_text(const std::string& file, google::protobuf::Message& message);
 /// The same for text in memory; `origin` stands for the file in errors.
 void parse_text(const std::string& text, const std::string& origin, google::protobuf::Message& message);

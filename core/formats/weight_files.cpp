@@ -1,8 +1,11 @@
 #include "core/formats/weight_files.h"
 
+#include <algorithm>
+
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/formats/caffe.pb.h"
+#include "core/formats/files.h"
 #include "core/formats/prototxt.h"
 
 namespace cortado {
@@ -45,6 +48,10 @@ bool succeeds(Read read) {
 void read_weights(const std::string& file, const Hdf5Files* hdf5, caffe::NetParameter& weights) {
   try {
     read_weights_as_named(file, hdf5, weights);
+    const auto has_blobs = [](const caffe::LayerParameter& layer) { return layer.blobs_size() > 0; };
+    if (is_hdf5(file) || !looks_like_text(file) ||
+        std::any_of(weights.layer().begin(), weights.layer().end(), has_blobs))
+      return;
   } catch (const Error&) {
     const bool is_state = succeeds([&] {
       caffe::SolverState state;
@@ -55,6 +62,7 @@ void read_weights(const std::string& file, const Hdf5Files* hdf5, caffe::NetPara
     throw FileError(file, "is a solver's state and holds no weights",
                     "give the .caffemodel of that name, or go on from it with -snapshot " + file);
   }
+  throw FileError(file, "is a net and holds no weights", "give a .caffemodel");
 }
 
 void read_state(const std::string& file, const Hdf5Files* hdf5, caffe::SolverState& state) {

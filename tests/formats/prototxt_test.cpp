@@ -4,6 +4,8 @@
 
 #include "core/base/error.h"
 #include "core/formats/caffe.pb.h"
+#include "core/formats/tuning.pb.h"
+#include "core/formats/weight_files.h"
 #include "tests/support/temporary_folder.h"
 
 namespace cortado::test {
@@ -33,6 +35,57 @@ TEST(Prototxt, ReadsWhatCaffesFilesHold) {
 TEST(Prototxt, NamesTheClosestFieldAtItsPlace) {
   EXPECT_EQ(complaint("name: \"n\"\nlayer {\n  name: \"a\"\n  pooling_param {\n    kernel_sise: 3\n  }\n}\n"),
             "net.prototxt:5:5: no field 'kernel_sise' in 'pooling_param' (did you mean 'kernel_size'?)");
+}
+
+/// What the parser says about `text` as such a message.
+template <class Message>
+std::string complaint_of(const std::string& text) {
+  Message message;
+  try {
+    parse_text(text, "file", message);
+  } catch (const ConfigError& error) { return error.what(); }
+  return "";
+}
+
+TEST(Prototxt, TellsAFileOfAnotherKind) {
+  const std::string net = "name: 'n' layer { name: 'a' type: 'ReLU' }", solver = "net: 'x.prototxt' base_lr: 0.1";
+  const std::string tuning = "version: 2 machine { threads: 2 work { shape: 'mb1' } }";
+  const std::string named = complaint_of<caffe::NetParameter>(solver);
+  EXPECT_EQ(named, "file: is a solver, no net (give the net that it names: x.prototxt)");
+  EXPECT_EQ(complaint_of<caffe::NetParameter>("# a comment { \n base_lr: 0.1 net_param { name: 'n' }"),
+            "file: is a solver, no net (give a net)");
+  EXPECT_EQ(complaint_of<caffe::SolverParameter>(net).find("file: is a net, no solver (write a solver that names it, "
+                                                           "such as: net: \"file\" base_lr:"),
+            0U);
+  EXPECT_EQ(complaint_of<caffe::SolverParameter>(tuning).find("file: is a tuning file, no solver"), 0U);
+  EXPECT_EQ(complaint_of<caffe::CortadoTuningFile>(net).find("file: is a net, no tuning file"), 0U);
+  // Mistakes in a net leave it a net; so does what another kind has too.
+  EXPECT_EQ(complaint("name: 'n' layr { name: 'a' }").find("net.prototxt:1:11: no field 'layr'"), 0U);
+  EXPECT_EQ(complaint_of<caffe::SolverParameter>("base_lr: 0.1 layer { }").find("file:1:14: no field 'layer'"), 0U);
+  EXPECT_EQ(complaint_of<caffe::SolverParameter>("quality: 3").find("file:1:1: no field 'quality'"), 0U);
+}
+
+TEST(Prototxt, TellsBinaryFilesFromTexts) {
+  const TemporaryFolder folder;
+  folder.write("image.png", std::string("\x89PNG\r\n\x1a\n\0\0", 10));
+  folder.write("data", std::string("\x89HDF\r\n\x1a\n\0\0", 10));
+  const auto said = [](const auto& read) -> std::string {
+    try {
+      read();
+    } catch (const Error& error) { return error.what(); }
+    return "";
+  };
+  const std::string image = folder.file("image.png"), data = folder.file("data");
+  caffe::SolverParameter solver;
+  caffe::NetParameter net;
+  EXPECT_EQ(said([&] { read_solver(image, solver); }).find(image + ": is a binary file, where a text is due"), 0U);
+  EXPECT_EQ(said([&] { read_net(data, net); }).find(data + ": is an HDF5 file, where a net is due"), 0U);
+  folder.write("net.prototxt", "name: 'n' layer { name: 'a' type: 'ReLU' }");
+  const std::string text = folder.file("net.prototxt");
+  EXPECT_EQ(said([&] { read_weights(text, nullptr, net); }),
+            text + ": is a net and holds no weights (give a .caffemodel)");
+  folder.write("weights.prototxt", "layer { name: 'a' type: 'ReLU' blobs { shape { dim: 1 } data: 1 } }");
+  EXPECT_EQ(said([&] { read_weights(folder.file("weights.prototxt"), nullptr, net); }), "");
 }
 
 TEST(Prototxt, SaysNothingCloseWhenNothingIs) {
