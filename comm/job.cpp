@@ -33,10 +33,7 @@ bool completes(MPI_Request& request, double seconds) {
 
 /// See MpiJob::own_cpus. A launcher that binds ranks gives each a set of its own; one that does not gives all the same.
 /// 0: there are more ranks than CPUs.
-int count_own_cpus(MPI_Comm node) {
-  const std::vector<CpuSet> all = cpus_of_ranks(node);
-  int rank = 0;
-  MPI_Comm_rank(node, &rank);
+int count_own_cpus(const std::vector<CpuSet>& all, int rank) {
   const CpuSet& mine = all[static_cast<std::size_t>(rank)];
   return mine.count() / static_cast<int>(std::count(all.begin(), all.end(), mine));
 }
@@ -69,7 +66,9 @@ MpiJob::MpiJob(int* argc, char*** argv)
   MPI_Comm node = split_by_node(MPI_COMM_WORLD);
   MPI_Comm_rank(node, &local_rank_);
   MPI_Comm_size(node, &local_size_);
-  const int cpus = count_own_cpus(node);
+  const std::vector<CpuSet> cpus_of = cpus_of_ranks(node);
+  const int cpus = count_own_cpus(cpus_of, local_rank_);
+  crowding_ = crowding_of(cpus_of, HostTopology::here().cpus());
   own_processor(cpus > 0);
   own_cpus_ = std::max(1, cpus);
   release(node);

@@ -31,6 +31,8 @@ class MpiJob {
   /// The number of CPUs that this rank has to itself, at least 1. It shares the CPUs on which it may run with the ranks
   /// of the node that may run on just the same ones.
   int own_cpus() const { return own_cpus_; }
+  /// Says which ranks of this node crowd on a few of its CPUs (crowding_of). Empty means none.
+  const std::string& crowding() const { return crowding_; }
 
   /// Runs `work` on this rank. Returns the exit code of the process: the result of `work`, or 1 when it throws.
   ///
@@ -69,6 +71,7 @@ class MpiJob {
   MPI_Comm errors_ = MPI_COMM_NULL;   // failures are counted apart from the work's messages
   std::unique_ptr<Verdict> verdict_;  // success's; MPI may write into it after a wait in vain
   int local_rank_ = 0, local_size_ = 1, own_cpus_ = 1;
+  std::string crowding_;
 };
 
 }  // namespace cortado

@@ -4,6 +4,7 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <string>
 
 #include "app/build_info.h"
@@ -41,6 +42,33 @@ std::string command_line(char** arguments) {
   }
   return text;
 }
+
+/// The variables by which OpenMP binds threads, all ranks' in the same way; empty: none is set.
+std::string openmp_binds_by() {
+  std::string names;
+  for (const char* const name : {"OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY"}) {
+    const char* const value = std::getenv(name);
+    if (value == nullptr) continue;
+    if (std::string(value) == "false") return "";
+    names += (names.empty() ? "" : ", ") + std::string(name);
+  }
+  return names;
+}
+
+/// One warning for all nodes whose ranks crowd on a few CPUs.
+void warn_of_crowding(const MpiJob& job) {
+  const auto of_ranks =
+      job.gather(job.local_rank() == 0 && !job.crowding().empty() ? job.host() + ": " + job.crowding() : "");
+  const auto first = std::find_if(of_ranks.begin(), of_ranks.end(), [](const auto& text) { return !text.empty(); });
+  if (first == of_ranks.end()) return;
+  const auto others = std::count_if(first + 1, of_ranks.end(), [](const auto& text) { return !text.empty(); });
+  const std::string variables = openmp_binds_by();
+  CORTADO_LOG(warning) << *first << (others > 0 ? "; so on " + std::to_string(others) + " more nodes" : "") << ". "
+                       << (variables.empty() ? "Let the launcher give each rank CPUs of its own"
+                                             : "Unset " + variables + ", or let the launcher bind ranks before OpenMP")
+                       << ": mpiexec -bind-to core:N (MPICH), mpirun --map-by slot:PE=N (Open MPI), srun -c N "
+                          "--cpu-bind=cores";
+}
 }  // namespace
 
 void log_header(const MpiJob& job, char** arguments) {
@@ -50,6 +78,7 @@ void log_header(const MpiJob& job, char** arguments) {
                     << backend << "; " << mpi_version() << ", " << hdf5_version() << of_kokkos;
   CORTADO_LOG(info) << "Command: " << command_line(arguments) << (job.size() > 1 ? ", " : "")
                     << (job.size() > 1 ? std::to_string(job.size()) + " ranks" : "");
+  if (job.size() > 1) warn_of_crowding(job);
 }
 
 }  // namespace cortado

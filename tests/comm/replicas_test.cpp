@@ -1,10 +1,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <thread>
 #include <vector>
 
 #include "comm/exchange/packed_allreduce.h"
+#include "comm/node_cpus.h"
 #include "comm/wait/watchdog.h"
 #include "tests/support/layer_rig.h"
 #include "tests/support/mpi_main.h"
@@ -67,6 +69,21 @@ TEST(MpiJob, SharesTheCpusOut) {
   EXPECT_GE(job().own_cpus(), 1);
   const int cpus = static_cast<int>(std::thread::hardware_concurrency());
   EXPECT_LE(job().own_cpus() * job().size(), std::max(cpus, job().size()));
+}
+
+TEST(NodeCpus, CrowdedOnesAreTold) {
+  const auto set = [](std::initializer_list<int> cpus) {
+    CpuSet all;
+    for (const int cpu : cpus) all.add(cpu);
+    return all;
+  };
+  const CpuSet node = set({0, 1, 2, 3}), one = set({0}), half = set({0, 1}), rest = set({2, 3});
+  EXPECT_EQ(crowding_of({one, one}, node), "2 of its ranks may run on CPU 0 alone, of CPUs 0-3");
+  EXPECT_EQ(crowding_of({one, one, rest}, node), "2 of its ranks may run on CPU 0 alone, of CPUs 0-3");
+  EXPECT_EQ(crowding_of({half, half, one}, node), "3 of its ranks may run on CPUs 0-1 alone, of CPUs 0-3");
+  for (const auto& good : std::vector<std::vector<CpuSet>>{{one, set({1})}, {half, half}, {half, rest}, {node, one}})
+    EXPECT_EQ(crowding_of(good, node), "");
+  EXPECT_EQ(crowding_of({half, half, half}, half), "") << "there are no others";
 }
 
 TEST(MpiJob, GathersTexts) {
