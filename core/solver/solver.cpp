@@ -12,6 +12,20 @@
 #include "core/solver/solver_state.h"
 
 namespace cortado {
+namespace {
+/// As Caffe does, but nets within a solver, which are long, are for who looks for a fault.
+void log_parameters(const caffe::SolverParameter& parameter) {
+  caffe::SolverParameter own = parameter;
+  for (caffe::NetParameter* const net : {own.has_net_param() ? own.mutable_net_param() : nullptr,
+                                         own.has_train_net_param() ? own.mutable_train_net_param() : nullptr})
+    if (net != nullptr) net->clear_layer();
+  for (auto& net : *own.mutable_test_net_param()) net.clear_layer();
+  log_text(Severity::info, __FILE__, __LINE__, "Initializing solver from parameters:", own.DebugString());
+  if (parameter.has_net_param() || parameter.has_train_net_param() || parameter.test_net_param_size() > 0)
+    log_text(Severity::debug, __FILE__, __LINE__, "With its nets:", parameter.DebugString());
+}
+}  // namespace
+
 Solver::State::State(const caffe::SolverParameter& given, const SolverOptions& given_options)
     : parameter(given),
       options(given_options),
@@ -21,7 +35,7 @@ Solver::State::State(const caffe::SolverParameter& given, const SolverOptions& g
   require(options.exchange != nullptr || replicas.size() == 1, "several replicas have a gradient exchange");
   check_solver(parameter);
   if (writes_hdf5()) require_hdf5(options.hdf5, "a snapshot");
-  log_text(Severity::info, __FILE__, __LINE__, "Initializing solver from parameters:", parameter.DebugString());
+  log_parameters(parameter);
   CORTADO_LOG(info) << "Seed: " << seed_of(parameter);
   if (parameter.debug_info()) CORTADO_LOG(warning) << "debug_info has no effect here";
   NamedNet training = training_net(parameter, options.layers);
