@@ -78,8 +78,11 @@ std::vector<std::string> places_of_weights(const caffe::SolverState& state, cons
   const fs::path named = state.learned_net(), folder = fs::path(state_file).parent_path();
   std::vector<std::string> places = {(folder / named_like(state_file)).string()};
   if (named.empty()) return places;
+  std::error_code none;
+  const auto whole = [&](const fs::path& place) { return fs::absolute(place, none).lexically_normal(); };
   for (const fs::path& place : {folder / named.filename(), named})
-    if (std::find(places.begin(), places.end(), place.string()) == places.end()) places.push_back(place.string());
+    if (std::none_of(places.begin(), places.end(), [&](const auto& other) { return whole(other) == whole(place); }))
+      places.push_back(place.string());
   return places;
 }
 
@@ -154,7 +157,7 @@ SnapshotPair read_pair(const std::string& state_file, const Net& net, const Hdf5
                     "two runs wrote there, or one was killed between the two files: go on from another snapshot, or "
                     "begin anew from the weights with -weights");
   if (!failure.empty()) throw FileError(state_file, "its weights are damaged: " + failure);
-  throw FileError(state_file, "its weights are missing: neither " + listed(places) + " is there",
+  throw FileError(state_file, "its weights are missing: there is no " + listed(places),
                   "keep a .solverstate and its .caffemodel together");
 }
 
