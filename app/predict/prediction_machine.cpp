@@ -1,8 +1,8 @@
 #include "app/predict/prediction_machine.h"
 
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "app/predict/json_lines.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 
@@ -13,8 +13,10 @@ using nlohmann::json;
 /// An object of the file, whose fields are asked for by name; those that nobody asked for are mistakes.
 class Fields {
  public:
-  Fields(std::string file, std::string path, const json& object)
-      : file_(std::move(file)), path_(std::move(path)), object_(object) {
+  using Lines = std::map<std::string, int>;
+  /// `lines` outlives this.
+  Fields(std::string file, const Lines& lines, std::string path, const json& object)
+      : file_(std::move(file)), lines_(lines), path_(std::move(path)), object_(object) {
     if (!object.is_object()) bad("", "is no object {...}");
   }
 
@@ -22,7 +24,7 @@ class Fields {
     asked_.insert(name);
     return object_.contains(name);
   }
-  Fields object(const std::string& name) { return {file_, path_of(name) + ".", value(name)}; }
+  Fields object(const std::string& name) { return {file_, lines_, path_of(name) + ".", value(name)}; }
   std::string text(const std::string& name) {
     if (!value(name).is_string()) bad(name, "is no text");
     return value(name);
@@ -53,7 +55,10 @@ class Fields {
   [[noreturn]] void bad(const std::string& name, const std::string& what, const std::string& advice = "") const {
     std::string path = path_of(name);
     if (name.empty() && !path.empty()) path.pop_back();
-    throw ConfigError(file_ + (path.empty() ? "" : ", field '" + path + "'"), what,
+    auto line = lines_.find(path);
+    if (line == lines_.end() && !path_.empty()) line = lines_.find(path_.substr(0, path_.size() - 1));  // it is missing
+    const std::string at = line == lines_.end() ? "" : ":" + std::to_string(line->second);
+    throw ConfigError(file_ + at + (path.empty() ? "" : ", field '" + path + "'"), what,
                       advice.empty() ? "docs/use/prediction.md lists the fields" : advice);
   }
   std::vector<std::string> names() const {
@@ -83,7 +88,9 @@ class Fields {
     return number;
   }
 
-  const std::string file_, path_;
+  const std::string file_;
+  const Lines& lines_;
+  const std::string path_;
   const json& object_;
   std::set<std::string> asked_;
 };
@@ -136,11 +143,8 @@ PredictionMachine machine_of(Fields from) {
 }  // namespace
 
 PredictionMachine read_prediction_machine(const std::string& file) {
-  json all;
-  try {
-    all = json::parse(read_file(file));
-  } catch (const json::exception& error) { throw ConfigError(file, std::string("is no JSON: ") + error.what()); }
-  return machine_of(Fields(file, "", all));
+  const JsonWithLines all = parse_with_lines(read_file(file), file);
+  return machine_of(Fields(file, all.lines, "", all.value));
 }
 
 void take_times(const std::string& file, const PredictionMachine::Compute& from, Work& work) {

@@ -3,13 +3,17 @@
 #include <cstdint>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "core/formats/close_name.h"
 
 namespace cortado {
 namespace {
 constexpr int rules_version = 1;
+const std::set<std::string> known_fields = {"collective", "ranks",     "nodes",       "least_bytes",
+                                            "most_bytes", "algorithm", "chunk_bytes", "radix"};
 
 /// A field that is a whole number its type can hold; where it is not there, `otherwise`.
 template <class T>
@@ -33,6 +37,12 @@ CollectiveRule rule_of(const nlohmann::json& json, const std::string& where) {
   rule.most_bytes = number(json, "most_bytes", i64{-1}, where);
   rule.chunk_bytes = number(json, "chunk_bytes", i64{0}, where);
   rule.radix = number(json, "radix", 0, where);
+  for (const auto& field : json.items())
+    if (known_fields.count(field.key()) == 0) {
+      const std::string close = close_name(field.key(), {known_fields.begin(), known_fields.end()});
+      throw ConfigError(where + ", field '" + field.key() + "'", "is not known",
+                        close.empty() ? "cortado tune --collectives writes such files" : "did you mean " + close + "?");
+    }
   try {
     find_algorithm(algorithms_of(rule.collective), rule.algorithm);
   } catch (const ConfigError& error) { throw ConfigError(where, error.what()); }

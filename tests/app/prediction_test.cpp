@@ -290,6 +290,19 @@ TEST_F(MachineFileTest, IsReadWithItsUnits) {
   EXPECT_THROW(take_times(file_, *m.compute, work), ConfigError) << "layer 'a' is not in the net";
 }
 
+TEST_F(MachineFileTest, MistakesNameTheLine) {
+  const auto starts = [&](const std::string& text, const std::string& with) {
+    EXPECT_EQ(mistake(text).find(file_ + with), 0U) << mistake(text);
+  };
+  starts("{\"devices_per_node\": 2,\n\"inside\": {\n  \"gbytes_per_s\": 3, \"latancy_us\":\n 4}}",
+         ":3, field 'inside.latancy_us': is not known (there are: gbytes_per_s, latency_us)");
+  starts("{\n\"devices_per_node\":\n1.5}", ":2, field 'devices_per_node': is no whole number");
+  starts("{\"devices_per_node\": 2,\n\n\"inside\": {}}", ":3, field 'inside.gbytes_per_s': is missing");
+  starts("{\"name\": \"a\",\n\"name\": \"b\"}", ":2, field 'name': stands in line 1 too");
+  starts("{\"name\": \"a\",\n\n\"devices_per_node\": }", ": is no JSON: ");
+  EXPECT_NE(mistake("{\"name\": \"a\",\n\n\"devices_per_node\": }").find("line 3"), std::string::npos);
+}
+
 TEST_F(MachineFileTest, MistakesNameTheField) {
   const auto has = [](const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
