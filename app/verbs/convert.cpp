@@ -127,6 +127,8 @@ class ConvertSet : public ConvertAny {
     SetOptions set = sized_source();
     set.open.verify = verify_;
     set.preparation.decode = !encoded_;
+    if (format_ != "idx" && format_ != "cifar")
+      set.preparation.other_size_advice += ", or --encoded, which keeps every image as it is";
     set.preparation.shuffle = shuffle_;
     set.preparation.seed = seed_;
     set.write.format = formats.at(format_);

@@ -54,38 +54,69 @@ void write_whole(const DataSet& set, const std::string& to, const WriteOptions& 
     if (was_there || !is_taken(note)) throw;
     throw FileError("", std::string(error.what()) + "; the same command goes on with " + to +
                             ", of which a part is written; to begin anew, remove " + note + " first");
+  } catch (const ConfigError& error) {  // the same command would come to the same end
+    if (was_there || !is_taken(note)) throw;
+    std::string begun;
+    for (const auto& name : {note, to + ".unfinished", to + ".stripes"})
+      if (is_taken(name)) begun += (begun.empty() ? "" : " and ") + name;
+    throw ConfigError("", std::string(error.what()) + "; before that, remove what this run began, " + begun);
   }
 }
 
-bool is_converted(const std::string& file) {
-  if (kind_of(file) != FileKind::regular || !is_hdf5(file)) return false;
-  return hdf5::has_attribute(hdf5::File(file).id(), striped_attribute::from);
+/// One of the sets that a conversion to a folder makes: FOLDER/NAME.h5, noted to be made `from` that.
+struct Split {
+  std::string name, from;
+};
+
+std::string file_of(const Split& split, const FolderOptions& folder) {
+  return (fs::path(folder.to) / (split.name + ".h5")).string();
 }
 
-/// Removes a set that an earlier run made, on one rank; collective. Throws FileError for anything else.
-void remove_own(const std::string& file, const Replicas& ranks) {
-  std::string problem;
-  if (ranks.rank() == 0 && is_taken(file)) {
+/// The source and the preparation that an earlier conversion noted; empty if the file has no such note.
+std::string made_from(const std::string& file) {
+  if (kind_of(file) != FileKind::regular || !is_hdf5(file)) return "";
+  const hdf5::File opened(file);
+  if (!hdf5::has_attribute(opened.id(), striped_attribute::from)) return "";
+  const auto texts = hdf5::read_strings(opened.id(), striped_attribute::from, file);
+  return texts.empty() ? "" : texts[0];
+}
+
+/// The names of the splits, a line each, that a killed run of the same conversion has made. Throws FileError where
+/// something else has a name, or where all are there. Collective.
+std::string made_before(const std::vector<Split>& splits, const FolderOptions& folder, const Replicas& ranks) {
+  std::string problem, made;
+  if (ranks.rank() == 0) {
     try {
-      if (!is_converted(file)) throw FileError(file, "is there already", "remove it, or give another folder");
-      fs::remove(file);
+      bool all = true;
+      for (const Split& split : splits) {
+        const std::string file = file_of(split, folder);
+        const bool is_there = is_taken(file);
+        all = all && is_there;
+        if (is_there && made_from(file) != split.from)
+          throw FileError(file, "is there already", "remove it, or give another folder");
+        if (is_there) made += split.name + "\n";
+      }
+      if (all)
+        throw FileError(folder.to, "has all sets of this conversion already",
+                        "remove " + file_of(splits[0], folder) + " to make it anew, or give another folder");
     } catch (const std::exception& error) { problem = error.what(); }
   }
   problem = ranks.from_root(problem);
   if (!problem.empty()) throw FileError("", problem);
+  return "\n" + ranks.from_root(made);
 }
 
-/// FOLDER/NAME.h5 and its list. Data that an earlier run made are made anew.
-void write_split(std::unique_ptr<DataSet> from, const Preparation& preparation, const std::string& what,
-                 const std::string& name, const FolderOptions& folder, const ConvertOptions& options) {
+/// FOLDER/NAME.h5, unless it is `made`, and its list.
+void write_split(std::unique_ptr<DataSet> from, const Preparation& preparation, const Split& split,
+                 const std::string& made, const FolderOptions& folder, const ConvertOptions& options) {
   make_folders(folder.to);
-  const PreparedSet set(std::move(from), preparation);
-  const std::string file = (fs::path(folder.to) / (name + ".h5")).string();
-  remove_own(file, ranks_of(options));
-  WriteOptions write;
-  write.from = what;
-  write_whole(set, file, write, options);
-  write_lines(fs::path(folder.to) / (name + ".txt"), {name + ".h5"}, options);
+  if (made.find("\n" + split.name + "\n") == std::string::npos) {
+    const PreparedSet set(std::move(from), preparation);
+    WriteOptions write;
+    write.from = split.from;
+    write_whole(set, file_of(split, folder), write, options);
+  }
+  write_lines(fs::path(folder.to) / (split.name + ".txt"), {split.name + ".h5"}, options);
 }
 
 Preparation preparation_for(const FolderOptions& folder) {
@@ -196,46 +227,68 @@ std::vector<float> convert_mean(const std::string& from, const std::string& to, 
 }
 
 void convert_mnist(const std::string& from, const FolderOptions& folder, const ConvertOptions& options) {
+  std::vector<Split> splits;
+  std::vector<std::string> images;
   for (const auto& [prefix, name] : {std::pair<std::string, std::string>{"train", "train"}, {"t10k", "test"}}) {
-    const std::string images = plain_or_zipped(from, prefix + "-images-idx3-ubyte");
-    write_split(std::make_unique<IdxSet>(images), preparation_for(folder), images + " as " + text_of(folder), name,
-                folder, options);
+    images.push_back(plain_or_zipped(from, prefix + "-images-idx3-ubyte"));
+    splits.push_back({name, images.back() + " as " + text_of(folder)});
   }
+  const std::string made = made_before(splits, folder, ranks_of(options));
+  for (std::size_t i = 0; i < splits.size(); ++i)
+    write_split(std::make_unique<IdxSet>(images[i]), preparation_for(folder), splits[i], made, folder, options);
 }
 
 void convert_digits(const DigitOptions& digits, const FolderOptions& folder, const ConvertOptions& options) {
-  const auto split = [&](i64 first, i64 count, const std::string& prefix, const std::string& name) {
-    auto set = std::make_unique<DigitSet>(digits.seed, first, count);
-    const std::string what = "digits of seed " + std::to_string(digits.seed) + " from " + std::to_string(first);
+  struct Part {
+    i64 first, count;
+    const char* idx_name;
+    Split split;
+  };
+  std::vector<Part> parts = {{0, digits.train, "train", {"train", ""}},
+                             {digits.train, digits.test, "t10k", {"test", ""}}};
+  std::vector<Split> splits;
+  for (Part& part : parts) {
+    const std::string what = "digits of seed " + std::to_string(digits.seed) + " from " + std::to_string(part.first);
+    part.split.from =
+        digits.idx ? what : what + " to " + std::to_string(part.first + part.count) + " as " + text_of(folder);
+    splits.push_back(part.split);
+  }
+  const std::string made = digits.idx ? "" : made_before(splits, folder, ranks_of(options));
+  for (const Part& part : parts) {
+    auto set = std::make_unique<DigitSet>(digits.seed, part.first, part.count);
     if (!digits.idx) {
-      write_split(std::move(set), preparation_for(folder), what + " as " + text_of(folder), name, folder, options);
-      return;
+      write_split(std::move(set), preparation_for(folder), part.split, made, folder, options);
+      continue;
     }
     make_folders(folder.to);
-    const std::string file = (fs::path(folder.to) / (prefix + "-images-idx3-ubyte")).string();
     WriteOptions write;
     write.format = Format::idx;
-    write.from = what;
-    write_whole(*set, file, write, options);
-  };
-  split(0, digits.train, "train", "train");
-  split(digits.train, digits.test, "t10k", "test");
+    write.from = part.split.from;
+    write_whole(*set, (fs::path(folder.to) / (std::string(part.idx_name) + "-images-idx3-ubyte")).string(), write,
+                options);
+  }
 }
 
 void convert_images(const std::string& from, const ImageOptions& images, const FolderOptions& folder,
                     const ConvertOptions& options) {
   if (folder.bytes && images.mean != ImageOptions::Mean::none)
     throw ConfigError("convert images", "values without their mean do not fit uint8", "store float, or keep the mean");
-  std::vector<fs::path> splits;
+  std::vector<fs::path> sources;
   for (const char* split : {"train", "val", "test"})
-    if (kind_of((fs::path(from) / split).string()) == FileKind::folder) splits.push_back(fs::path(from) / split);
-  if (splits.empty()) splits.push_back(from);
+    if (kind_of((fs::path(from) / split).string()) == FileKind::folder) sources.push_back(fs::path(from) / split);
+  if (sources.empty()) sources.push_back(from);
+  std::vector<Split> splits;
+  for (const auto& source : sources)
+    splits.push_back({source == fs::path(from) ? "train" : source.filename().string(),
+                      source.string() + " as " + text_of(folder) + (images.rgb ? ", rgb" : "") + text_of(images.size) +
+                          ", mean " + std::to_string(static_cast<int>(images.mean))});
+  const std::string made = made_before(splits, folder, ranks_of(options));
   make_folders(folder.to);
   OpenOptions colour;
   colour.channels = 3;
   std::vector<float> mean;
-  for (const auto& split : splits) {
-    const auto open = [&] { return std::make_unique<ImageSet>(split.string(), colour); };
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const auto open = [&] { return std::make_unique<ImageSet>(sources[i].string(), colour); };
     Preparation preparation = preparation_for(folder);
     preparation.size = images.size;
     preparation.rgb = images.rgb;
@@ -252,10 +305,7 @@ void convert_images(const std::string& from, const ImageOptions& images, const F
       write_mean(mean, set.fields()[0].sample_shape, (fs::path(folder.to) / "mean.binaryproto").string(), options);
     }
     preparation.mean = mean;
-    const std::string name = split == fs::path(from) ? "train" : split.filename().string();
-    const std::string what = split.string() + " as " + text_of(folder) + (images.rgb ? ", rgb" : "") +
-                             text_of(images.size) + ", mean " + std::to_string(static_cast<int>(images.mean));
-    write_split(open(), preparation, what, name, folder, options);
+    write_split(open(), preparation, splits[i], made, folder, options);
   }
 }
 

@@ -95,10 +95,11 @@ void PreparedSet::prepare(const std::uint8_t* from, i64 bytes, i64 sample, std::
     image = decode_image(from, static_cast<std::size_t>(bytes), where(sample), static_cast<int>(shape[0]),
                          preparation_.size);
     if (image.height != shape[1] || image.width != shape[2])
-      throw FileError(where(sample),
-                      "has " + std::to_string(image.width) + " x " + std::to_string(image.height) +
-                          " pixels, the first image has " + std::to_string(shape[2]) + " x " + std::to_string(shape[1]),
-                      "give --resize WIDTHxHEIGHT");
+      throw ConfigError(where(sample),
+                        "has " + std::to_string(image.width) + " x " + std::to_string(image.height) +
+                            " pixels, the first image has " + std::to_string(shape[2]) + " x " +
+                            std::to_string(shape[1]),
+                        preparation_.other_size_advice);
     if (shape[0] == 3 && !preparation_.rgb) swap_red_and_blue(image.values.data(), shape[1] * shape[2]);
   } else if (preparation_.rgb) {
     image.values.assign(from, from + bytes);

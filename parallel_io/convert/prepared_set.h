@@ -1,5 +1,6 @@
 #pragma once
 #include <mutex>
+#include <string>
 
 #include "parallel_io/feed/worker_pool.h"
 #include "parallel_io/sets/data_set.h"
@@ -9,12 +10,13 @@ namespace cortado {
 
 /// The changes that a conversion makes to samples.
 struct Preparation {
-  bool decode = true;      ///< encoded images become bytes of one shape; otherwise they stay encoded, or become PNG
-  ImageSize size;          ///< the images' size; without it, all decoded images must have the first one's
-  bool shuffle = false;    ///< the samples come in a random order
-  std::uint64_t seed = 1;  ///< of that order
-  bool rgb = false;        ///< three channels as red, green, blue instead of blue, green, red
-  bool to_float = false;   ///< store (value - mean) * scale
+  bool decode = true;  ///< encoded images become bytes of one shape; otherwise they stay encoded, or become PNG
+  ImageSize size;      ///< the images' size; without it, all decoded images must have the first one's
+  std::string other_size_advice = "give --resize WIDTHxHEIGHT";  ///< to the user whose images have others
+  bool shuffle = false;                                          ///< the samples come in a random order
+  std::uint64_t seed = 1;                                        ///< of that order
+  bool rgb = false;       ///< three channels as red, green, blue instead of blue, green, red
+  bool to_float = false;  ///< store (value - mean) * scale
   float scale = 1;
   std::vector<float> mean;  ///< of one sample; empty means no mean
 };

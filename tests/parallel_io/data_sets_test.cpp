@@ -4,10 +4,13 @@
 #include <climits>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <functional>
 #include <numeric>
 
 #include "core/base/error.h"
+#include "core/base/file.h"
 #include "core/formats/caffe.pb.h"
 #include "parallel_io/convert/convert.h"
 #include "parallel_io/convert/digits.h"
@@ -292,6 +295,36 @@ TEST(Convert, DigitsToHdf5AndByIdxAreTheSame) {
     EXPECT_EQ(read[0], read[1]);
     EXPECT_EQ(read[0].size(), (split == std::string("train") ? 30u : 10u) * 784u);
   }
+}
+
+std::string why_refused(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const Error& error) { return error.what(); }
+  return "";
+}
+
+/// A second run changes nothing; one that was killed between two sets goes on.
+TEST(Convert, FoldersKeepWhatIsThere) {
+  const TemporaryFolder folder;
+  DigitOptions digits;
+  digits.train = 20, digits.test = 10;
+  FolderOptions to;
+  to.to = folder.file("to");
+  convert_digits(digits, to, {});
+  const std::string train = to.to + "/train.h5", test = to.to + "/test.h5", first = read_file(train);
+  EXPECT_NE(why_refused([&] { convert_digits(digits, to, {}); }).find("has all sets of this conversion already"),
+            std::string::npos);
+  digits.seed = 2;
+  EXPECT_EQ(why_refused([&] { convert_digits(digits, to, {}); }).find(train + ": is there already"), 0U);
+  digits.seed = 1, digits.train = 10;  // the test set is another one, though its number and seed are the same
+  EXPECT_EQ(why_refused([&] { convert_digits(digits, to, {}); }).find(train + ": is there already"), 0U);
+  EXPECT_EQ(read_file(train), first);
+  digits.train = 20;
+  std::filesystem::remove(test);
+  convert_digits(digits, to, {});
+  EXPECT_TRUE(exists(test));
+  EXPECT_EQ(read_file(train), first);
 }
 
 TEST(Convert, RealMnist) {
