@@ -1,11 +1,17 @@
 #include "app/command_line/flags.h"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <type_traits>
+
+#include "app/start/environment.h"
 
 namespace cortado {
 namespace {
@@ -13,6 +19,20 @@ namespace {
 bool holds_something(const std::string& file) {
   std::error_code failed;
   return std::filesystem::is_regular_file(file, failed) && std::filesystem::file_size(file, failed) > 0;
+}
+
+/// Why no file can be written under the name, as far as can be told; empty: it can. Rank 0 writes, on its node.
+std::string why_not_written(const std::string& file) {
+  namespace fs = std::filesystem;
+  if (launched_rank() != 0) return "";
+  std::error_code failed;
+  const fs::file_status status = fs::status(file, failed);
+  if (fs::is_directory(status)) return file + " is a folder: name a file";
+  if (fs::is_fifo(status) || fs::is_socket(status)) return file + " is no regular file: name another";
+  if (fs::is_character_file(status)) return "";
+  const std::string parent = fs::path(file).parent_path().string(), folder = parent.empty() ? "." : parent;
+  if (!fs::is_directory(folder, failed)) return folder + " is no folder: make it, or name another file";
+  return access(folder.c_str(), W_OK) == 0 ? "" : file + " cannot be written: " + std::strerror(errno);
 }
 
 std::string short_text(double value) {
@@ -85,7 +105,12 @@ Flag Flag::counts_bytes() const {
   state_->option->transform(CLI::AsSizeValue(false));
   return *this;
 }
+Flag Flag::names_output() const {
+  state_->option->check(&why_not_written);
+  return *this;
+}
 Flag Flag::replaces_json() const {
+  names_output();
   state_->option->check([](const std::string& file) -> std::string {
     if (!holds_something(file) || holds_json(file)) return "";
     return file + " exists and is no JSON file: name another";
@@ -93,6 +118,7 @@ Flag Flag::replaces_json() const {
   return *this;
 }
 Flag Flag::replaces_nothing() const {
+  names_output();
   state_->option->check([](const std::string& file) -> std::string {
     return holds_something(file) ? file + " exists: remove it, or name another" : "";
   });

@@ -37,9 +37,11 @@ class Flag {
   Flag within(double least, double most) const;
   /// Lets numbers end in K, M or G, powers of 1024.
   Flag counts_bytes() const;
-  /// The value names a file to write. One that exists is an error unless it holds JSON, which is replaced.
+  /// The value names a file that rank 0 writes when all work is done. A name that cannot become one is an error before.
+  Flag names_output() const;
+  /// The same. One that exists is an error unless it holds JSON, which is replaced.
   Flag replaces_json() const;
-  /// The value names a file to write. One that exists is an error.
+  /// The same. One that exists is an error.
   Flag replaces_nothing() const;
   Flag excludes(const Flag& other) const;
   Flag needs(const Flag& other) const;

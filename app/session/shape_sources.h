@@ -1,6 +1,7 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,14 +18,24 @@ class ShapeSources : public SourceOpener {
   /// or of new_height and new_width, and others have one number. Throws ConfigError for another text.
   ShapeSources(bool needs_values, const std::vector<std::string>& shapes);
   std::unique_ptr<BatchSource> open(const BatchRequest& request, CoreGroup& group) const override;
-  /// The same, but no sample is read: for core groups whose memory means nothing.
+  /// The same, but no sample is read: for core groups whose memory means nothing. settle_shapes tells what zeros stand
+  /// for.
   ShapeSources without_values() const;
+  /// Warns, after nets are built, of given shapes that samples do not have. Throws ConfigError for a
+  /// shape of a top that no opened source has.
+  void settle_shapes() const;
 
  private:
+  struct Opened {
+    std::set<std::string> tops, warnings;
+  };
   std::vector<Shape> shapes_for(const BatchRequest& request) const;
+  /// The shape that is given for a request's top; nullptr means none.
+  const Shape* given(const BatchRequest& request, std::size_t top) const;
 
   std::shared_ptr<const SourceOpener> opener_;
-  bool needs_values_;
+  std::shared_ptr<Opened> opened_ = std::make_shared<Opened>();  // shared with copies
+  bool needs_values_, tells_late_ = false;
   std::map<std::string, Shape> shapes_;  // by top; empty: the first
 };
 

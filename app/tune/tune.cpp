@@ -129,8 +129,10 @@ void Tune::add_to(Flags& flags) {
       .shows_default()
       .positive();
   flags.add_switch("--explain", explain_, "Also show plans that were not tried, and why").excludes(collectives);
-  flags.add("--out", out_,
-            "Tuning file to write or add to, or rules to write; default tuning.prototxt, or collectives.json");
+  flags
+      .add("--out", out_,
+           "Tuning file to write or add to, or rules to write; default tuning.prototxt, or collectives.json")
+      .names_output();
   add_json(flags, json_);
   session_.add_precision(flags);
   session_.add_without(flags);
@@ -160,6 +162,7 @@ void Tune::tune_net(const Session& session) const {
   if (exists(out)) table.read(out);
 
   const auto net = net_in(session, parameter, Layout::nchw), blocks = net_in(session, parameter, Layout::nchw16c);
+  session.sources.settle_shapes();
   std::vector<Tuner::Row> rows;
   std::string layouts;
   const bool chooses_layouts = has_blocks(*blocks);

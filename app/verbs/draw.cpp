@@ -102,6 +102,7 @@ int Draw::run(const MpiJob& job) {
   caffe::NetParameter parameter;
   net_.read(parameter);
   const auto net = try_to_build(parameter, session.net_options());
+  if (net != nullptr) session.sources.settle_shapes();
   const std::string text = net_graph(filter_layers(parameter), left_to_right_,
                                      [&](const std::string& blob) { return shape_text(net.get(), blob); });
   if (job.rank() != 0) return 0;

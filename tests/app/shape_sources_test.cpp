@@ -3,9 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "core/base/error.h"
 #include "core/formats/caffe.pb.h"
 #include "tests/support/backends.h"
+#include "tests/support/hdf5_file.h"
+#include "tests/support/temporary_folder.h"
 
 namespace cortado::test {
 namespace {
@@ -68,6 +72,50 @@ TEST(ShapeSources, TopsAreToldByName) {
   EXPECT_THROW(shapes({"label=3"}), FileError) << "nothing tells the first";
   for (const char* const wrong : {"3x0", "3xx4", "label=", "=", "-1", "3X4", "99999999999999999999"})
     EXPECT_THROW(ShapeSources(false, {wrong}), ConfigError) << wrong;
+}
+
+std::string mistake_in(const ShapeSources& sources, const std::function<void()>& use) {
+  try {
+    use();
+    sources.settle_shapes();
+  } catch (const Error& error) { return error.what(); }
+  return "";
+}
+
+TEST(ShapeSources, RefuseShapesOfTopsThatAreNotThere) {
+  CoreGroup& group = group_of("reference");
+  const auto request = absent(Kind::hdf5, {"data", "label"});
+  const auto said = [&](const std::vector<std::string>& given) {
+    const ShapeSources sources(false, given);
+    const ShapeSources copy = sources.without_values();
+    return mistake_in(sources, [&] { copy.open(request, group); });
+  };
+  EXPECT_EQ(said({"3x5", "label=2"}), "");
+  EXPECT_EQ(said({"3x5", "lable=2x4"}),
+            "--shape lable=2x4: no layer that reads data has a top 'lable' (did you mean label?)");
+  EXPECT_EQ(said({"3x5", "weight=2"}),
+            "--shape weight=2: no layer that reads data has a top 'weight' (there are: data, label)");
+  EXPECT_EQ(said({"dato=3x5"}), "--shape dato=3x5: no layer that reads data has a top 'dato' (did you mean data?)");
+  const ShapeSources unused(false, {"3x5"});
+  EXPECT_NE(mistake_in(unused, [] {}).find("the net has no layer that reads data"), std::string::npos);
+}
+
+TEST(ShapeSources, WarnOfShapesThatDataHaveAlready) {
+  const TemporaryFolder folder;
+  write_hdf5(folder.file("a.h5"), {{"data", {2, 3}, H5T_IEEE_F32LE, {1, 2, 3, 4, 5, 6}}});
+  auto request = absent(Kind::hdf5, {"data"});
+  request.source = folder.file("a.h5");
+  const auto said = [&](const std::string& given) {
+    const ShapeSources sources(false, {given});
+    sources.open(request, group_of("reference"));
+    testing::internal::CaptureStderr();
+    sources.settle_shapes();
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_EQ(said("3"), "");
+  for (const char* const given : {"3x5", "data=4"})
+    EXPECT_NE(said(given).find("--shape does nothing for top 'data': its source is there, and has samples of 3"),
+              std::string::npos);
 }
 
 }  // namespace
