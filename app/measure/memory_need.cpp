@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <fstream>
 
+#include "app/measure/dry_runs.h"
 #include "app/measure/layer_times.h"
-#include "app/tune/tuning.h"
 #include "core/base/log.h"
 #include "core/base/memory_error.h"
 #include "core/formats/caffe.pb.h"
@@ -55,10 +55,9 @@ i64 MemoryNeed::batch_within(i64 bytes) const {
   return static_cast<i64>(static_cast<double>(bytes - fixed) / static_cast<double>(blobs) * static_cast<double>(batch));
 }
 
-DryRun::DryRun(Session& session, const caffe::SolverParameter& parameter)
+DryRun::DryRun(Session& session, const caffe::SolverParameter& parameter, const TuningTable& tuning)
     : group_(session.group), sources_(session.sources.without_values()) {
   const QuietLog quiet(true);
-  const TuningTable tuning = read_tuning(session.group.spec(), "");
   SolverOptions with;
   static_cast<Services&>(with) = session.services();
   with.group = &group_;
@@ -72,14 +71,17 @@ DryRun::DryRun(Session& session, const caffe::SolverParameter& parameter)
   measure(&parameter);
 }
 
-DryRun::DryRun(Session& session, const caffe::NetParameter& parameter, const NetOptions& options)
+DryRun::DryRun(Session& session, const caffe::NetParameter& parameter, const NetOptions& options,
+               const TuningTable& tuning)
     : group_(session.group), sources_(session.sources.without_values()) {
   const QuietLog quiet(true);
   NetOptions with = options;
   with.group = &group_;
   with.sources = &sources_;
   with.sinks = &unwritten();
+  with.layouts = tuning.layouts();
   net_ = std::make_unique<Net>(parameter, with);
+  net_->use_plans(tuning.plans_for(*net_));
   net_->forward();
   measure(nullptr);
 }
@@ -147,21 +149,22 @@ std::string unless_it_fails(const Describe& describe) {
 }
 }  // namespace
 
-std::string memory_advice(Session& session, const caffe::SolverParameter& parameter) {
+std::string memory_advice(Session& session, const caffe::SolverParameter& parameter, const TuningTable& tuning) {
   return unless_it_fails([&] {
-    const MemoryNeed need = DryRun(session, parameter).need();
+    const MemoryNeed need = DryRuns(session, parameter, tuning).need();
     caffe::SolverParameter narrow = parameter;
     narrow.set_precision(caffe::BF16);
     if (!session.group.spec().bf16 || parameter.precision() == caffe::BF16)
       return advice_for(need, free_host_memory(), nullptr);
-    const MemoryNeed with_bf16 = DryRun(session, narrow).need();
+    const MemoryNeed with_bf16 = DryRuns(session, narrow, tuning).need();
     return advice_for(need, free_host_memory(), &with_bf16);
   });
 }
 
-std::string memory_advice(Session& session, const caffe::NetParameter& parameter, const NetOptions& options) {
+std::string memory_advice(Session& session, const caffe::NetParameter& parameter, const NetOptions& options,
+                          const TuningTable& tuning) {
   return unless_it_fails(
-      [&] { return advice_for(DryRun(session, parameter, options).need(), free_host_memory(), nullptr); });
+      [&] { return advice_for(DryRuns(session, parameter, options, tuning).need(), free_host_memory(), nullptr); });
 }
 
 void advising_on_memory(const std::function<std::string()>& advice, const std::function<void()>& work) {

@@ -7,6 +7,7 @@
 #include "app/measure/dry_group.h"
 #include "app/session/session.h"
 #include "core/solver/solver.h"
+#include "core/tuner/tuning_table.h"
 
 namespace caffe {
 class NetParameter;
@@ -36,12 +37,12 @@ struct MemoryNeed {
 /// ShapeError, FileError of absent data.
 class DryRun {
  public:
-  /// Takes two iterations of a solver with its nets.
-  DryRun(Session& session, const caffe::SolverParameter& parameter);
+  /// Takes two iterations of a solver with its nets, by the plans of `tuning`.
+  DryRun(Session& session, const caffe::SolverParameter& parameter, const TuningTable& tuning);
   /// Takes a forward pass of a net.
-  DryRun(Session& session, const caffe::NetParameter& parameter, const NetOptions& options);
+  DryRun(Session& session, const caffe::NetParameter& parameter, const NetOptions& options, const TuningTable& tuning);
 
-  Net& net() { return solver_ != nullptr ? solver_->net() : *net_; }
+  const Net& net() const { return solver_ != nullptr ? solver_->net() : *net_; }
   const MemoryNeed& need() const { return need_; }
 
  private:
@@ -60,8 +61,9 @@ std::string describe(const MemoryNeed& need);
 nlohmann::json to_json(const MemoryNeed& need);
 
 /// Advice on what fits, where this training, or net, ran out of memory; empty means that it cannot be found out.
-std::string memory_advice(Session& session, const caffe::SolverParameter& parameter);
-std::string memory_advice(Session& session, const caffe::NetParameter& parameter, const NetOptions& options);
+std::string memory_advice(Session& session, const caffe::SolverParameter& parameter, const TuningTable& tuning);
+std::string memory_advice(Session& session, const caffe::NetParameter& parameter, const NetOptions& options,
+                          const TuningTable& tuning);
 
 /// Runs `work`; where memory runs out, throws a MemoryError with the advice.
 void advising_on_memory(const std::function<std::string()>& advice, const std::function<void()>& work);

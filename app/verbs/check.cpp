@@ -3,26 +3,27 @@
 
 #include "app/command_line/shared_flags.h"
 #include "app/command_line/verb.h"
+#include "app/measure/dry_runs.h"
 #include "app/measure/layer_times.h"
-#include "app/measure/memory_need.h"
 #include "app/report/plan_text.h"
 #include "app/report/report.h"
 #include "app/session/net_flags.h"
 #include "app/session/session.h"
 #include "app/start/start_fields.h"
+#include "app/tune/tuning.h"
 #include "core/base/error.h"
+#include "core/base/log.h"
 #include "core/formats/caffe.pb.h"
 #include "core/formats/prototxt.h"
 
 namespace cortado {
 namespace {
-std::string shapes_of(const Layer::Blobs& blobs) {
+std::string text_of(const std::vector<Shape>& shapes) {
   std::string text;
-  for (const Blob* blob : blobs) {
+  for (const Shape& shape : shapes) {
     if (!text.empty()) text += ", ";
-    for (std::size_t d = 0; d < blob->shape().size(); ++d)
-      text += (d > 0 ? "x" : "") + std::to_string(blob->shape()[d]);
-    if (blob->shape().empty()) text += "scalar";
+    for (std::size_t d = 0; d < shape.size(); ++d) text += (d > 0 ? "x" : "") + std::to_string(shape[d]);
+    if (shape.empty()) text += "scalar";
   }
   return text;
 }
@@ -56,7 +57,7 @@ class Check : public Verb {
  private:
   NetFlags net_;
   SessionFlags session_;
-  std::string solver_, json_;
+  std::string solver_, tuning_, json_;
   bool explain_ = false, passes_ = false;
 };
 
@@ -73,6 +74,7 @@ void Check::add_to(Flags& flags) {
   net_.add_phase(flags);
   flags.add_switch("--explain", explain_, "Also show the plans that each layer passed over, and why");
   flags.add_switch("--passes", passes_, "Also show how passes rewrote the net");
+  add_tuning(flags, tuning_);
   add_json(flags, json_);
   session_.add_precision(flags);
   session_.add_without(flags);
@@ -106,22 +108,31 @@ int Check::run(const MpiJob& job) {
     for (const auto& stage : net_.state().stages) solver.mutable_train_state()->add_stage(stage);
   }
   if (job.rank() != 0) return 0;
-  const auto run =
-      tests ? std::make_unique<DryRun>(session, parameter, net_options) : std::make_unique<DryRun>(session, solver);
-  const Net& net = run->net();
+  const TuningTable tuning = read_tuning(session.group.spec(), tuning_);
+  const auto runs = tests ? std::make_unique<DryRuns>(session, parameter, net_options, tuning)
+                          : std::make_unique<DryRuns>(session, solver, tuning);
+  const Net& net = runs->net();
+  session.sources.settle_shapes();
+  CORTADO_LOG(info) << tuning.coverage(net);
+  const MemoryNeed need = runs->need();
 
   Report report(
       {{"layer", "layer"}, {"type", "type"}, {"top", "top"}, {"parameters", "parameters"}, {"plans", "plans"}},
       session.group.spec(), {{"model", file}});
-  for (const auto& entry : net.layers())
+  for (std::size_t i = 0; i < net.layers().size(); ++i) {
+    const auto& entry = net.layers()[i];
     report.add({{"layer", entry.layer->name()},
                 {"type", entry.type},
-                {"bottom", shapes_of(entry.bottom)},
-                {"top", shapes_of(entry.top)},
+                {"bottom", text_of(runs->bottoms(i))},
+                {"top", text_of(runs->tops(i))},
                 {"parameters", parameters_of(*entry.layer)},
                 {"plans", plans_of(*entry.layer)}});
-  report.summarize(to_json(run->need()));
-  std::cout << describe(run->need()) << "\n" << report.table();
+  }
+  report.summarize(to_json(need));
+  if (runs->planned() > 0)
+    std::cout << "a batch of " << need.batch << " is planned as one of " << runs->planned()
+              << "; its memory and shapes follow from that\n";
+  std::cout << describe(need) << "\n" << report.table();
   if (passes_) std::cout << "\n" << passes_of(net);
   if (explain_) std::cout << "\n" << reasons_of(net);
   if (!json_.empty()) report.write_json(json_);

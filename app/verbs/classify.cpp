@@ -11,6 +11,7 @@
 #include "app/session/net_flags.h"
 #include "app/session/session.h"
 #include "app/start/start_files.h"
+#include "app/tune/tuning.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/log.h"
@@ -198,8 +199,9 @@ int Classify::run(const MpiJob& job) {
   Session session(job, session_);
   caffe::NetParameter parameter;
   net_.read(parameter);
-  advising_on_memory([&] { return memory_advice(session, parameter, session.net_options()); },
-                     [&] { classify(session, parameter); });
+  advising_on_memory(
+      [&] { return memory_advice(session, parameter, session.net_options(), empty_tuning(session.group.spec())); },
+      [&] { classify(session, parameter); });
   return 0;
 }
 

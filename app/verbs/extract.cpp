@@ -7,6 +7,7 @@
 #include "app/report/progress_bar.h"
 #include "app/session/net_flags.h"
 #include "app/session/session.h"
+#include "app/tune/tuning.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/formats/caffe.pb.h"
@@ -141,8 +142,9 @@ int Extract::run(const MpiJob& job) {
   Session session(job, session_);
   caffe::NetParameter parameter;
   net_.read(parameter);
-  advising_on_memory([&] { return memory_advice(session, parameter, session.net_options()); },
-                     [&] { extract(session, parameter); });
+  advising_on_memory(
+      [&] { return memory_advice(session, parameter, session.net_options(), empty_tuning(session.group.spec())); },
+      [&] { extract(session, parameter); });
   return 0;
 }
 

@@ -93,7 +93,7 @@ class Time : public Verb {
 
  private:
   bool trains() const { return net_.phase() == Phase::train; }
-  void measure(const Session& session, const caffe::NetParameter& parameter) const;
+  void measure(const Session& session, const caffe::NetParameter& parameter, const TuningTable& tuning) const;
   TimedNet build(const Session& session, const TuningTable& tuning, const caffe::NetParameter& parameter) const;
   void warm_up(Net& net, CoreGroup& group) const;
   /// Milliseconds of an iteration; with the update, if the net is trained.
@@ -168,18 +168,19 @@ int Time::run(const MpiJob& job) {
   Session session(job, session_);
   caffe::NetParameter parameter;
   net_.read(parameter);
+  const TuningTable tuning = read_tuning(session.group.spec(), tuning_, session.job.replicas());
   advising_on_memory(
       [&] {
-        return trains() ? memory_advice(session, solver_around(parameter, session.precision))
-                        : memory_advice(session, parameter, session.net_options());
+        return trains() ? memory_advice(session, solver_around(parameter, session.precision), tuning)
+                        : memory_advice(session, parameter, session.net_options(), tuning);
       },
-      [&] { measure(session, parameter); });
+      [&] { measure(session, parameter, tuning); });
   return 0;
 }
 
-void Time::measure(const Session& session, const caffe::NetParameter& parameter) const {
-  const TuningTable tuning = read_tuning(session.group.spec(), tuning_, session.job.replicas());
+void Time::measure(const Session& session, const caffe::NetParameter& parameter, const TuningTable& tuning) const {
   const TimedNet timed = build(session, tuning, parameter);
+  session.sources.settle_shapes();
   Net& net = timed.net();
   warm_up(net, session.group);
   const Limits limits = limits_of(session.group);

@@ -187,7 +187,7 @@ int Train::run(const MpiJob& job) {
   };
   if (replaces_weights()) parameter.clear_weights();
   with.core_groups = session.processor->core_groups();
-  advising_on_memory([&] { return memory_advice(session, parameter); },
+  advising_on_memory([&] { return memory_advice(session, parameter, tuning); },
                      [&] {
                        train_on_core_groups(*session.processor, with,
                                             [&](const SolverOptions& own) { train(own, parameter); });
