@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
+#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -45,6 +46,11 @@ std::string short_text(double value) {
 template <class T>
 std::string why_not(const std::string& text) {
   T value{};
+  if constexpr (std::is_integral<T>::value) {  // which CLI11 would cut to the largest
+    const bool is_out =
+        std::from_chars(text.data(), text.data() + text.size(), value).ec == std::errc::result_out_of_range;
+    if (is_out) return text + (text[0] == '-' ? " is too small" : " is too large");
+  }
   if (CLI::detail::lexical_cast(text, value))
     return std::isfinite(static_cast<double>(value)) ? "" : text + " is too large";
   double number = 0;
