@@ -56,8 +56,24 @@ struct Counter {
   CORTADO_FN i64 operator[](i64 j) const { return first + j; }
 };
 
-// Sources tell how each kind comes in. ready() is called once, before the first line; fetch() for every line; reader()
-// makes of what was fetched what the lanes read by element.
+/// A line of one value, which every element reads.
+template <class T, class Line>
+struct Single {
+  Line line;
+};
+
+/// What the lanes read by element of a fetched line. The line's type alone decides: where nvcc expands a captured pack
+/// of sources beside a pack of lines, it takes the last source for every line.
+template <class Line>
+CORTADO_FN Line reader(const Line& line) {
+  return line;
+}
+template <class T, class Line>
+CORTADO_FN Constant<T> reader(const Single<T, Line>& single) {
+  return {static_cast<T>(single.line[0])};
+}
+
+// Sources tell how each kind comes in. ready() is called once, before the first line; fetch() for every line.
 
 template <class Kind>
 struct Source {
@@ -71,10 +87,6 @@ struct Source {
   CORTADO_FN auto fetch(C& c, const RowLines& rows, i64 line) const {
     return rows.get(c, buf, array, line);
   }
-  template <class Line>
-  CORTADO_FN Line reader(const Line& line) const {
-    return line;
-  }
 };
 /// A value that does not change from line to line.
 template <class T>
@@ -84,7 +96,6 @@ struct Known {
   CORTADO_FN Constant<T> fetch(C&, const RowLines&, i64) const {
     return {value};
   }
-  CORTADO_FN Constant<T> reader(const Constant<T>& line) const { return line; }
 };
 template <class T>
 struct Source<One<T>> {
@@ -103,11 +114,8 @@ struct Source<PerRow<T>> {
   }
   template <class C>
   CORTADO_FN auto fetch(C& c, const RowLines& rows, i64 line) const {
-    return c.get(of.buf, of.values + rows.row(line) % of.period, 1);
-  }
-  template <class Line>
-  CORTADO_FN Constant<T> reader(const Line& line) const {
-    return {static_cast<T>(line[0])};
+    auto single = c.get(of.buf, of.values + rows.row(line) % of.period, 1);
+    return Single<T, decltype(single)>{single};
   }
 };
 template <class T>
@@ -121,18 +129,10 @@ struct Source<PerColumn<T>> {
   CORTADO_FN auto fetch(C& c, const RowLines& rows, i64 line) const {
     return c.get(of.buf, of.values + rows.first(line), rows.count(line));
   }
-  template <class Line>
-  CORTADO_FN Line reader(const Line& line) const {
-    return line;
-  }
-};
-struct Counted {
-  CORTADO_FN Counter reader(const Counter& line) const { return line; }
 };
 template <>
-struct Source<Numbers> : Counted {
+struct Source<Numbers> {
   Numbers numbers;
-  CORTADO_FN explicit Source(Numbers from = {}) : numbers(from) {}
   template <class C>
   CORTADO_FN Source ready(C&) const {
     return *this;
@@ -143,7 +143,7 @@ struct Source<Numbers> : Counted {
   }
 };
 template <>
-struct Source<Columns> : Counted {
+struct Source<Columns> {
   template <class C>
   CORTADO_FN Source ready(C&) const {
     return *this;
@@ -204,7 +204,7 @@ struct Elementwise {
     c.lines(
         p.rows.lines(), Depth::two, [&](i64 i) { return gather(source.fetch(c, p.rows, i)...); },
         [&](i64 i, auto& in) {
-          in.apply([&](auto&... line) { write(c, p.f, p.rows, i, p.to, source.reader(line)...); });
+          in.apply([&](auto&... line) { write(c, p.f, p.rows, i, p.to, elements::reader(line)...); });
         });
   }
 

@@ -23,7 +23,7 @@ template <class T>
 Source<PerColumn<T>> source(PerColumn<T> values) {
   return {values};
 }
-inline Source<Numbers> source(Numbers numbers) { return Source<Numbers>(numbers); }
+inline Source<Numbers> source(Numbers numbers) { return {numbers}; }
 inline Source<Columns> source(Columns) { return {}; }
 
 template <class T>
