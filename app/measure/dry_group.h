@@ -27,6 +27,8 @@ class DryGroup : public CoreGroup {
   double seconds_between(const Event&, const Event&) override { return 0; }
   MatrixLibrary* library() override { return library_.get(); }
   std::string why_no_library() const override { return real_.why_no_library(); }
+  ConvolutionLibrary* convolutions() override { return real_.convolutions(); }
+  std::string why_no_convolutions() const override { return real_.why_no_convolutions(); }
 
   /// The most bytes allocated at the same time so far, scratchpads of the largest plan included.
   i64 peak() const { return peak_ + scratch_; }

@@ -34,6 +34,8 @@ constexpr bool has_devices = false;
 std::unique_ptr<Processor> make_processor(const BackendOptions& wanted) {
   if (!has_devices && (wanted.devices.all || !wanted.devices.numbers.empty()))
     CORTADO_LOG(warning) << "This build runs on processors: it takes no notice of the devices asked for";
+  if (!has_devices && wanted.tf32)
+    CORTADO_LOG(warning) << "This build runs on processors: it multiplies in FP32, not in TF32";
 #ifdef CORTADO_WITH_SUNWAY
   sunway::sim::Options options;
   options.core_groups = wanted.core_groups;
@@ -50,6 +52,7 @@ std::unique_ptr<Processor> make_processor(const BackendOptions& wanted) {
   kokkos::Options options;
   options.core_groups = wanted.core_groups;
   options.devices = wanted.devices;
+  options.tf32 = wanted.tf32;
   if (std::getenv("OMP_NUM_THREADS") == nullptr) options.threads = wanted.cpus;
   return kokkos::make_processor(options, kokkos::all_programs());
 #else

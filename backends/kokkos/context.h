@@ -62,6 +62,7 @@ template <class Team>
 class Context {
  public:
   static constexpr int mesh_rows = 1, mesh_cols = 1;
+  static constexpr i64 own_lanes = Team::own_lanes;
 
   CORTADO_FN explicit Context(const Team& team) : team_(team) {}
 
@@ -163,6 +164,10 @@ class Context {
   template <class T, class Op, class F>
   CORTADO_FN T fold(i64 n, T init, Op op, F f) {
     return team_.fold(n, init, op, f);
+  }
+  template <class F>
+  CORTADO_FN void each_own(i64 n, F f) {
+    team_.each_own(n, f);
   }
   template <class F>
   CORTADO_FN void once(F f) {

@@ -9,7 +9,8 @@ namespace {
 
 class CuBlas : public MatrixLibrary {
  public:
-  CuBlas(cudaStream_t stream, const CudaWatch& watch) : stream_(stream), watch_(watch) {
+  CuBlas(cudaStream_t stream, const CudaWatch& watch, bool tf32)
+      : stream_(stream), watch_(watch), of_floats_(tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F) {
     watch_.enter();
     check(cublasCreate(&handle_), "start");
     check(cublasSetStream(handle_, stream), "use a stream");
@@ -27,7 +28,7 @@ class CuBlas : public MatrixLibrary {
     if (g.m == 0 || g.n == 0 || count == 0) return;
     watch_.enter();
     const bool empty = g.k == 0;
-    const auto compute = g.operands == Precision::bf16 ? CUBLAS_COMPUTE_32F_FAST_16BF : CUBLAS_COMPUTE_32F;
+    const auto compute = g.operands == Precision::bf16 ? CUBLAS_COMPUTE_32F_FAST_16BF : of_floats_;
     check(cublasGemmStridedBatchedEx_64(
               handle_, g.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N, g.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N, g.n, g.m,
               g.k, &g.alpha, g.b, CUDA_R_32F, empty ? g.n : g.ldb, stride_b, g.a, CUDA_R_32F, empty ? g.m : g.lda,
@@ -50,13 +51,14 @@ class CuBlas : public MatrixLibrary {
 
   const cudaStream_t stream_;
   const CudaWatch& watch_;
+  const cublasComputeType_t of_floats_;
   cublasHandle_t handle_ = nullptr;
 };
 
 }  // namespace
 
-std::unique_ptr<MatrixLibrary> make_cublas(cudaStream_t stream, const CudaWatch& watch) {
-  return std::make_unique<CuBlas>(stream, watch);
+std::unique_ptr<MatrixLibrary> make_cublas(cudaStream_t stream, const CudaWatch& watch, bool tf32) {
+  return std::make_unique<CuBlas>(stream, watch, tf32);
 }
 
 std::string cublas_version() {

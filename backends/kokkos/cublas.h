@@ -8,8 +8,9 @@
 
 namespace cortado::kokkos {
 
-/// cuBLAS in order with one CUDA stream of a core group. `watch` must outlive it.
-std::unique_ptr<MatrixLibrary> make_cublas(cudaStream_t stream, const CudaWatch& watch);
+/// cuBLAS in order with one CUDA stream of a core group. `tf32`: products of floats may be of operands rounded to TF32.
+/// `watch` must outlive it.
+std::unique_ptr<MatrixLibrary> make_cublas(cudaStream_t stream, const CudaWatch& watch, bool tf32);
 
 /// The loaded library's version: "13.1.0".
 std::string cublas_version();

@@ -1,7 +1,5 @@
 #include "backends/kokkos/cuda_devices.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
@@ -9,6 +7,7 @@
 
 #include "backends/kokkos/cublas.h"
 #include "backends/kokkos/cuda_check.h"
+#include "backends/kokkos/cudnn.h"
 #include "backends/kokkos/launch.h"
 #include "core/base/error.h"
 
@@ -101,7 +100,7 @@ std::vector<int> choose_cuda_devices(const Options& options) {
   return devices;
 }
 
-MachineSpec spec_of_device(int device, int core_groups) {
+MachineSpec spec_of_device(int device, int core_groups, bool tf32) {
   const cudaDeviceProp properties = properties_of(device);
   int clock_khz = 0;
   cuda_check(cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, device), "read the clock rate");
@@ -112,12 +111,15 @@ MachineSpec spec_of_device(int device, int core_groups) {
   spec.name = "cuda";
   spec.description = std::string(properties.name) + " (device " + std::to_string(device) + "), compute capability " +
                      std::to_string(properties.major) + "." + std::to_string(properties.minor) + ", " +
-                     std::to_string(properties.multiProcessorCount) + " multiprocessors, " + memory;
+                     std::to_string(properties.multiProcessorCount) + " multiprocessors, " + memory +
+                     (tf32 ? ", floats multiplied in TF32" : "");
   spec.core_groups = core_groups;
   spec.cpes = properties.multiProcessorCount * teams;
   spec.scratch_bytes = static_cast<i64>(properties.sharedMemPerBlock) - CudaTeam::reserved_bytes;
   spec.host_memory = false;
+  spec.tf32 = tf32 && properties.major >= 8;
   spec.simd_bytes = 128;
+  spec.line_bytes = 8192;  // eight floats for each lane of a team, so that several loads are on their way
   spec.clock_hz = 1e3 * clock_khz;
   return spec;
 }
@@ -141,15 +143,7 @@ std::vector<std::pair<std::string, std::string>> cuda_software() {
                    known == 0 ? "none" : (module.empty() ? "" : module + ", ") + "CUDA " + version_text(known));
   all.emplace_back("CUDA runtime", version_text(runtime_version()));
   all.emplace_back("cuBLAS", cublas_version());
-  std::string cudnn = "not used, not found";
-  for (const char* name : {"libcudnn.so.9", "libcudnn.so.8"})
-    if (void* const library = dlopen(name, RTLD_LAZY | RTLD_LOCAL)) {
-      const auto version = reinterpret_cast<std::size_t (*)()>(dlsym(library, "cudnnGetVersion"));
-      if (version != nullptr) cudnn = "not used, found " + std::to_string(version());
-      dlclose(library);
-      break;
-    }
-  all.emplace_back("cuDNN", cudnn);
+  all.emplace_back("cuDNN", cudnn_version());
   return all;
 }
 

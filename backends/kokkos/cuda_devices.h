@@ -12,8 +12,8 @@ namespace cortado::kokkos {
 /// build has no code for, or not those that the user named.
 std::vector<int> choose_cuda_devices(const Options& options);
 
-/// The device as the machine of one of `core_groups` core groups of this process.
-MachineSpec spec_of_device(int device, int core_groups);
+/// The device as the machine of one of `core_groups` core groups of this process. `tf32`: as asked for, if it can.
+MachineSpec spec_of_device(int device, int core_groups, bool tf32);
 
 /// Lets the devices copy from each other without the host between them, if the machine can.
 void let_devices_reach_each_other(const std::vector<int>& devices);

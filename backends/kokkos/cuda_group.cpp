@@ -5,6 +5,7 @@
 
 #include "backends/kokkos/cublas.h"
 #include "backends/kokkos/cuda_devices.h"
+#include "backends/kokkos/cudnn.h"
 #include "backends/kokkos/group_common.h"
 #include "backends/kokkos/launch.h"
 #include "core/base/error.h"
@@ -51,7 +52,8 @@ CudaGroup::Queue::~Queue() {
 CudaGroup::CudaGroup(int index, int device, const MachineSpec& spec, const Programs& programs)
     : index_(index), watch_(device), spec_(spec), programs_(programs) {
   make_stream();
-  library_ = make_cublas(cuda_stream({}), watch_);
+  library_ = make_cublas(cuda_stream({}), watch_, spec_.tf32);
+  convolutions_ = make_cudnn(cuda_stream({}), watch_, spec_.tf32, why_no_convolutions_);
   failure_ = static_cast<CudaFailure*>(allocate(sizeof(CudaFailure)));
   const CudaFailure none{{}, watch_.begun()};
   copy(failure_, &none, sizeof none, {});
@@ -166,11 +168,12 @@ void CudaGroup::run_program(ProgramKey key, const char* label, const void* progr
   watch_.launched(label, into.stream);
 }
 
-std::vector<std::unique_ptr<CoreGroup>> make_groups(const std::vector<int>& devices, int, const Programs& programs) {
+std::vector<std::unique_ptr<CoreGroup>> make_groups(const std::vector<int>& devices, int, bool tf32,
+                                                    const Programs& programs) {
   std::vector<std::unique_ptr<CoreGroup>> groups;
   let_devices_reach_each_other(devices);
   for (std::size_t i = 0; i < devices.size(); ++i) {
-    const MachineSpec spec = spec_of_device(devices[i], static_cast<int>(devices.size()));
+    const MachineSpec spec = spec_of_device(devices[i], static_cast<int>(devices.size()), tf32);
     groups.push_back(std::make_unique<CudaGroup>(static_cast<int>(i), devices[i], spec, programs));
   }
   return groups;

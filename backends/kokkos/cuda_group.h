@@ -5,6 +5,7 @@
 #include "backends/kokkos/cuda_check.h"
 #include "backends/kokkos/programs.h"
 #include "backends/kokkos/space.h"
+#include "core/machine/convolution_library.h"
 #include "core/machine/core_group.h"
 
 namespace cortado::kokkos {
@@ -32,6 +33,8 @@ class CudaGroup : public CoreGroup {
   Event record(Stream stream) override;
   double seconds_between(const Event& from, const Event& to) override;
   MatrixLibrary* library() override { return library_.get(); }
+  ConvolutionLibrary* convolutions() override { return convolutions_.get(); }
+  std::string why_no_convolutions() const override { return why_no_convolutions_; }
 
  protected:
   void run_program(ProgramKey key, const char* label, const void* program, const Plan& plan, Stream stream) override;
@@ -56,6 +59,8 @@ class CudaGroup : public CoreGroup {
   const Programs& programs_;
   std::vector<std::unique_ptr<Queue>> queues_;
   std::unique_ptr<MatrixLibrary> library_;
+  std::string why_no_convolutions_;
+  std::unique_ptr<ConvolutionLibrary> convolutions_;
   CudaFailure* failure_ = nullptr;  // device memory
 };
 

@@ -9,8 +9,8 @@
 namespace cortado::kokkos {
 
 /// The core groups of this build's machine, one for each of `devices` (OpenMP: which mean nothing), `threads` host
-/// threads each. Throws ConfigError when there are not enough. `programs` must outlive them.
-std::vector<std::unique_ptr<CoreGroup>> make_groups(const std::vector<int>& devices, int threads,
+/// threads each. Throws ConfigError when there are not enough. `programs` must outlive them. `tf32`: Options::tf32.
+std::vector<std::unique_ptr<CoreGroup>> make_groups(const std::vector<int>& devices, int threads, bool tf32,
                                                     const Programs& programs);
 
 /// Label and worker count of a launch. Throws PlanError for a plan with more bookings than a context counts or more

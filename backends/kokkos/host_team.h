@@ -20,6 +20,7 @@ class HostTeam {
 
   /// Fetching a line before the one ahead of it is worked on lets its memory arrive meanwhile.
   static constexpr bool looks_ahead = true;
+  static constexpr i64 own_lanes = 0;
   /// The line will be read soon: its beginning starts coming; the processor goes on by itself.
   void announce(const void* p, i64 bytes) const {
     const char* const first = static_cast<const char*>(p);

@@ -44,6 +44,13 @@ class LaneTeam {
     member_.team_barrier();
   }
 
+  static constexpr i64 own_lanes = lanes;  ///< each lane runs the program, with variables of its own
+  /// The lane's own elements, without a barrier.
+  template <class F>
+  CORTADO_FN void each_own(i64 n, const F& f) const {
+    for (i64 i = member_.team_rank(); i < n; i += lanes) f(i);
+  }
+
   template <class F>
   CORTADO_FN void each2d(i64 rows, i64 cols, const F& f) const {
     for (i64 i = member_.team_rank(); i < rows * cols; i += lanes) f(i / cols, i % cols);

@@ -38,11 +38,11 @@ void run_members(int count, int threads, F member) {
 
 class KokkosProcessor : public Processor {
  public:
-  KokkosProcessor(const std::vector<int>& devices, int threads, Programs programs)
+  KokkosProcessor(const std::vector<int>& devices, int threads, bool tf32, Programs programs)
       : runtime_(Runtime::get(static_cast<int>(devices.size()) * threads, devices.front())),
         programs_(std::move(programs)),
         threads_(threads),
-        groups_(make_groups(devices, threads, programs_)) {}
+        groups_(make_groups(devices, threads, tf32, programs_)) {}
 
   int core_groups() const override { return static_cast<int>(groups_.size()); }
   CoreGroup& group(int index) override { return *groups_.at(static_cast<std::size_t>(index)); }
@@ -93,7 +93,8 @@ std::unique_ptr<Processor> make_processor(const Options& options, Programs progr
 #endif
   const int core_groups = static_cast<int>(devices.size());
   const int threads = count_threads(options, core_groups);
-  return std::make_unique<KokkosProcessor>(devices, std::max(1, threads / core_groups), std::move(programs));
+  return std::make_unique<KokkosProcessor>(devices, std::max(1, threads / core_groups), options.tf32,
+                                           std::move(programs));
 }
 
 std::vector<std::pair<std::string, std::string>> software() {

@@ -14,6 +14,7 @@ struct Options {
   int core_groups = 0;  ///< 0: one; CUDA: one for each device that the user chose for this process
   int threads = 0;  ///< OpenMP threads of all core groups together; 0: what OMP_NUM_THREADS or the affinity mask says
   DeviceChoice devices;  ///< of CUDA
+  bool tf32 = false;     ///< CUDA: products of floats may be of operands rounded to TF32
 };
 
 /// Initialises Kokkos on first use. CUDA: throws ConfigError, with advice, where no device can be used.

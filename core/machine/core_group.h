@@ -12,6 +12,8 @@
 
 namespace cortado {
 
+class ConvolutionLibrary;
+
 /// A queue of work on one core group: what is put into one stream happens in order. 0 is the compute stream,
 /// where every launch goes unless told otherwise; `CoreGroup::make_stream` makes more.
 struct Stream {
@@ -99,6 +101,10 @@ class CoreGroup {
   /// The vendor's matrix library, or null; `why_no_library` then says why.
   virtual MatrixLibrary* library() { return nullptr; }
   virtual std::string why_no_library() const { return "backend " + spec().name + " has no matrix library"; }
+  /// The vendor's convolution library (core/machine/convolution_library.h), or null; `why_no_convolutions` then says
+  /// why.
+  virtual ConvolutionLibrary* convolutions() { return nullptr; }
+  virtual std::string why_no_convolutions() const { return "backend " + spec().name + " has no convolution library"; }
 
  protected:
   virtual void run_program(ProgramKey key, const char* label, const void* program, const Plan& plan, Stream stream) = 0;

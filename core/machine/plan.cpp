@@ -54,7 +54,8 @@ Plan PlanBuilder::plan(i64 work_items) const {
 
 i64 line_elements(const MachineSpec& spec, i64 n, int buffers, i64 element_bytes) {
   const i64 vector = std::max<i64>(1, spec.simd_bytes / element_bytes);
-  const i64 fit = std::max(vector, spec.scratch_bytes / buffers / element_bytes / 32 * 32);
+  const bool borrows = !spec.lines_in_scratch && !spec.host_memory;  // a device's memory, without the scratchpad
+  const i64 fit = borrows ? n : std::max(vector, spec.scratch_bytes / buffers / element_bytes / 32 * 32);
   const i64 spread = round_up(std::max<i64>(1, (n + spec.cpes - 1) / spec.cpes), vector);
   const i64 worth = std::max(vector, spec.line_bytes / element_bytes);
   // Long lines pay the transfer start-up once; lines shorter than `worth` waste bandwidth even if CPEs idle.

@@ -1,4 +1,6 @@
 #pragma once
+#include <type_traits>
+
 #include "core/machine/program.h"
 
 namespace cortado {
@@ -8,6 +10,29 @@ template <class C, class F>
 CORTADO_FN float sum_of(C& c, i64 n, F f) {
   return c.fold(
       n, 0.0f, [](float a, float b) { return a + b; }, f);
+}
+
+template <class C, class = void>
+struct OwnLanes {
+  static constexpr i64 count = 0;
+};
+template <class C>
+struct OwnLanes<C, std::enable_if_t<(C::own_lanes > 0)>> {
+  static constexpr i64 count = C::own_lanes;
+};
+/// True where every lane of a team runs the program, so that a variable is one for each lane. Sums over many pieces can
+/// then stay with the lanes until join_lanes.
+template <class C>
+constexpr bool has_own_lanes = OwnLanes<C>::count > 0;
+
+/// The sum of the lanes' own values, in a fixed order. Lanes that are one program have one value.
+template <class C, class T>
+CORTADO_FN T join_lanes(C& c, T own) {
+  if constexpr (has_own_lanes<C>)
+    return c.fold(
+        OwnLanes<C>::count, T(0), [](T a, T b) { return a + b; }, [&](i64) { return own; });
+  else
+    return own;
 }
 
 /// Writes a few values that one lane knows, to[0], to[1], ...

@@ -206,6 +206,10 @@ class Layer {
   const Services& services() const { return context_.services; }
   /// Memory for the time of this call; see Workspace.
   float* workspace(i64 floats) const { return context_.workspace.floats(floats); }
+  /// The same, for those who know best how much they need.
+  std::function<float*(i64 floats)> room() const {
+    return [this](i64 floats) { return workspace(floats); };
+  }
 
   /// Key of a stream of random numbers that is this layer's own: a function of seed, layer name and `purpose`, the
   /// same on every rank.

@@ -109,12 +109,38 @@ SumPlaces BatchNormLayer::places(float* first, float* second) {
   return {first, second, parts_->mutable_data(), {}, {}, {}};
 }
 
+/// Parts that leave `width` values where the pass measures, which all workers join as they apply them.
+template <i64 block>
+ChannelParts BatchNormLayer::parts_of(const ChannelLines<block>& lines, NormalisePass pass, i64 width) {
+  ChannelParts parts;
+  if (pass != NormalisePass::measure) parts.count = parts_of_channels(group().spec(), lines);
+  if (parts.count == 1 || pass == NormalisePass::apply) return parts;
+  const Shape shape{lines.groups, parts.count, width};
+  if (channel_parts_ == nullptr) channel_parts_ = std::make_unique<Blob>(group());
+  if (channel_parts_->shape() != shape) channel_parts_->reshape(shape);
+  parts.width = width;
+  parts.values = channel_parts_->mutable_data();
+  return parts;
+}
+
+/// Both passes over parts are two programs: applying needs what all have measured.
+template <class Program>
+void BatchNormLayer::launch_passes(Program& p, const Plan& plan) {
+  if (p.parts.count > 1 && p.pass == NormalisePass::both) {
+    p.pass = NormalisePass::measure;
+    group().launch(p, plan);
+    p.pass = NormalisePass::apply;
+  }
+  group().launch(p, plan);
+}
+
 template <class T>
 void BatchNormLayer::run_forward(const T* x, const T* added, T* y, NormalisePass pass, double values) {
   shape_.with_lines(group().spec(), 6, [&](auto lines) {
     constexpr i64 block = decltype(lines)::block;
     NormaliseForward<block, T> p{};
     p.s = lines;
+    p.parts = parts_of(lines, pass, 3);
     p.x = x, p.added = added, p.y = y;
     p.scale = scale(), p.bias = bias();
     p.moments = places(mean_->mutable_data(), variance_->mutable_data());
@@ -141,7 +167,8 @@ void BatchNormLayer::run_forward(const T* x, const T* added, T* y, NormalisePass
       p.moments.parts_buf = book.line<float>("parts", 2 * block, 1);
       p.sums_buf = book.line<float>("sums", 2 * block, Depth::two);
     }
-    group().launch(p, book.plan(lines.groups));
+    if (p.parts.count > 1) p.parts.buf = book.line<float>("moments of parts", 3 * p.parts.count, 1);
+    launch_passes(p, book.plan(lines.groups * p.parts.count));
   });
 }
 
@@ -151,6 +178,7 @@ void BatchNormLayer::run_backward(const T* x, const T* dy, T* dx, NormalisePass 
     constexpr i64 block = decltype(lines)::block;
     NormaliseBackward<block, T> p{};
     p.s = lines;
+    p.parts = parts_of(lines, pass, 2);
     p.x = x, p.dy = dy, p.dx = dx;
     p.mean = mean_->data(), p.variance = variance_->data();
     p.scale = scale(), p.bias = bias();
@@ -174,7 +202,8 @@ void BatchNormLayer::run_backward(const T* x, const T* dy, T* dx, NormalisePass 
                               {&p.scale_diff_buf, "gradient of scale"},
                               {&p.bias_diff_buf, "gradient of bias"}});
     if (block > 1) p.sums.parts_buf = book.line<float>("parts", 2 * block, 1);
-    group().launch(p, book.plan(lines.groups));
+    if (p.parts.count > 1) p.parts.buf = book.line<float>("sums of parts", 2 * p.parts.count, 1);
+    launch_passes(p, book.plan(lines.groups * p.parts.count));
   });
 }
 

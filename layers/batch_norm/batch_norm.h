@@ -5,6 +5,7 @@
 namespace cortado {
 
 struct SumPlaces;
+struct ChannelParts;
 enum class NormalisePass;
 
 /// Caffe's BatchNorm: y = (x - mean) / sqrt(variance + eps) per channel (axis 1).
@@ -41,6 +42,10 @@ class BatchNormLayer : public Layer {
   const float* bias() const;
   /// Sums of pieces that go to two arrays with one value per channel.
   SumPlaces places(float* first, float* second);
+  template <i64 block>
+  ChannelParts parts_of(const ChannelLines<block>& lines, NormalisePass pass, i64 width);
+  template <class Program>
+  void launch_passes(Program& program, const Plan& plan);
   template <class T>
   void run_forward(const T* x, const T* added, T* y, NormalisePass pass, double values);
   template <class T>
@@ -52,6 +57,7 @@ class BatchNormLayer : public Layer {
   Channels shape_;
   std::unique_ptr<Blob> kept_, mean_, variance_, sums_;
   std::unique_ptr<Blob> parts_, identity_;  // sums of pieces; scales of one and biases of zero
+  std::unique_ptr<Blob> channel_parts_;     // values of parts of channels, on devices
   std::optional<AffineMap> affine_;         // accepted, if any
   ChannelSums sums_of_maker_;               // sums over the bottom
   bool adds_ = false;                       // it adds a second bottom

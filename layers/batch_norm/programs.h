@@ -22,9 +22,10 @@ struct NormaliseForward {
   const float *scale, *bias;
   const T* added;
   T* y;
-  SumPlaces moments;  ///< mean and variance
-  const float* sums;  ///< [sum_parts][of values, of their squares][channels]: over parts of x, as its maker left them
-  i64 sum_parts;      ///< 0: it left none
+  SumPlaces moments;   ///< mean and variance
+  ChannelParts parts;  ///< moments of parts of channels
+  const float* sums;   ///< [sum_parts][of values, of their squares][channels]: over parts of x, as its maker left them
+  i64 sum_parts;       ///< 0: it left none
   RunningSums running;
   float eps, slope;
   NormalisePass pass;
@@ -35,18 +36,25 @@ struct NormaliseForward {
   CORTADO_FN void operator()(C& c) const {
     const NormaliseForward p = *this;
     c.lines(
-        p.s.groups, Depth::one,
-        [&](i64 group) {
+        p.s.groups * p.parts.count, Depth::one,
+        [&](i64 line) {
+          const i64 group = line % p.s.groups;
           return gather(p.s.get_values(c, p.scale_buf, p.scale, group), p.s.get_values(c, p.bias_buf, p.bias, group));
         },
-        named([&](i64 group, auto scales, auto biases) {
+        named([&](i64 line, auto scales, auto biases) {
+          const i64 group = line % p.s.groups, part = line / p.s.groups;
+          const Range pieces = p.parts.pieces(part, p.s.of_group());
+          if constexpr (block == 1) {
+            if (p.parts.count > 1) return p.run_part(c, group, part, pieces, Values::of(scales), Values::of(biases));
+          }
           auto sums = p.moments.sums(c, p.s, group);
-          if (p.pass != NormalisePass::apply && !p.measure_from_sums(c, group, sums)) p.measure(c, group, sums);
+          if (p.pass != NormalisePass::apply && !p.measure_from_sums(c, group, sums))
+            sums.settle_moments(c, p.s.of_channel(), p.measure(c, group, pieces, sums));
           const Values mean = Values::made([&](i64 q) { return sums.first.at(q); }),
                        variance = Values::made([&](i64 q) { return sums.second.at(q); });
           sums.put(c);
           if (p.pass == NormalisePass::measure) return;
-          p.apply(c, group, mean, variance, Values::of(scales), Values::of(biases));
+          p.apply(c, group, pieces, mean, variance, Values::of(scales), Values::of(biases));
           if (p.moves) p.move(c, group, mean, variance);
         }));
   }
@@ -56,6 +64,47 @@ struct NormaliseForward {
   CORTADO_FN auto piece(C& c, i64 group, i64 i) const {
     return s.get(c, x_buf, x, group, i);
   }
+
+  /// One part of a channel. Measuring leaves its moments. Applying joins those of all parts, which the first part's
+  /// worker writes down.
+  template <class C>
+  CORTADO_FN void run_part(C& c, i64 group, i64 part, Range pieces, const Values& scale, const Values& bias) const {
+    const NormaliseForward& p = *this;
+    if (p.pass == NormalisePass::measure) {
+      PieceSums<1, int> sums{};
+      const Values pivot = p.measure(c, group, pieces, sums);
+      return sums.leave_moments(c, p.parts, group, part, p.values_in(pieces), pivot[0]);
+    }
+    const bool joins = p.parts.values != nullptr;
+    Values mean{}, variance{};
+    if (joins) {
+      const auto line = p.parts.get(c, group);
+      const double all = static_cast<double>(p.s.of_channel());
+      const auto share = [&](i64 q) {
+        return static_cast<double>(p.values_in(p.parts.pieces(q, p.s.of_group()))) / all;
+      };
+      const auto mean_of = [&](i64 q) {
+        return static_cast<double>(line[3 * q]) + static_cast<double>(line[3 * q + 1]);
+      };
+      const double middle = p.parts.sum(c, [&](i64 q) { return share(q) * mean_of(q); });
+      const double squares = p.parts.sum(c, [&](i64 q) {
+        const double off = mean_of(q) - middle;
+        return static_cast<double>(line[3 * q + 2]) / all + share(q) * off * off;
+      });
+      mean = Values::all(static_cast<float>(middle)), variance = Values::all(static_cast<float>(squares));
+    } else {
+      mean = Values::of(p.s.get_values(c, p.moments.first_buf, p.moments.first, group));
+      variance = Values::of(p.s.get_values(c, p.moments.second_buf, p.moments.second, group));
+    }
+    p.apply(c, group, pieces, mean, variance, scale, bias);
+    if (part > 0) return;
+    if (joins) {
+      put_values(c, p.moments.first_buf, p.moments.first + group, mean[0]);
+      put_values(c, p.moments.second_buf, p.moments.second + group, variance[0]);
+    }
+    if (p.moves) p.move(c, group, mean, variance);
+  }
+  CORTADO_FN i64 values_in(Range pieces) const { return s.before(pieces.end) - s.before(pieces.first); }
 
   /// From the sums that the array's maker left; false: there are none, or a mean is more than four standard deviations
   /// from zero, and sums of squares lose digits.
@@ -81,37 +130,41 @@ struct NormaliseForward {
     }
   }
 
-  /// Sums of distances from a pivot and of their squares, in one pass. The pivot is the mean of the first of n pieces:
-  /// variance is at least an nth of the square of its distance from the mean, so no more than n roundings are lost.
+  /// Sums of distances from a pivot and of their squares, in one pass; returns the pivot, the mean of the first of n
+  /// pieces: variance is at least an nth of the square of its distance from the mean, so no more than n roundings are
+  /// lost.
   template <class C, class Sums>
-  CORTADO_FN void measure(C& c, i64 group, Sums& moments) const {
+  CORTADO_FN Values measure(C& c, i64 group, Range pieces, Sums& moments) const {
     const NormaliseForward& p = *this;
     Values pivot{};
     moments.clear(c);
     p.moments.with_parts(c, p.s, group, [&](auto& parts) {
       c.pipeline(
-          p.s.of_group(), Depth::two, [&](i64 i) { return p.piece(c, group, i); },
+          pieces.count(), Depth::two, [&](i64 i) { return p.piece(c, group, pieces.first + i); },
           [&](i64 i, auto& line) {
             const auto x = line;
+            const i64 width = p.s.width(pieces.first + i);
             const auto distance = [&](i64 r, i64 q) {
               const auto apart = x(r, q) - pivot[q];
               return TwoSums<decltype(apart * apart)>{apart, apart * apart};
             };
-            if (i == 0) pivot = moments.mean_of(c, parts, p.s.width(0), distance);
-            moments.add(c, parts, p.s.width(i), distance);
+            if (i == 0) pivot = moments.mean_of(c, parts, width, distance);
+            moments.add(c, parts, width, distance);
           });
     });
-    moments.settle_moments(c, p.s.of_channel(), pivot);
+    moments.join(c);
+    return pivot;
   }
 
   template <class C>
-  CORTADO_FN void apply(C& c, i64 group, const Values& mean, const Values& variance, const Values& scale,
+  CORTADO_FN void apply(C& c, i64 group, Range pieces, const Values& mean, const Values& variance, const Values& scale,
                         const Values& bias) const {
     const NormaliseForward& p = *this;
     const Values inverse = Values::made([&](i64 q) { return 1.0f / math::sqrt(variance[q] + p.eps); }),
                  factor = Values::made([&](i64 q) { return inverse[q] * scale[q]; });
     const float slope = p.slope;
-    const auto write = [&](i64 i, auto x, auto plus) {
+    const auto write = [&](i64 at, auto x, auto plus) {
+      const i64 i = pieces.first + at;
       auto y = p.s.out(c, p.y_buf, p.y, group, i);
       p.s.each(c, i, [&](i64 r, i64 q) {
         // The two roundings differ, and stay as they are for each layout: runs can be repeated bit by bit.
@@ -123,11 +176,13 @@ struct NormaliseForward {
     };
     if (p.added == nullptr)
       return c.pipeline(
-          p.s.of_group(), Depth::two, [&](i64 i) { return p.piece(c, group, i); },
+          pieces.count(), Depth::two, [&](i64 i) { return p.piece(c, group, pieces.first + i); },
           [&](i64 i, auto& x) { write(i, x, [](auto v, i64, i64) { return v; }); });
     c.pipeline(
-        p.s.of_group(), Depth::two,
-        [&](i64 i) { return gather(p.piece(c, group, i), p.s.get(c, p.added_buf, p.added, group, i)); },
+        pieces.count(), Depth::two,
+        [&](i64 i) {
+          return gather(p.piece(c, group, pieces.first + i), p.s.get(c, p.added_buf, p.added, group, pieces.first + i));
+        },
         named([&](i64 i, auto x, auto added) { write(i, x, [&](auto v, i64 r, i64 q) { return v + added(r, q); }); }));
   }
 
@@ -155,7 +210,8 @@ struct NormaliseBackward {
   const T *x, *dy;
   T* dx;
   const float *mean, *variance, *scale, *bias;
-  SumPlaces sums;  ///< plain and product
+  SumPlaces sums;      ///< plain and product
+  ChannelParts parts;  ///< those of parts of channels
   float *bias_diff, *scale_diff;
   float eps, slope, share;
   NormalisePass pass;
@@ -165,23 +221,34 @@ struct NormaliseBackward {
   CORTADO_FN void operator()(C& c) const {
     const NormaliseBackward p = *this;
     c.lines(
-        p.s.groups, Depth::one,
-        [&](i64 group) {
+        p.s.groups * p.parts.count, Depth::one,
+        [&](i64 line) {
+          const i64 group = line % p.s.groups;
           return gather(p.s.get_values(c, p.mean_buf, p.mean, group),
                         p.s.get_values(c, p.variance_buf, p.variance, group),
                         p.s.get_values(c, p.scale_buf, p.scale, group), p.s.get_values(c, p.bias_buf, p.bias, group));
         },
-        named([&](i64 group, auto means, auto variances, auto scales, auto biases) {
+        named([&](i64 line, auto means, auto variances, auto scales, auto biases) {
+          const i64 group = line % p.s.groups, part = line / p.s.groups;
+          const Range pieces = p.parts.pieces(part, p.s.of_group());
           const Normal g{Values::of(means), Values::made([&](i64 q) {
                            return 1.0f / math::sqrt(static_cast<float>(variances[q]) + p.eps);
                          }),
                          Values::of(scales), Values::of(biases), p.slope};
+          if constexpr (block == 1) {
+            if (p.parts.count > 1) return p.run_part(c, group, part, pieces, g);
+          }
           auto sums = p.sums.sums(c, p.s, group);
-          if (p.pass != NormalisePass::apply) p.measure(c, group, g, sums);
+          if (p.pass != NormalisePass::apply) {
+            p.measure(c, group, pieces, g, sums);
+            sums.settle(c);
+            p.add_gradients(
+                c, group, [&](i64 q) { return sums.first.at(q); }, [&](i64 q) { return sums.second.at(q); });
+          }
           const Values plain = Values::made([&](i64 q) { return p.share * sums.first.at(q); }),
                        product = Values::made([&](i64 q) { return p.share * sums.second.at(q); });
           sums.put(c);
-          if (p.pass != NormalisePass::measure) p.apply(c, group, g, plain, product);
+          if (p.pass != NormalisePass::measure) p.apply(c, group, pieces, g, plain, product);
         }));
   }
 
@@ -205,35 +272,69 @@ struct NormaliseBackward {
     return gather(s.get(c, x_buf, x, group, i), s.get(c, dy_buf, dy, group, i));
   }
 
+  /// One part of a channel, as in NormaliseForward.
+  template <class C>
+  CORTADO_FN void run_part(C& c, i64 group, i64 part, Range pieces, const Normal& normal) const {
+    const NormaliseBackward& p = *this;
+    if (p.pass == NormalisePass::measure) {
+      PieceSums<1, int> sums{};
+      p.measure(c, group, pieces, normal, sums);
+      return sums.leave(c, p.parts, group, part);
+    }
+    Values plain{}, product{};
+    if (p.parts.values != nullptr) {
+      const auto line = p.parts.get(c, group);
+      plain = Values::all(static_cast<float>(p.parts.sum(c, [&](i64 q) { return static_cast<double>(line[2 * q]); })));
+      product =
+          Values::all(static_cast<float>(p.parts.sum(c, [&](i64 q) { return static_cast<double>(line[2 * q + 1]); })));
+      if (part == 0)
+        p.add_gradients(
+            c, group, [&](i64 q) { return plain[q]; }, [&](i64 q) { return product[q]; });
+    } else {
+      plain = Values::of(p.s.get_values(c, p.sums.first_buf, p.sums.first, group));
+      product = Values::of(p.s.get_values(c, p.sums.second_buf, p.sums.second, group));
+    }
+    p.apply(c, group, pieces, normal, Values::all(p.share * plain[0]), Values::all(p.share * product[0]));
+  }
+
+  template <class C, class Plain, class Product>
+  CORTADO_FN void add_gradients(C& c, i64 group, Plain plain, Product product) const {
+    const NormaliseBackward& p = *this;
+    if (p.bias_diff)
+      p.s.change(c, p.bias_diff_buf, p.bias_diff, group, [&](i64 q, auto old) { return old + plain(q); });
+    if (p.scale_diff)
+      p.s.change(c, p.scale_diff_buf, p.scale_diff, group, [&](i64 q, auto old) { return old + product(q); });
+  }
+
   template <class C, class Sums>
-  CORTADO_FN void measure(C& c, i64 group, const Normal& normal, Sums& sums) const {
+  CORTADO_FN void measure(C& c, i64 group, Range pieces, const Normal& normal, Sums& sums) const {
     const NormaliseBackward& p = *this;
     const Normal g = normal;
     sums.clear(c);
     p.sums.with_parts(c, p.s, group, [&](auto& parts) {
       c.pipeline(
-          p.s.of_group(), Depth::two, [&](i64 i) { return p.piece(c, group, i); }, named([&](i64 i, auto x, auto dy) {
-            sums.add(c, parts, p.s.width(i), [&](i64 r, i64 q) {
+          pieces.count(), Depth::two, [&](i64 i) { return p.piece(c, group, pieces.first + i); },
+          named([&](i64 i, auto x, auto dy) {
+            sums.add(c, parts, p.s.width(pieces.first + i), [&](i64 r, i64 q) {
               const auto n = g.of(x(r, q), q);
               const auto gated = g.gate(n, dy(r, q), q);
               return TwoSums<decltype(gated * n)>{gated, gated * n};
             });
           }));
     });
-    sums.settle(c);
-    if (p.bias_diff)
-      p.s.change(c, p.bias_diff_buf, p.bias_diff, group, [&](i64 q, auto old) { return old + sums.first.at(q); });
-    if (p.scale_diff)
-      p.s.change(c, p.scale_diff_buf, p.scale_diff, group, [&](i64 q, auto old) { return old + sums.second.at(q); });
+    sums.join(c);
   }
 
   template <class C>
-  CORTADO_FN void apply(C& c, i64 group, const Normal& normal, const Values& plain, const Values& product) const {
+  CORTADO_FN void apply(C& c, i64 group, Range pieces, const Normal& normal, const Values& plain,
+                        const Values& product) const {
     const NormaliseBackward& p = *this;
     const Normal g = normal;
     const Values factor = Values::made([&](i64 q) { return g.scale[q] * g.inverse[q]; });
     c.pipeline(
-        p.s.of_group(), Depth::two, [&](i64 i) { return p.piece(c, group, i); }, named([&](i64 i, auto x, auto dy) {
+        pieces.count(), Depth::two, [&](i64 i) { return p.piece(c, group, pieces.first + i); },
+        named([&](i64 at, auto x, auto dy) {
+          const i64 i = pieces.first + at;
           auto dx = p.s.out(c, p.dx_buf, p.dx, group, i);
           p.s.each(c, i, [&](i64 r, i64 q) {
             const auto n = g.of(x(r, q), q);

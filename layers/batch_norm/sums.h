@@ -1,5 +1,5 @@
 #pragma once
-#include "core/machine/sums.h"
+#include "layers/channels/parts.h"
 #include "layers/channels/sums.h"
 
 namespace cortado {
@@ -22,8 +22,22 @@ struct PieceSums<1, To> {
   /// Adds a piece's terms, TwoSums by (row, column).
   template <class C, class Parts, class Term>
   CORTADO_FN void add(C& c, Parts& /*parts*/, i64 pixels, Term term) {
-    plain += fold(c, pixels, [&](i64 q) { return term(0, q).plain; });
-    product += fold(c, pixels, [&](i64 q) { return term(0, q).product; });
+    if constexpr (has_own_lanes<C>) {
+      c.each_own(pixels, [&](i64 q) {
+        const auto sum = term(0, q);
+        plain += sum.plain;
+        product += sum.product;
+      });
+    } else {
+      plain += fold(c, pixels, [&](i64 q) { return term(0, q).plain; });
+      product += fold(c, pixels, [&](i64 q) { return term(0, q).product; });
+    }
+  }
+  /// Joins the sums that lanes keep for themselves. It comes after the last piece.
+  template <class C>
+  CORTADO_FN void join(C& c) {
+    plain = join_lanes(c, plain);
+    product = join_lanes(c, product);
   }
   /// The mean of a piece's first terms.
   template <class C, class Parts, class Term>
@@ -40,6 +54,19 @@ struct PieceSums<1, To> {
   CORTADO_FN void settle_moments(C& c, i64 n, const ChannelValues<1>& pivot) {
     const double count = static_cast<double>(n), apart = plain / count;
     set(c, static_cast<float>(pivot[0] + apart), static_cast<float>(math::max(0.0, product / count - apart * apart)));
+  }
+  /// Values go to a part's place instead: three for moments of the part's n values, where the sums are as for
+  /// settle_moments, namely the pivot, the mean's distance from it, and the sum of squared distances from the mean.
+  /// Sums go as they are.
+  template <class C>
+  CORTADO_FN void leave_moments(C& c, const ChannelParts& parts, i64 group, i64 part, i64 n, float pivot) const {
+    const double apart = plain / static_cast<double>(n);
+    parts.leave(c, group, part, pivot, static_cast<float>(apart),
+                static_cast<float>(math::max(0.0, product - apart * plain)));
+  }
+  template <class C>
+  CORTADO_FN void leave(C& c, const ChannelParts& parts, i64 group, i64 part) const {
+    parts.leave(c, group, part, static_cast<float>(plain), static_cast<float>(product));
   }
   template <class C>
   CORTADO_FN void put(C& c) {
@@ -85,6 +112,8 @@ struct PieceSums<block_channels, To> {
     c.each(block_channels, [&](i64 lane) { means.v[lane] = parts.at(0, lane) * share; });
     return means;
   }
+  template <class C>
+  CORTADO_FN void join(C&) {}
   template <class C>
   CORTADO_FN void settle(C&) {}
   template <class C>

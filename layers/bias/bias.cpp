@@ -30,7 +30,7 @@ void BiasLayer::backward(const Blobs& top, const std::vector<bool>& propagate_do
   if (given ? propagate_down[1] : param_propagate_down(0)) {
     Blob& bias = given ? *bottom[1] : *blobs()[0];
     if (given) bias.zero_diff();  // parameters' gradients are added, bottoms' are written
-    shape_.sum(group(), dy, bias.mutable_diff());
+    shape_.sum(group(), room(), dy, bias.mutable_diff());
   }
   if (propagate_down[0] && bottom[0] != top[0])
     group().copy(bottom[0]->mutable_diff(), dy, static_cast<std::size_t>(bottom[0]->bytes()));

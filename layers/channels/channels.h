@@ -1,10 +1,17 @@
 #pragma once
 #include <algorithm>
+#include <functional>
 
 #include "core/machine/core_group.h"
+#include "core/machine/integers.h"
 #include "layers/channels/programs.h"
+#include "layers/gemm/gemm.h"
 
 namespace cortado {
+
+/// Gives that many floats of cluster memory, which a call needs until what it queued is done: Layer::workspace. The
+/// arrays that the call reads lie elsewhere.
+using Room = std::function<float*(i64 floats)>;
 
 /// Work with one value per channel, for convolutions, BatchNorm and Scale. Arrays are outer x channels x inner, or in
 /// blocks of sixteen channels outer x channels / 16 x inner x 16. All functions queue their programs.
@@ -20,13 +27,14 @@ struct Channels {
               float slope = 1) const;
   /// Computes plain = sum dy, product = sum dy x of each channel; `adds` adds to the old sums.
   template <class T>
-  void gradients(CoreGroup& group, const T* x, const T* dy, bool adds, float* plain, float* product) const;
+  void gradients(CoreGroup& group, const Room& room, const T* x, const T* dy, bool adds, float* plain,
+                 float* product) const;
   /// Computes plain += sum dy.
   template <class T>
-  void sum(CoreGroup& group, const T* dy, float* plain) const;
+  void sum(CoreGroup& group, const Room& room, const T* dy, float* plain) const;
   /// Computes dy = dy where y > 0, slope dy elsewhere; then plain += sum dy.
   template <class T>
-  void rectify(CoreGroup& group, const T* y, float slope, T* dy, float* plain) const;
+  void rectify(CoreGroup& group, const Room& room, const T* y, float slope, T* dy, float* plain) const;
 
   /// use(lines) with the array as programs see it, ChannelLines of its channel block, where a scratchpad holds
   /// `buffers` pieces.
@@ -41,16 +49,48 @@ struct Channels {
   }
 };
 
+/// Parts into which a device's workers cut the channels of an array in planes; 1 elsewhere. The number depends on the
+/// array alone, and so do results.
+template <i64 block>
+i64 parts_of_channels(const MachineSpec& spec, const ChannelLines<block>& lines) {
+  constexpr i64 workers = 2048;  // that a large device has at the same time
+  if (block > 1 || spec.host_memory || lines.groups < 1) return 1;
+  return std::clamp<i64>(ceil_div(workers, lines.groups), 1, std::max<i64>(1, lines.of_group()));
+}
+
+/// Queues `p`, which adds sums over channels to those at p.*sums. Where the channels are cut into parts, the sums of
+/// parts go to `room` first.
+template <i64 block, class Program, class... Sums>
+void launch_sums(CoreGroup& group, const ChannelLines<block>& lines, const Room& room, Program& p, PlanBuilder& book,
+                 Sums... sums) {
+  p.parts.count = parts_of_channels(group.spec(), lines);
+  const Plan plan = book.plan(lines.groups * p.parts.count);
+  if (p.parts.count == 1) return group.launch(p, plan);
+  const i64 values = p.parts.count * lines.channels();
+  float* const all = room(values * static_cast<i64>(sizeof...(Sums)));
+  float* const results[] = {p.*sums...};
+  const bool adds = p.adds;
+  p.adds = false;
+  float* next = all;
+  ((p.*sums = next, next += values), ...);
+  group.launch(p, plan);
+  for (std::size_t i = 0; i < sizeof...(Sums); ++i) {
+    if (!adds) group.zero(results[i], static_cast<std::size_t>(lines.channels()) * sizeof(float));
+    sum_columns(group, all + static_cast<i64>(i) * values, p.parts.count, lines.channels(), results[i]);
+  }
+}
+
 /// Queues sums[c] += the sum of Terms::term(x...) over each channel of the arrays.
 template <class Terms, i64 block, class T, class... Arrays>
-void sum_channels(CoreGroup& group, const ChannelLines<block>& lines, float* sums, const T* first,
+void sum_channels(CoreGroup& group, const ChannelLines<block>& lines, const Room& room, float* sums, const T* first,
                   const Arrays*... others) {
   constexpr int arrays = 1 + sizeof...(Arrays);
-  SumChannels<block, Terms, T, arrays> p{lines, {first, others...}, sums, {}, {}};
+  using Program = SumChannels<block, Terms, T, arrays>;
+  Program p{lines, {first, others...}, sums, true, {}, {}, {}};
   PlanBuilder book(group.spec());
   for (Buf& buf : p.x_buf) buf = book.line<T>("terms", lines.values(), Depth::two);
   p.sums_buf = book.line<float>("sums", block, 1);
-  group.launch(p, book.plan(lines.groups));
+  launch_sums(group, lines, room, p, book, &Program::sums);
 }
 
 }  // namespace cortado

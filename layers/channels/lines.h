@@ -71,6 +71,8 @@ struct ChannelLines {
   CORTADO_FN i64 offset(i64 group, i64 i) const {
     return ((i / pieces() * groups + group) * pixels + i % pieces() * piece) * block;
   }
+  /// Values of a channel in the pieces before piece i of its group.
+  CORTADO_FN i64 before(i64 i) const { return i / pieces() * pixels + i % pieces() * piece; }
   /// Group and piece of a line, where lines follow the memory.
   CORTADO_FN i64 group(i64 line) const { return line / pieces() % groups; }
   CORTADO_FN i64 in_group(i64 line) const { return line / pieces() / groups * pieces() + line % pieces(); }

@@ -1,5 +1,6 @@
 #pragma once
 #include "core/machine/sums.h"
+#include "layers/channels/parts.h"
 #include "layers/channels/sums.h"
 
 namespace cortado {
@@ -58,7 +59,8 @@ struct ChannelAffine {
   }
 };
 
-/// plain[c] = sum dy and product[c] = sum dy x over each channel; added to what is there if `adds`. A line is a group.
+/// plain[c] = sum dy and product[c] = sum dy x over each channel; added to what is there if `adds`. A line is a part of
+/// a group. Sums of parts follow each other, `channels` apart.
 template <i64 block, class T>
 struct ChannelGradients {
   static constexpr const char* label = "channel_gradients";
@@ -66,22 +68,28 @@ struct ChannelGradients {
   const T *x, *dy;
   float *plain, *product;
   bool adds;
+  ChannelParts parts;
   Buf x_buf, dy_buf, plain_buf, product_buf;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const ChannelGradients p = *this;
-    each_line(c, p.s.groups, [&](i64 group) {
-      auto plain = channel_sum(c, p.s, p.plain_buf, p.plain, group);
-      auto product = channel_sum(c, p.s, p.product_buf, p.product, group);
+    each_line(c, p.s.groups * p.parts.count, [&](i64 line) {
+      const i64 group = line % p.s.groups, part = line / p.s.groups;
+      const Range pieces = p.parts.pieces(part, p.s.of_group());
+      auto plain = channel_sum(c, p.s, p.plain_buf, p.plain + part * p.s.channels(), group);
+      auto product = channel_sum(c, p.s, p.product_buf, p.product + part * p.s.channels(), group);
       plain.begin(c, p.adds);
       product.begin(c, p.adds);
       c.pipeline(
-          p.s.of_group(), Depth::two,
-          [&](i64 i) { return gather(p.s.get(c, p.x_buf, p.x, group, i), p.s.get(c, p.dy_buf, p.dy, group, i)); },
+          pieces.count(), Depth::two,
+          [&](i64 at) {
+            const i64 i = pieces.first + at;
+            return gather(p.s.get(c, p.x_buf, p.x, group, i), p.s.get(c, p.dy_buf, p.dy, group, i));
+          },
           named([&](i64 i, auto x, auto dy) {
             add_piece(
-                c, p.s.width(i),
+                c, p.s.width(pieces.first + i),
                 [&](i64 r, i64 q) {
                   const auto g = dy(r, q);
                   return TwoSums<decltype(g * x(r, q))>{g, g * x(r, q)};
@@ -94,24 +102,30 @@ struct ChannelGradients {
   }
 };
 
-/// sums[c] += sum f(x...) over each channel; a line is a group. Terms: a function of the arrays' values.
+/// sums[c] += sum f(x...) over each channel, or = without `adds`; a line is a part of a group, as in ChannelGradients.
+/// Terms: a function of the arrays' values.
 template <i64 block, class Terms, class T, int arrays>
 struct SumChannels {
   static constexpr const char* label = Terms::label;
   ChannelLines<block> s;
   const T* x[arrays];
   float* sums;
+  bool adds;
+  ChannelParts parts;
   Buf x_buf[arrays], sums_buf;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const SumChannels p = *this;
-    each_line(c, p.s.groups, [&](i64 group) {
-      auto sum = channel_sum(c, p.s, p.sums_buf, p.sums, group);
+    each_line(c, p.s.groups * p.parts.count, [&](i64 line) {
+      const i64 group = line % p.s.groups, part = line / p.s.groups;
+      const Range range = p.parts.pieces(part, p.s.of_group());
+      auto sum = channel_sum(c, p.s, p.sums_buf, p.sums + part * p.s.channels(), group);
+      sum.begin(c, p.adds);
       c.pipeline(
-          p.s.of_group(), Depth::two, [&](i64 i) { return p.pieces(c, group, i); },
-          named([&](i64 i, auto... pieces) { p.add(c, i, sum, pieces...); }));
-      sum.end(c, true);
+          range.count(), Depth::two, [&](i64 i) { return p.pieces(c, group, range.first + i); },
+          named([&](i64 i, auto... pieces) { p.add(c, range.first + i, sum, pieces...); }));
+      sum.end(c, p.adds);
     });
   }
 
@@ -142,7 +156,8 @@ struct PlainTerms {
   }
 };
 
-/// dy = dy where y > 0, slope dy elsewhere; then sums[c] += sum dy over each channel. A line is a group.
+/// dy = dy where y > 0, slope dy elsewhere; then sums[c] += sum dy over each channel, or = without `adds`. A line is a
+/// part of a group, as in ChannelGradients.
 template <i64 block, class T>
 struct RectifyChannels {
   static constexpr const char* label = "rectify_and_sum";
@@ -151,20 +166,27 @@ struct RectifyChannels {
   T* dy;
   float* sums;
   float slope;
+  bool adds;
+  ChannelParts parts;
   Buf y_buf, dy_buf, rectified_buf, sums_buf;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const RectifyChannels p = *this;
-    each_line(c, p.s.groups, [&](i64 group) {
-      auto sum = channel_sum(c, p.s, p.sums_buf, p.sums, group);
+    each_line(c, p.s.groups * p.parts.count, [&](i64 line) {
+      const i64 group = line % p.s.groups, part = line / p.s.groups;
+      const Range pieces = p.parts.pieces(part, p.s.of_group());
+      auto sum = channel_sum(c, p.s, p.sums_buf, p.sums + part * p.s.channels(), group);
+      sum.begin(c, p.adds);
       c.pipeline(
-          p.s.of_group(), Depth::two,
-          [&](i64 i) {
+          pieces.count(), Depth::two,
+          [&](i64 at) {
+            const i64 i = pieces.first + at;
             const T* const dy = p.dy;
             return gather(p.s.get(c, p.y_buf, p.y, group, i), p.s.get(c, p.dy_buf, dy, group, i));
           },
-          named([&](i64 i, auto y, auto dy) {
+          named([&](i64 at, auto y, auto dy) {
+            const i64 i = pieces.first + at;
             const float slope = p.slope;
             auto g = p.s.out(c, p.rectified_buf, p.dy, group, i);
             p.s.each(c, i, [&](i64 r, i64 q) {
@@ -175,7 +197,7 @@ struct RectifyChannels {
                 c, p.s.width(i), [&](i64 r, i64 q) { return OneSum<decltype(g.at(r, q) + 0.0f)>{g.at(r, q)}; }, sum);
             p.s.put(c, g);
           }));
-      sum.end(c, true);
+      sum.end(c, p.adds);
     });
   }
 };

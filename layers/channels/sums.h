@@ -76,7 +76,10 @@ struct ChannelSum {
   }
   template <class C, class Term>
   CORTADO_FN void fold(C& c, i64 pixels, Term term) {
-    total += sum_of(c, pixels, [&](i64 q) { return term(0, q); });
+    if constexpr (has_own_lanes<C>)
+      c.each_own(pixels, [&](i64 q) { total += term(0, q); });
+    else
+      total += sum_of(c, pixels, [&](i64 q) { return term(0, q); });
   }
   template <class V>
   CORTADO_FN void add(i64 lane, V sum) {
@@ -84,7 +87,10 @@ struct ChannelSum {
   }
   template <class C>
   CORTADO_FN void end(C& c, bool adds) {
-    if constexpr (block == 1) c.once([&] { to.set(0, (adds ? to.at(0) : 0.0f) + static_cast<float>(total)); });
+    if constexpr (block == 1) {
+      const double sum = join_lanes(c, total);
+      c.once([&] { to.set(0, (adds ? to.at(0) : 0.0f) + static_cast<float>(sum)); });
+    }
     c.put(to);
   }
 };

@@ -10,6 +10,7 @@
 #include "layers/convolution/merged/merged.h"
 #include "layers/convolution/published/published.h"
 #include "layers/convolution/strassen/strassen.h"
+#include "layers/convolution/vendor/vendor.h"
 #include "layers/convolution/winograd/winograd.h"
 
 namespace cortado {
@@ -20,6 +21,7 @@ std::deque<ConvolutionCandidate>& table() {
   using Blocks = ConvolutionCandidate::Blocks;
   constexpr Blocks planes = Blocks::none, blocks = Blocks::of_a_group, shared_blocks = Blocks::of_groups;
   static std::deque<ConvolutionCandidate> rows = {
+      {"vendor", "the machine's convolution library: cuDNN on CUDA", plan_vendor, planes},
       {"depthwise",
        "one channel per group, or two, four or eight in blocks: a band of rows of sixteen channels at a time",
        plan_depthwise, shared_blocks, depthwise_pays},

@@ -280,9 +280,9 @@ void ConvolutionLayer::backward(const Blobs& top, const std::vector<bool>& propa
       if (volume_) volume_->unorder(top[i]->diff(), images_->mutable_diff());
       T* const dy = (volume_ ? *images_ : *top[i]).template mutable_diff<T>();
       if (rectifies_)
-        outputs().rectify(group(), top[i]->data<T>(), slope_, dy, blobs()[1]->mutable_diff());
+        outputs().rectify(group(), room(), top[i]->data<T>(), slope_, dy, blobs()[1]->mutable_diff());
       else if (bias_ && param_propagate_down(1))
-        outputs().sum(group(), dy, blobs()[1]->mutable_diff());
+        outputs().sum(group(), room(), dy, blobs()[1]->mutable_diff());
       if (param_propagate_down(0)) {
         if (volume_) volume_->stack(bottom[i]->data(), stacked_->mutable_data());
         const Blob& x = volume_ ? *stacked_ : *bottom[i];

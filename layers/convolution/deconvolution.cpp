@@ -50,7 +50,8 @@ void DeconvolutionLayer::backward(const Blobs& top, const std::vector<bool>& pro
     using T = decltype(element);
     for (std::size_t i = 0; i < bottom.size(); ++i) {
       if (bias_ && param_propagate_down(1))
-        Channels{samples(*top[i]), channels, pixels}.sum(group(), top[i]->diff<T>(), blobs()[1]->mutable_diff());
+        Channels{samples(*top[i]), channels, pixels}.sum(group(), room(), top[i]->diff<T>(),
+                                                         blobs()[1]->mutable_diff());
       if (volume_) {
         volume_->stack(top[i]->diff(), stacked_->mutable_diff());
         volume_->unorder(bottom[i]->data(), images_->mutable_data());

@@ -28,6 +28,7 @@ void NormalizeLayer::setup(const Blobs& bottom, const Blobs&) {
   if (!p.has_scale_filler()) filler.set_value(1);
   add_parameter(p.channel_shared() ? Shape{} : Shape{bottom[0]->dim(1)}, filler);
   inverse_ = std::make_unique<Blob>(group());
+  terms_ = std::make_unique<Blob>(group());
 }
 
 void NormalizeLayer::reshape(const Blobs& bottom, const Blobs& top) {
@@ -134,7 +135,8 @@ void NormalizeLayer::positions_backward(const float* x, const float* dy, float* 
 /// Sums of x dy / norm for each channel, or for each column of a row; then those of each scale.
 void NormalizeLayer::add_scale_gradient(const float* x, const float* dy) {
   const i64 width = by_rows_ ? channels_ * inner_ : channels_;
-  float* const terms = workspace(width);
+  terms_->reshape({width});
+  float* const terms = terms_->mutable_data();
   PlanBuilder book(group().spec());
   if (by_rows_) {
     NormalizeColumnTerms p{rows_of(group().spec(), samples_, width), x, dy, inverse_->data(), terms, {}, {}, {}, {}};
@@ -153,7 +155,7 @@ void NormalizeLayer::add_scale_gradient(const float* x, const float* dy) {
     group().launch(p, book.plan(channels_));
   }
   const i64 scales = blobs()[0]->count();
-  if (width > 0) Channels{1, scales, width / scales}.sum(group(), terms, blobs()[0]->mutable_diff());
+  if (width > 0) Channels{1, scales, width / scales}.sum(group(), room(), terms, blobs()[0]->mutable_diff());
 }
 
 void NormalizeLayer::backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {

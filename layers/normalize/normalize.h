@@ -26,6 +26,7 @@ class NormalizeLayer : public Layer {
   bool by_rows_ = false;  // a sum is over all of a sample, which is a row
   i64 samples_ = 0, channels_ = 0, inner_ = 0;
   std::unique_ptr<Blob> inverse_;  // of the norm, one for each sum
+  std::unique_ptr<Blob> terms_;    // of the gradient of a scale, one for each channel, or column of a row
 };
 
 }  // namespace cortado

@@ -39,7 +39,7 @@ void PReluLayer::backward(const Blobs& top, const std::vector<bool>& propagate_d
   const float *const x = bottom[0] == top[0] ? input_->data() : bottom[0]->data(), *const dy = top[0]->diff();
   if (param_propagate_down(0))
     shape_.with_lines(group().spec(), 6, [&](auto lines) {
-      sum_channels<PReluSlopes>(group(), lines, blobs()[0]->mutable_diff(), x, dy);
+      sum_channels<PReluSlopes>(group(), lines, room(), blobs()[0]->mutable_diff(), x, dy);
     });
   if (propagate_down[0])
     elementwise(group(), shape_.outer * shape_.channels, shape_.inner, PReluBackward{},

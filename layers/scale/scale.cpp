@@ -60,7 +60,7 @@ void ScaleLayer::run_backward(const Blobs& top, const std::vector<bool>& propaga
                                      : blobs()[0]->mutable_diff();
     // Parameters' gradients are added, bottoms' are written.
     if (given && want_scale) bottom[1]->zero_diff();
-    shape_.gradients(group(), x, dy, true, bias, scale);
+    shape_.gradients(group(), room(), x, dy, true, bias, scale);
   }
   if (propagate_down[0])
     shape_.affine(group(), dy, nullptr, given ? bottom[1]->data() : blobs()[0]->data(), nullptr,

@@ -67,7 +67,7 @@ void UpsampleLayer::find_spans(const Blob& mask) {
   p.wrong_buf = book.line<float>("wrong values", 1, 1);
   group().launch(p, book.plan(masked_.lines()));
   group().zero(wrong_->mutable_data(), sizeof(float));
-  Channels{1, 1, masked_.lines()}.sum(group(), p.wrong, wrong_->mutable_data());
+  Channels{1, 1, masked_.lines()}.sum(group(), room(), p.wrong, wrong_->mutable_data());
   const float wrong = wrong_->data_vector()[0];
   if (wrong > 0)
     bad_shape(std::to_string(static_cast<i64>(wrong)) +

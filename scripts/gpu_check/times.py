@@ -96,14 +96,14 @@ class Torch:
         return answer
 
 
-def ours(name, batch, iterations, preset=None, limit=45, threads=None, precision='fp32'):
-    """A step: `cortado time` of the net, with its ten longest layers."""
+def ours(name, batch, iterations, preset=None, limit=45, threads=None, precision='fp32', multiply='fp32'):
+    """A step: `cortado time` of the net, with all its layers, longest first."""
     def step(session):
         path = net_file(session, name, batch)
-        rows_file = path + '.json'
+        rows_file = '%s.%s.%s.json' % (path, precision, multiply)
         variables = {'OMP_NUM_THREADS': str(threads)} if threads else {}
-        done = session.run(['bin/cortado', 'time', '--model', path, '--iterations', str(iterations), '--precision', precision, '--json', rows_file],
-                           limit, preset, **variables)
+        done = session.run(['bin/cortado', 'time', '--model', path, '--iterations', str(iterations), '--precision', precision, '--multiply', multiply,
+                            '--json', rows_file], limit, preset, **variables)
         if done.code is None:
             raise NotRun('stopped at its limit of %d s' % limit)
         if done.code != 0:
@@ -111,8 +111,8 @@ def ours(name, batch, iterations, preset=None, limit=45, threads=None, precision
         with open(rows_file) as file:
             rows = json.load(file)['rows']
         whole = rows.pop()
-        longest = sorted((r for r in rows if 'ms' in r), key=lambda r: -r['ms'])[:10]
-        return {'ms': whole['ms'], 'images_per_s': 1e3 * batch / whole['ms'], 'longest': longest,
+        longest = sorted((r for r in rows if 'ms' in r), key=lambda r: -r['ms'])
+        return {'ms': whole['ms'], 'images_per_s': 1e3 * batch / whole['ms'], 'layers': longest,
                 'says': '%.1f ms, %.0f images/s' % (whole['ms'], 1e3 * batch / whole['ms'])}
     return step
 
@@ -202,20 +202,26 @@ def read_profile(text, metrics):
 
 
 def profile(name, batch):
-    """A step: hardware counters of one iteration's kernels by ncu; the ten longest."""
+    """A step: the time of every kernel of some iterations by ncu, then the hardware counters of the ten longest. Counters take
+    several passes over a kernel, and ncu saves the device's memory for each, so only one launch of each is counted."""
     def step(session):
         found = shutil.which('ncu')
         if not found:
-            raise NotRun('ncu is not in PATH; times.%s.%d.cortado has the longest layers' % (name, batch))
-        for metrics in list(METRICS), list(METRICS)[:1]:  # a counter that this device has not ends ncu
-            done = session.run([found, '--csv', '--page', 'raw', '--print-units', 'base', '--clock-control', 'none', '--metrics', ','.join(metrics),
-                                '--launch-count', '1800', session.program('cortado'), 'time', '--model', net_file(session, name, batch),
-                                '--iterations', '1'], 100)
-            rows = read_profile(done.text, metrics)
-            if rows:
-                break
-        else:
-            raise NotRun('%s; times.%s.%d.cortado has the longest layers' % (done.last_words(), name, batch))
+            raise NotRun('ncu is not in PATH; times.%s.%d.cortado.fp32 has the longest layers' % (name, batch))
+        command = [session.program('cortado'), 'time', '--model', net_file(session, name, batch), '--iterations', '1']
+
+        def counted(metrics, limit, *more):
+            done = session.run([found, '--csv', '--page', 'raw', '--print-units', 'base', '--clock-control', 'none', '--metrics',
+                                ','.join(metrics), *more, *command], limit)
+            return read_profile(done.text, metrics), done
+
+        rows, done = counted(list(METRICS)[:1], 60, '--launch-count', '3000')
+        if not rows:
+            raise NotRun('%s; times.%s.%d.cortado.fp32 has the longest layers' % (done.last_words(), name, batch))
+        for row in rows[:10]:
+            figures, _ = counted(list(METRICS), 12, '--kernel-name-base', 'demangled', '--kernel-name', 'regex:' + re.escape(row['kernel'].split('<')[0]), '--launch-skip', '2',
+                                 '--launch-count', '1')
+            row['longest'] = figures[0]['longest'] if figures else row['longest']
         total = sum(r['sum_ns'] for r in rows)
         return {'ms': total / 1e6, 'kernels': rows[:10],
                 'says': ', '.join('%s %.0f %%' % (r['kernel'], 100 * r['sum_ns'] / total) for r in rows[:4])}
@@ -229,7 +235,8 @@ def device_steps(session, torch, device):
     nets = ['alexnet_bn', 'googlenet'] if small else NETS
 
     def of(name, batch):
-        steps = [('times.%s.%d.cortado' % (name, batch), ours(name, batch, iterations if batch < 256 else 3))]
+        steps = [('times.%s.%d.cortado.%s' % (name, batch, multiply),
+                  ours(name, batch, iterations if batch < 256 else 3, multiply=multiply)) for multiply in ('fp32', 'tf32')]
         for precision, layout in PRECISIONS:
             steps.append(('times.%s.%d.pytorch.%s.%s' % (name, batch, precision, layout),
                           theirs(torch, name, batch, seconds, device, precision, layout)))
