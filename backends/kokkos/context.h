@@ -166,8 +166,8 @@ class Context {
     return team_.fold(n, init, op, f);
   }
   template <class F>
-  CORTADO_FN void each_own(i64 n, F f) {
-    team_.each_own(n, f);
+  CORTADO_FN void each2d_own(i64 rows, i64 cols, F f) {
+    team_.each2d_own(rows, cols, f);
   }
   template <class F>
   CORTADO_FN void once(F f) {

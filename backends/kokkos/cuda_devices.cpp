@@ -118,6 +118,7 @@ MachineSpec spec_of_device(int device, int core_groups, bool tf32) {
   spec.scratch_bytes = static_cast<i64>(properties.sharedMemPerBlock) - CudaTeam::reserved_bytes;
   spec.host_memory = false;
   spec.tf32 = tf32 && properties.major >= 8;
+  spec.own_lanes = CudaTeam::own_lanes;
   spec.simd_bytes = 128;
   spec.line_bytes = 8192;  // eight floats for each lane of a team, so that several loads are on their way
   spec.clock_hz = 1e3 * clock_khz;

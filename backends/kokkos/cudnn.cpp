@@ -16,21 +16,40 @@ namespace {
 #define CORTADO_TEXT(macro) CORTADO_TEXT_OF(macro)
 #define CORTADO_CUDNN_MAJOR CORTADO_TEXT(CUDNN_MAJOR)
 
-constexpr std::size_t most_workspace = std::size_t{1} << 29;
+/// The most workspace that a shape gets, in bytes: its arrays in another layout, which tensor cores want, and 512 MiB.
+std::size_t most_workspace(const ConvolutionLibrary::Shape& s) {
+  const i64 values = s.mb * (s.ic * s.ih * s.iw + s.oc * s.oh * s.ow);
+  return (std::size_t{1} << 29) + static_cast<std::size_t>(2 * values) * sizeof(float);
+}
+
+/// True for algorithms whose error is that of plain sums, or of Winograd on 3 x 3 kernels. Transforms of Fourier and of
+/// larger tiles lose more digits.
+bool keeps_digits(cudnnConvolutionFwdAlgo_t algorithm, bool is_3x3) {
+  return algorithm <= CUDNN_CONVOLUTION_FWD_ALGO_DIRECT || (is_3x3 && algorithm >= CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD);
+}
+bool keeps_digits(cudnnConvolutionBwdFilterAlgo_t algorithm, bool is_3x3) {
+  return algorithm <= CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1 || algorithm == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_3 ||
+         (is_3x3 && algorithm == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD_NONFUSED);
+}
+bool keeps_digits(cudnnConvolutionBwdDataAlgo_t algorithm, bool is_3x3) {
+  return algorithm <= CUDNN_CONVOLUTION_BWD_DATA_ALGO_1 ||
+         (is_3x3 && algorithm >= CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD);
+}
 
 /// What is used of the library, by its own names.
 struct Functions {
-#define CORTADO_CUDNN(USE)                                                                                        \
-  USE(GetVersion)                                                                                                 \
-  USE(GetErrorString)                                                                                             \
-  USE(Create)                                                                                                     \
-  USE(Destroy) USE(SetStream) USE(CreateTensorDescriptor) USE(DestroyTensorDescriptor) USE(SetTensor4dDescriptor) \
-      USE(CreateFilterDescriptor) USE(DestroyFilterDescriptor) USE(SetFilter4dDescriptor)                         \
-          USE(CreateConvolutionDescriptor) USE(DestroyConvolutionDescriptor) USE(SetConvolution2dDescriptor)      \
-              USE(SetConvolutionGroupCount) USE(SetConvolutionMathType) USE(GetConvolutionForwardAlgorithm_v7)    \
-                  USE(GetConvolutionBackwardFilterAlgorithm_v7) USE(GetConvolutionBackwardDataAlgorithm_v7)       \
-                      USE(GetConvolutionForwardWorkspaceSize) USE(GetConvolutionBackwardFilterWorkspaceSize)      \
-                          USE(GetConvolutionBackwardDataWorkspaceSize) USE(ConvolutionForward)                    \
+#define CORTADO_CUDNN(USE)                                                                                     \
+  USE(GetVersion)                                                                                              \
+  USE(GetErrorString)                                                                                          \
+  USE(Create)                                                                                                  \
+  USE(Destroy)                                                                                                 \
+  USE(SetStream) USE(CreateTensorDescriptor) USE(DestroyTensorDescriptor) USE(SetTensor4dDescriptor)           \
+      USE(CreateFilterDescriptor) USE(DestroyFilterDescriptor) USE(SetFilter4dDescriptor)                      \
+          USE(CreateConvolutionDescriptor) USE(DestroyConvolutionDescriptor) USE(SetConvolution2dDescriptor)   \
+              USE(SetConvolutionGroupCount) USE(SetConvolutionMathType) USE(GetConvolutionForwardAlgorithm_v7) \
+                  USE(GetConvolutionBackwardFilterAlgorithm_v7) USE(GetConvolutionBackwardDataAlgorithm_v7)    \
+                      USE(GetConvolutionForwardWorkspaceSize) USE(GetConvolutionBackwardFilterWorkspaceSize)   \
+                          USE(GetConvolutionBackwardDataWorkspaceSize) USE(ConvolutionForward)                 \
                               USE(ConvolutionBackwardFilter) USE(ConvolutionBackwardData)
 #define CORTADO_DECLARE(name) decltype(&::cudnn##name) name = nullptr;
   CORTADO_CUDNN(CORTADO_DECLARE)
@@ -95,7 +114,10 @@ struct Described {
 
   explicit Described(const Functions& functions) : f(functions) {}
 
+  ConvolutionLibrary::Shape shape{};
+
   cudnnStatus_t describe(const ConvolutionLibrary::Shape& s) {
+    shape = s;
     const auto n = [](i64 value) { return static_cast<int>(value); };
     cudnnStatus_t status = CUDNN_STATUS_SUCCESS;
     const auto then = [&](cudnnStatus_t next) {
@@ -114,17 +136,20 @@ struct Described {
   }
 };
 
-/// Of the algorithms that the library proposes, quickest first by its reckoning, the first that repeats its bits, fits
-/// and multiplies as wanted. `size` asks for an algorithm's workspace with the multiplication that it proposes.
+/// Of the algorithms that the library proposes, quickest first by its reckoning, the first that repeats its bits, keeps
+/// digits, fits and multiplies as wanted. `size` asks for an algorithm's workspace with the multiplication that it
+/// proposes.
 template <class Proposals, class Size>
 bool choose(const Described& d, const Proposals& proposals, int count, bool tf32, const Size& size,
             typename Proposals::value_type& chosen) {
   for (int i = 0; i < count; ++i) {
     auto proposal = proposals[static_cast<std::size_t>(i)];
     if (proposal.status != CUDNN_STATUS_SUCCESS || proposal.determinism != CUDNN_DETERMINISTIC) continue;
+    if (!keeps_digits(proposal.algo, d.shape.kh == 3 && d.shape.kw == 3)) continue;
     if (!tf32) proposal.mathType = CUDNN_FMA_MATH;
     if (d.f.SetConvolutionMathType(d.convolution.get(), proposal.mathType) != CUDNN_STATUS_SUCCESS) continue;
-    if (size(proposal.algo, &proposal.memory) != CUDNN_STATUS_SUCCESS || proposal.memory > most_workspace) continue;
+    if (size(proposal.algo, &proposal.memory) != CUDNN_STATUS_SUCCESS || proposal.memory > most_workspace(d.shape))
+      continue;
     chosen = proposal;
     return true;
   }

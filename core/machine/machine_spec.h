@@ -23,6 +23,7 @@ struct MachineSpec {
   bool bf16 = false;              ///< whether programs may keep values as bf16
   bool tf32 = false;              ///< whether products of floats may be of operands rounded to TF32, on GPUs
   int bf16_speed = 1;             ///< terms of bf16 that are multiplied in the time of one of float
+  int own_lanes = 0;              ///< lanes of a CPE that each run the program with variables of their own; 0: none do
   int simd_bytes = 4;             ///< width of one vector register, or of a warp's access
   i64 cache_bytes = 0;            ///< last-level cache between lanes and memory, 0: none, or not known
   i64 line_bytes = 2048;          ///< smallest contiguous transfer that reaches most of the bandwidth (principle 3)

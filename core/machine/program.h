@@ -79,6 +79,10 @@ ProgramKey program_key();
 //   c.fold(n, init, op, f)        op over f(0..n-1), in an order fixed by n; uniform result, op associative and
 //                                commutative
 //   c.once(f)                     f() on one lane: may set any element
+//   C::own_lanes                  the lanes that each run the body, where they do: a variable is then one for each lane
+//   c.each2d_own(rows, cols, f)   of those contexts: f(r, c) without the barrier behind it, for sums that stay with
+//   lanes
+//                                 (core/machine/sums.h)
 //   c.fail(code, index)           remembers a failure; the wait throws. The program goes on.
 //
 // Tiles: acc (M x N) += sum over taps t, over k of A(m, k; t) B(k, n; t). The operands of one CPE are staged boxes.

@@ -46,6 +46,13 @@ CORTADO_FN void put_values(C& c, Buf buf, T* to, V... values) {
   c.put(out);
 }
 
+/// work(in) with what fetch() brings, inside the work of a line.
+template <class C, class Fetch, class Work>
+CORTADO_FN void with_fetched(C& c, Fetch fetch, Work work) {
+  c.pipeline(
+      1, Depth::one, [&](i64) { return fetch(); }, [&](i64, auto& in) { work(in); });
+}
+
 /// Lines 0..n-1 that fetch nothing, or fetch for themselves: work(i).
 template <class C, class Work>
 CORTADO_FN void each_line(C& c, i64 n, Work work) {

@@ -77,25 +77,21 @@ struct NormaliseForward {
     }
     const bool joins = p.parts.values != nullptr;
     Values mean{}, variance{};
-    if (joins) {
-      const auto line = p.parts.get(c, group);
-      const double all = static_cast<double>(p.s.of_channel());
-      const auto share = [&](i64 q) {
-        return static_cast<double>(p.values_in(p.parts.pieces(q, p.s.of_group()))) / all;
-      };
-      const auto mean_of = [&](i64 q) {
-        return static_cast<double>(line[3 * q]) + static_cast<double>(line[3 * q + 1]);
-      };
-      const double middle = p.parts.sum(c, [&](i64 q) { return share(q) * mean_of(q); });
-      const double squares = p.parts.sum(c, [&](i64 q) {
-        const double off = mean_of(q) - middle;
-        return static_cast<double>(line[3 * q + 2]) / all + share(q) * off * off;
-      });
-      mean = Values::all(static_cast<float>(middle)), variance = Values::all(static_cast<float>(squares));
-    } else {
-      mean = Values::of(p.s.get_values(c, p.moments.first_buf, p.moments.first, group));
-      variance = Values::of(p.s.get_values(c, p.moments.second_buf, p.moments.second, group));
-    }
+    if (joins)
+      with_fetched(
+          c, [&] { return p.parts.get(c, group); },
+          [&](auto& line) {
+            const auto moments = p.joined_moments(c, line);
+            mean = Values::all(moments.plain), variance = Values::all(moments.product);
+          });
+    else
+      with_fetched(
+          c,
+          [&] {
+            return both(p.s.get_values(c, p.moments.first_buf, p.moments.first, group),
+                        p.s.get_values(c, p.moments.second_buf, p.moments.second, group));
+          },
+          [&](auto& given) { mean = Values::of(given.first), variance = Values::of(given.second); });
     p.apply(c, group, pieces, mean, variance, scale, bias);
     if (part > 0) return;
     if (joins) {
@@ -105,6 +101,20 @@ struct NormaliseForward {
     if (p.moves) p.move(c, group, mean, variance);
   }
   CORTADO_FN i64 values_in(Range pieces) const { return s.before(pieces.end) - s.before(pieces.first); }
+  /// Mean and variance of a channel from what its parts have left.
+  template <class C, class Line>
+  CORTADO_FN TwoSums<float> joined_moments(C& c, const Line& line) const {
+    const NormaliseForward& p = *this;
+    const double all = static_cast<double>(s.of_channel());
+    const auto share = [&](i64 q) { return static_cast<double>(p.values_in(p.parts.pieces(q, p.s.of_group()))) / all; };
+    const auto mean_of = [&](i64 q) { return static_cast<double>(line[3 * q]) + static_cast<double>(line[3 * q + 1]); };
+    const double mean = parts.sum(c, [&](i64 q) { return share(q) * mean_of(q); });
+    const double variance = parts.sum(c, [&](i64 q) {
+      const double off = mean_of(q) - mean;
+      return static_cast<double>(line[3 * q + 2]) / all + share(q) * off * off;
+    });
+    return {static_cast<float>(mean), static_cast<float>(variance)};
+  }
 
   /// From the sums that the array's maker left; false: there are none, or a mean is more than four standard deviations
   /// from zero, and sums of squares lose digits.
@@ -143,13 +153,12 @@ struct NormaliseForward {
           pieces.count(), Depth::two, [&](i64 i) { return p.piece(c, group, pieces.first + i); },
           [&](i64 i, auto& line) {
             const auto x = line;
-            const i64 width = p.s.width(pieces.first + i);
             const auto distance = [&](i64 r, i64 q) {
               const auto apart = x(r, q) - pivot[q];
               return TwoSums<decltype(apart * apart)>{apart, apart * apart};
             };
-            if (i == 0) pivot = moments.mean_of(c, parts, width, distance);
-            moments.add(c, parts, width, distance);
+            if (i == 0) pivot = moments.mean_of(c, parts, p.s, pieces.first, distance);
+            moments.add(c, parts, p.s, pieces.first + i, distance);
           });
     });
     moments.join(c);
@@ -282,18 +291,28 @@ struct NormaliseBackward {
       return sums.leave(c, p.parts, group, part);
     }
     Values plain{}, product{};
-    if (p.parts.values != nullptr) {
-      const auto line = p.parts.get(c, group);
-      plain = Values::all(static_cast<float>(p.parts.sum(c, [&](i64 q) { return static_cast<double>(line[2 * q]); })));
-      product =
-          Values::all(static_cast<float>(p.parts.sum(c, [&](i64 q) { return static_cast<double>(line[2 * q + 1]); })));
-      if (part == 0)
-        p.add_gradients(
-            c, group, [&](i64 q) { return plain[q]; }, [&](i64 q) { return product[q]; });
-    } else {
-      plain = Values::of(p.s.get_values(c, p.sums.first_buf, p.sums.first, group));
-      product = Values::of(p.s.get_values(c, p.sums.second_buf, p.sums.second, group));
-    }
+    const bool joins = p.parts.values != nullptr;
+    if (joins)
+      with_fetched(
+          c, [&] { return p.parts.get(c, group); },
+          [&](auto& line) {
+            const auto sum = [&](i64 which) {
+              return Values::all(
+                  static_cast<float>(p.parts.sum(c, [&](i64 q) { return static_cast<double>(line[2 * q + which]); })));
+            };
+            plain = sum(0), product = sum(1);
+          });
+    else
+      with_fetched(
+          c,
+          [&] {
+            return both(p.s.get_values(c, p.sums.first_buf, p.sums.first, group),
+                        p.s.get_values(c, p.sums.second_buf, p.sums.second, group));
+          },
+          [&](auto& given) { plain = Values::of(given.first), product = Values::of(given.second); });
+    if (joins && part == 0)
+      p.add_gradients(
+          c, group, [&](i64 q) { return plain[q]; }, [&](i64 q) { return product[q]; });
     p.apply(c, group, pieces, normal, Values::all(p.share * plain[0]), Values::all(p.share * product[0]));
   }
 
@@ -315,7 +334,7 @@ struct NormaliseBackward {
       c.pipeline(
           pieces.count(), Depth::two, [&](i64 i) { return p.piece(c, group, pieces.first + i); },
           named([&](i64 i, auto x, auto dy) {
-            sums.add(c, parts, p.s.width(pieces.first + i), [&](i64 r, i64 q) {
+            sums.add(c, parts, p.s, pieces.first + i, [&](i64 r, i64 q) {
               const auto n = g.of(x(r, q), q);
               const auto gated = g.gate(n, dy(r, q), q);
               return TwoSums<decltype(gated * n)>{gated, gated * n};

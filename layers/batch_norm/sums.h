@@ -19,18 +19,18 @@ struct PieceSums<1, To> {
   CORTADO_FN void clear(C&) {
     plain = product = 0;
   }
-  /// Adds a piece's terms, TwoSums by (row, column).
+  /// Adds the terms of piece i, TwoSums by (row, column).
   template <class C, class Parts, class Term>
-  CORTADO_FN void add(C& c, Parts& /*parts*/, i64 pixels, Term term) {
+  CORTADO_FN void add(C& c, Parts& /*parts*/, const ChannelLines<1>& s, i64 i, Term term) {
     if constexpr (has_own_lanes<C>) {
-      c.each_own(pixels, [&](i64 q) {
-        const auto sum = term(0, q);
+      c.each2d_own(s.rows(i), s.width(i), [&](i64 r, i64 q) {
+        const auto sum = term(r, q);
         plain += sum.plain;
         product += sum.product;
       });
     } else {
-      plain += fold(c, pixels, [&](i64 q) { return term(0, q).plain; });
-      product += fold(c, pixels, [&](i64 q) { return term(0, q).product; });
+      plain += s.own_sum(c, i, [&](i64 r, i64 q) { return term(r, q).plain; });
+      product += s.own_sum(c, i, [&](i64 r, i64 q) { return term(r, q).product; });
     }
   }
   /// Joins the sums that lanes keep for themselves. It comes after the last piece.
@@ -39,10 +39,11 @@ struct PieceSums<1, To> {
     plain = join_lanes(c, plain);
     product = join_lanes(c, product);
   }
-  /// The mean of a piece's first terms.
+  /// The mean of the first terms of piece i.
   template <class C, class Parts, class Term>
-  CORTADO_FN ChannelValues<1> mean_of(C& c, Parts& /*parts*/, i64 pixels, Term term) {
-    return ChannelValues<1>::all(fold(c, pixels, [&](i64 q) { return term(0, q).plain; }) / static_cast<float>(pixels));
+  CORTADO_FN ChannelValues<1> mean_of(C& c, Parts& /*parts*/, const ChannelLines<1>& s, i64 i, Term term) {
+    const auto sum = join_lanes(c, s.own_sum(c, i, [&](i64 r, i64 q) { return term(r, q).plain; }));
+    return ChannelValues<1>::all(static_cast<float>(sum) / static_cast<float>(s.rows(i) * s.width(i)));
   }
   /// The arrays get the sums.
   template <class C>
@@ -75,10 +76,6 @@ struct PieceSums<1, To> {
   }
 
  private:
-  template <class C, class Value>
-  CORTADO_FN static float fold(C& c, i64 pixels, Value value) {
-    return sum_of(c, pixels, value);
-  }
   template <class C>
   CORTADO_FN void set(C& c, float a, float b) {
     c.once([&] {
@@ -100,12 +97,14 @@ struct PieceSums<block_channels, To> {
     });
   }
   template <class C, class Parts, class Term>
-  CORTADO_FN void add(C& c, Parts& parts, i64 pixels, Term term) {
-    sum_piece(c, parts, pixels, term);
+  CORTADO_FN void add(C& c, Parts& parts, const ChannelLines<block_channels>& s, i64 i, Term term) {
+    sum_piece(c, parts, s.width(i), term);
     add_part(c, [&](i64 r, i64 lane) { return parts.at(r, lane); });
   }
   template <class C, class Parts, class Term>
-  CORTADO_FN ChannelValues<block_channels> mean_of(C& c, Parts& parts, i64 pixels, Term term) {
+  CORTADO_FN ChannelValues<block_channels> mean_of(C& c, Parts& parts, const ChannelLines<block_channels>& s, i64 i,
+                                                   Term term) {
+    const i64 pixels = s.width(i);
     sum_piece(c, parts, pixels, term);
     ChannelValues<block_channels> means{};
     const float share = 1.0f / static_cast<float>(pixels);

@@ -40,8 +40,13 @@ struct Channels {
   /// `buffers` pieces.
   template <class Use>
   void with_lines(const MachineSpec& spec, int buffers, const Use& use) const {
-    if (layout == Layout::nchw)
-      return use(ChannelLines<1>{outer, channels, inner, line_elements(spec, inner, buffers)});
+    if (layout == Layout::nchw) {
+      ChannelLines<1> lines{outer, channels, inner, line_elements(spec, inner, buffers)};
+      // Four values for each lane of a team, so that several loads are on their way.
+      if (spec.own_lanes > 0 && inner > 0 && inner <= lines.piece)
+        lines.stacked = std::clamp<i64>(4 * spec.own_lanes / inner, 1, std::max<i64>(1, outer));
+      return use(lines);
+    }
     // Short enough to be added up in float, and to give every CPE some.
     constexpr i64 most = 1024;
     const i64 pixels = line_elements(spec, inner * block_channels, 6) / block_channels;

@@ -3,6 +3,7 @@
 #include "core/machine/gather.h"
 #include "core/machine/math.h"
 #include "core/machine/program.h"
+#include "core/machine/sums.h"
 
 namespace cortado {
 
@@ -51,28 +52,32 @@ struct ChannelValues {
 ///   block = 1   planes, images x channels x pixels. A piece is one row: columns are pixels of one channel.
 ///   block = 16  blocks, images x groups x pixels x 16. A row is a pixel: columns are channels.
 ///
-/// Pixels of a group are cut into pieces of `piece` pixels; all images have of_group() pieces of a group.
-template <i64 together>
+/// Pixels of a group are cut into pieces of `piece` pixels; all images have of_group() pieces of a group. Where lanes
+/// run the program on their own, small planes of `stacked` images are one piece: its rows are images.
+template <i64 channels_together>
 struct ChannelLines {
-  static constexpr i64 block = together;
+  static constexpr i64 block = channels_together;
   using Values = ChannelValues<block>;
-  i64 images, groups, pixels, piece;
+  i64 images, groups, pixels, piece, stacked = 1;
 
-  CORTADO_FN i64 pieces() const { return (pixels + piece - 1) / piece; }
-  CORTADO_FN i64 of_group() const { return images * pieces(); }
+  CORTADO_FN i64 pieces() const { return (pixels + piece - 1) / piece; }  ///< of an image
+  CORTADO_FN i64 of_group() const { return (images + stacked - 1) / stacked * pieces(); }
   CORTADO_FN i64 lines() const { return groups * of_group(); }
   CORTADO_FN i64 channels() const { return groups * block; }
   /// Values of a channel, and of the largest piece.
   CORTADO_FN i64 of_channel() const { return images * pixels; }
   CORTADO_FN i64 values() const { return piece * block; }
 
-  /// Pixels of piece i of a group, and where it begins in the array.
+  /// Pixels of piece i of a group in an image, its images, and where it begins in the array.
   CORTADO_FN i64 width(i64 i) const { return math::min(piece, pixels - i % pieces() * piece); }
+  CORTADO_FN i64 rows(i64 i) const { return math::min(stacked, images - i / pieces() * stacked); }
   CORTADO_FN i64 offset(i64 group, i64 i) const {
-    return ((i / pieces() * groups + group) * pixels + i % pieces() * piece) * block;
+    return ((i / pieces() * stacked * groups + group) * pixels + i % pieces() * piece) * block;
   }
   /// Values of a channel in the pieces before piece i of its group.
-  CORTADO_FN i64 before(i64 i) const { return i / pieces() * pixels + i % pieces() * piece; }
+  CORTADO_FN i64 before(i64 i) const {
+    return math::min(images, i / pieces() * stacked) * pixels + i % pieces() * piece;
+  }
   /// Group and piece of a line, where lines follow the memory.
   CORTADO_FN i64 group(i64 line) const { return line / pieces() % groups; }
   CORTADO_FN i64 in_group(i64 line) const { return line / pieces() / groups * pieces() + line % pieces(); }
@@ -80,7 +85,9 @@ struct ChannelLines {
   /// That piece of an array.
   template <class C, class T>
   CORTADO_FN auto get(C& c, Buf buf, const T* array, i64 group, i64 i) const {
-    if constexpr (block == 1) {
+    if constexpr (block == 1 && has_own_lanes<C>) {
+      return c.get2d(buf, array + offset(group, i), rows(i), width(i), groups * pixels);
+    } else if constexpr (block == 1) {
       auto line = c.get(buf, array + offset(group, i), width(i));
       return OneRow<decltype(line)>{line};
     } else {
@@ -89,7 +96,9 @@ struct ChannelLines {
   }
   template <class C, class T>
   CORTADO_FN auto out(C& c, Buf buf, T* array, i64 group, i64 i) const {
-    if constexpr (block == 1) {
+    if constexpr (block == 1 && has_own_lanes<C>) {
+      return c.out2d(buf, array + offset(group, i), rows(i), width(i), groups * pixels);
+    } else if constexpr (block == 1) {
       auto line = c.out(buf, array + offset(group, i), width(i));
       return OneOutRow<decltype(line)>{line};
     } else {
@@ -98,7 +107,7 @@ struct ChannelLines {
   }
   template <class C, class Out>
   CORTADO_FN static void put(C& c, Out& out) {
-    if constexpr (block == 1)
+    if constexpr (block == 1 && !has_own_lanes<C>)
       c.put(out.line);
     else
       c.put(out);
@@ -106,10 +115,23 @@ struct ChannelLines {
   /// f(row, column) for the values of piece i.
   template <class C, class F>
   CORTADO_FN void each(C& c, i64 i, F f) const {
-    if constexpr (block == 1)
+    if constexpr (block == 1 && has_own_lanes<C>)
+      c.each2d(rows(i), width(i), f);
+    else if constexpr (block == 1)
       c.each(width(i), [&](i64 q) { f(0, q); });
     else
       c.each2d(width(i), block, f);
+  }
+  /// The sum of term(row, column) over piece i, in planes: of the lane's own values where lanes have such.
+  template <class C, class Term>
+  CORTADO_FN auto own_sum(C& c, i64 i, Term term) const {
+    if constexpr (has_own_lanes<C>) {
+      double sum = 0;
+      c.each2d_own(rows(i), width(i), [&](i64 r, i64 q) { sum += term(r, q); });
+      return sum;
+    } else {
+      return sum_of(c, width(i), [&](i64 q) { return term(0, q); });
+    }
   }
 
   /// The values of a group's channels in an array with one per channel, to be read or to be changed.

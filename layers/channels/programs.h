@@ -89,7 +89,7 @@ struct ChannelGradients {
           },
           named([&](i64 i, auto x, auto dy) {
             add_piece(
-                c, p.s.width(pieces.first + i),
+                c, p.s, pieces.first + i,
                 [&](i64 r, i64 q) {
                   const auto g = dy(r, q);
                   return TwoSums<decltype(g * x(r, q))>{g, g * x(r, q)};
@@ -140,7 +140,7 @@ struct SumChannels {
   template <class C, class Sum, class... Pieces>
   CORTADO_FN void add(C& c, i64 i, Sum& sum, const Pieces... pieces) const {
     add_piece(
-        c, s.width(i),
+        c, s, i,
         [&](i64 r, i64 q) {
           const auto term = Terms::term(pieces(r, q)...);
           return OneSum<decltype(term + term)>{term};
@@ -194,7 +194,7 @@ struct RectifyChannels {
               g.set(r, q, math::select(y(r, q) > 0.0f, v, slope * v));
             });
             add_piece(
-                c, p.s.width(i), [&](i64 r, i64 q) { return OneSum<decltype(g.at(r, q) + 0.0f)>{g.at(r, q)}; }, sum);
+                c, p.s, i, [&](i64 r, i64 q) { return OneSum<decltype(g.at(r, q) + 0.0f)>{g.at(r, q)}; }, sum);
             p.s.put(c, g);
           }));
       sum.end(c, p.adds);

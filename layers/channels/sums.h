@@ -75,11 +75,8 @@ struct ChannelSum {
     if (block > 1 && !adds) ChannelLines<block>::each_channel(c, [&](i64 q) { to.set(q, 0.0f); });
   }
   template <class C, class Term>
-  CORTADO_FN void fold(C& c, i64 pixels, Term term) {
-    if constexpr (has_own_lanes<C>)
-      c.each_own(pixels, [&](i64 q) { total += term(0, q); });
-    else
-      total += sum_of(c, pixels, [&](i64 q) { return term(0, q); });
+  CORTADO_FN void fold(C& c, const ChannelLines<1>& s, i64 i, Term term) {
+    total += s.own_sum(c, i, term);
   }
   template <class V>
   CORTADO_FN void add(i64 lane, V sum) {
@@ -101,21 +98,22 @@ CORTADO_FN auto channel_sum(C& c, const ChannelLines<block>& s, Buf buf, float* 
   return ChannelSum<block, decltype(to)>{to};
 }
 
-/// Adds the terms of a piece, term(row, column), to one sum or to two.
+/// Adds the terms of piece i, term(row, column), to one sum or to two.
 template <i64 block, class C, class To, class Term>
-CORTADO_FN void add_piece(C& c, i64 pixels, Term term, ChannelSum<block, To>& plain) {
+CORTADO_FN void add_piece(C& c, const ChannelLines<block>& s, i64 i, Term term, ChannelSum<block, To>& plain) {
   if constexpr (block == 1)
-    plain.fold(c, pixels, [&](i64 r, i64 q) { return term(r, q).plain; });
+    plain.fold(c, s, i, [&](i64 r, i64 q) { return term(r, q).plain; });
   else
-    add_pixels(c, pixels, term, [&](i64 lane, auto sum) { plain.add(lane, sum.plain); });
+    add_pixels(c, s.width(i), term, [&](i64 lane, auto sum) { plain.add(lane, sum.plain); });
 }
 template <i64 block, class C, class To, class Term>
-CORTADO_FN void add_piece(C& c, i64 pixels, Term term, ChannelSum<block, To>& plain, ChannelSum<block, To>& product) {
+CORTADO_FN void add_piece(C& c, const ChannelLines<block>& s, i64 i, Term term, ChannelSum<block, To>& plain,
+                          ChannelSum<block, To>& product) {
   if constexpr (block == 1) {
-    plain.fold(c, pixels, [&](i64 r, i64 q) { return term(r, q).plain; });
-    product.fold(c, pixels, [&](i64 r, i64 q) { return term(r, q).product; });
+    plain.fold(c, s, i, [&](i64 r, i64 q) { return term(r, q).plain; });
+    product.fold(c, s, i, [&](i64 r, i64 q) { return term(r, q).product; });
   } else {
-    add_pixels(c, pixels, term, [&](i64 lane, auto sum) {
+    add_pixels(c, s.width(i), term, [&](i64 lane, auto sum) {
       plain.add(lane, sum.plain);
       product.add(lane, sum.product);
     });

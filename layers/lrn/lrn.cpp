@@ -42,6 +42,8 @@ LrnShape LrnLayer::cut(const Blob& bottom, i64 arrays) const {
     s.block = std::clamp<i64>(std::min<i64>(floats, 32 * 1024) / s.channels, 1, s.plane());  // rows that a cache holds
   else if (across && spec.works_from_caches() && !spec.lines_in_scratch)
     s.block = even_part(s.plane(), std::min<i64>(s.images * s.plane() / spec.cpes, 4096));  // planes follow each other
+  else if (across && !spec.lines_in_scratch)
+    s.block = even_part(s.plane(), 512);  // a device's lanes stand beside each other
   else if (across)
     s.block = std::clamp<i64>(floats / s.channels, 1, std::max<i64>(1, std::min<i64>(s.plane(), 256)));
   else

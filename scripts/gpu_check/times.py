@@ -231,7 +231,7 @@ def profile(name, batch):
 def device_steps(session, torch, device):
     """Most telling first: the two nets at 64, their convolutions and kernels, then everything else."""
     small = session.rehearse
-    batches, seconds, iterations = ([2, 4], 0.2, 1) if small else ([64, 256], 2.0, 5)
+    batches, seconds, iterations = ([2, 4], 0.2, 1) if small else ([64, 256], 1.0, 5)
     nets = ['alexnet_bn', 'googlenet'] if small else NETS
 
     def of(name, batch):
