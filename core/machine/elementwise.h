@@ -62,8 +62,8 @@ struct Single {
   Line line;
 };
 
-/// What the lanes read by element of a fetched line. The line's type alone decides: where nvcc expands a captured pack
-/// of sources beside a pack of lines, it takes the last source for every line.
+/// Makes of a fetched line what the lanes read by element. The line's type alone decides: where nvcc expands a captured
+/// pack of sources beside a pack of lines, it takes the last source for every line.
 template <class Line>
 CORTADO_FN Line reader(const Line& line) {
   return line;
