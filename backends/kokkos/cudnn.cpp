@@ -38,19 +38,18 @@ bool keeps_digits(cudnnConvolutionBwdDataAlgo_t algorithm, bool is_3x3) {
 
 /// What is used of the library, by its own names.
 struct Functions {
-#define CORTADO_CUDNN(USE)                                                                                     \
-  USE(GetVersion)                                                                                              \
-  USE(GetErrorString)                                                                                          \
-  USE(Create)                                                                                                  \
-  USE(Destroy)                                                                                                 \
-  USE(SetStream) USE(CreateTensorDescriptor) USE(DestroyTensorDescriptor) USE(SetTensor4dDescriptor)           \
-      USE(CreateFilterDescriptor) USE(DestroyFilterDescriptor) USE(SetFilter4dDescriptor)                      \
-          USE(CreateConvolutionDescriptor) USE(DestroyConvolutionDescriptor) USE(SetConvolution2dDescriptor)   \
-              USE(SetConvolutionGroupCount) USE(SetConvolutionMathType) USE(GetConvolutionForwardAlgorithm_v7) \
-                  USE(GetConvolutionBackwardFilterAlgorithm_v7) USE(GetConvolutionBackwardDataAlgorithm_v7)    \
-                      USE(GetConvolutionForwardWorkspaceSize) USE(GetConvolutionBackwardFilterWorkspaceSize)   \
-                          USE(GetConvolutionBackwardDataWorkspaceSize) USE(ConvolutionForward)                 \
-                              USE(ConvolutionBackwardFilter) USE(ConvolutionBackwardData)
+// clang-format off
+#define CORTADO_CUDNN(USE) \
+  USE(GetVersion) USE(GetErrorString) USE(Create) USE(Destroy) USE(SetStream) USE(CreateTensorDescriptor) \
+  USE(DestroyTensorDescriptor) USE(SetTensor4dDescriptor) USE(CreateFilterDescriptor) \
+  USE(DestroyFilterDescriptor) USE(SetFilter4dDescriptor) USE(CreateConvolutionDescriptor) \
+  USE(DestroyConvolutionDescriptor) USE(SetConvolution2dDescriptor) USE(SetConvolutionGroupCount) \
+  USE(SetConvolutionMathType) USE(GetConvolutionForwardAlgorithm_v7) \
+  USE(GetConvolutionBackwardFilterAlgorithm_v7) USE(GetConvolutionBackwardDataAlgorithm_v7) \
+  USE(GetConvolutionForwardWorkspaceSize) USE(GetConvolutionBackwardFilterWorkspaceSize) \
+  USE(GetConvolutionBackwardDataWorkspaceSize) USE(ConvolutionForward) USE(ConvolutionBackwardFilter) \
+  USE(ConvolutionBackwardData)
+// clang-format on
 #define CORTADO_DECLARE(name) decltype(&::cudnn##name) name = nullptr;
   CORTADO_CUDNN(CORTADO_DECLARE)
 #undef CORTADO_DECLARE
