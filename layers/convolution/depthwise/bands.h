@@ -35,7 +35,7 @@ struct ChannelBands {
   }
 };
 
-/// What was staged of a line: rows of `width` pixels.
+/// The pixels that were staged of a line, in rows of `width`.
 template <bool blocks, class Block>
 struct LanePixels {
   Block block;

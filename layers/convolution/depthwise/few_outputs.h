@@ -42,7 +42,7 @@ struct FewOutputs {
   }
 
  private:
-  /// By the programs of kernels that are known to the compiler, or row by row by one for all.
+  /// Sums by the program of a kernel that the compiler knows, or row by row by one for all.
   template <class C>
   CORTADO_FN void sum_few(C& c, const TapPlaces& at, i64 pixel, i64 apart, i64 rows, const TapRun& down,
                           const TapRun& across) const {
@@ -58,7 +58,7 @@ struct FewOutputs {
     }
   }
 
-  /// What a kernel of 3 x 3 at strides of 2 takes; false if it is another one.
+  /// Sums for a kernel of 3 x 3 at strides of 2; false if it is another one.
   template <class C>
   CORTADO_FN bool sum_strided(C& c, const TapPlaces& at, i64 pixel, i64 apart, i64 down, i64 across) const {
     if constexpr (forward) {

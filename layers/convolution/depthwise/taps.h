@@ -12,11 +12,11 @@ struct TapRun {
   i64 first, step, count;
   i64 place, stride;
 
-  /// Of output `at` of a convolution, whose inputs were staged from `first_read` on.
+  /// The taps of output `at` of a convolution, whose inputs were staged from `first_read` on.
   CORTADO_FN static TapRun of_output(i64 at, i64 kernel, i64 stride, i64 pad, i64 dilation, i64 first_read) {
     return {0, 1, kernel, at * stride - pad - first_read, dilation};
   }
-  /// Of the gradient of input `at`: the outputs that saw it.
+  /// The taps of the gradient of input `at`, from the outputs that saw it.
   CORTADO_FN static TapRun of_input(i64 at, i64 kernel, i64 stride, i64 pad, i64 dilation, i64 first_read) {
     i64 first = 0, step = 1;
     while (first < kernel && (at + pad - first * dilation) % stride != 0) ++first;
@@ -30,8 +30,8 @@ struct TapRun {
   CORTADO_FN TapRun moved(i64 rows) const { return {first, step, count, place + rows, stride}; }
 };
 
-/// Where a few neighbouring outputs find their taps, and their values: those of output j, tap (a, b) in row + a
-/// row_step and column col + b col_step + j next.
+/// The places of the taps of a few neighbouring outputs, and of their values: output j finds that of tap (a, b) in row
+/// `row` + a `row_step` and column `col` + b `col_step` + j `next`.
 struct TapPlaces {
   i64 tap, down, across;  ///< the first tap, and how far apart taps are
   i64 row, row_step;
@@ -48,9 +48,9 @@ struct TapPlaces {
         next(outputs_apart) {}
 
   CORTADO_FN TapPlaces moved(i64 rows) const { return offset(0, rows, 0); }
-  /// Those of tap (a, b) and what follows.
+  /// The places from tap (a, b) on.
   CORTADO_FN TapPlaces tap_at(i64 a, i64 b) const { return offset(a * down + b * across, a * row_step, b * col_step); }
-  /// Those of another copy of the channels.
+  /// The places of another copy of the channels.
   CORTADO_FN TapPlaces copy(i64 rows, i64 taps) const { return offset(taps, rows, 0); }
 
  private:
