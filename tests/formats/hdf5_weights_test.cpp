@@ -241,7 +241,9 @@ TEST_F(Hdf5WeightsTest, AreToldByNameOrContent) {
   EXPECT_THROW(read_weights(file, nullptr, weights), ConfigError);
   EXPECT_TRUE(is_hdf5("absent.caffemodel.h5"));
   EXPECT_FALSE(is_hdf5(folder_.write("net.prototxt", "name: 'x'")));
-  read_weights(folder_.file("net.prototxt"), nullptr, weights);
+  EXPECT_THROW(read_weights(folder_.file("net.prototxt"), nullptr, weights), FileError) << "a net without weights";
+  const std::string text = folder_.write("weights.prototxt", "name: 'x' layer { name: 'a' blobs { data: 2 } }");
+  read_weights(text, nullptr, weights);
   EXPECT_EQ(weights.name(), "x");
 }
 

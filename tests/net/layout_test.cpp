@@ -34,10 +34,11 @@ const std::string residual_net =
   layer { name: 'pool' type: 'Pooling' bottom: 'sum' top: 'pool' pooling_param { kernel_size: 3 stride: 2 } })" +
     conv("c3", "pool", 16, "kernel_size: 1") + conv("c4", "pool", 12, "kernel_size: 1") + R"(
   layer { name: 'both' type: 'Concat' bottom: 'c3' bottom: 'c4' top: 'both' }
-  layer { name: 'tanh' type: 'TanH' bottom: 'c3' top: 'tanh' })" +
+  layer { name: 'soft' type: 'Softmax' bottom: 'c3' top: 'soft' })" +
     conv("c5", "both", 16, "kernel_size: 1") + R"(
-  layer { name: 'sigmoid' type: 'Sigmoid' bottom: 'c5' top: 'c5' }
-  layer { name: 'meet' type: 'Eltwise' bottom: 'c5' bottom: 'tanh' top: 'meet' }
+  layer { name: 'whole' type: 'Scale' bottom: 'c5' top: 'c5'
+          scale_param { axis: 0 num_axes: -1 filler { type: 'constant' value: 2 } } }
+  layer { name: 'meet' type: 'Eltwise' bottom: 'c5' bottom: 'soft' top: 'meet' }
   layer { name: 'ip' type: 'InnerProduct' bottom: 'meet' top: 'ip'
           inner_product_param { num_output: 5 weight_filler { type: 'xavier' } } }
   layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'ip' bottom: 'label' top: 'loss' })";
@@ -91,7 +92,7 @@ GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(LayoutNet);
 TEST_P(LayoutNet, CopiesStandWhereLayoutsMeetAndNowhereElse) {
   const auto net = net_of(GetParam(), layers_, blocks(), Precision::fp32);
   EXPECT_EQ(reorders(*net),
-            (std::vector<std::string>{"c3_c3_0_split_0_both_nchw", "c3_c3_0_split_1_tanh_nchw", "c5_sigmoid_nchw"}));
+            (std::vector<std::string>{"c3_c3_0_split_0_both_nchw", "c3_c3_0_split_1_soft_nchw", "c5_whole_nchw"}));
   EXPECT_EQ(net->blob("pool")->layout(), Layout::nchw16c);
   EXPECT_EQ(net->blob("sum")->layout(), Layout::nchw16c);
   EXPECT_EQ(net->blob("both")->layout(), Layout::nchw);
@@ -130,7 +131,8 @@ TEST_P(LayoutNet, ALayerInPlaceOnACopyKeepsTheBlobsName) {
       "shape { dim: 2 dim: 3 dim: 5 dim: 4 } } }" +
       conv("c", "data", 16, "kernel_size: 3") + R"(
       layer { name: 'relu' type: 'ReLU' bottom: 'c' top: 'c' }
-      layer { name: 'sigmoid' type: 'Sigmoid' bottom: 'c' top: 'c' }
+      layer { name: 'planes' type: 'Scale' bottom: 'c' top: 'c'
+              scale_param { axis: 0 num_axes: -1 filler { type: 'constant' value: 2 } } }
       layer { name: 'tanh' type: 'TanH' bottom: 'c' top: 'c' })";
   const auto run = [&](const char* layout) {
     auto net = net_of(GetParam(), layers_, {{"c/layout", layout}}, Precision::fp32, {}, in_place);
@@ -138,11 +140,11 @@ TEST_P(LayoutNet, ALayerInPlaceOnACopyKeepsTheBlobsName) {
     return net;
   };
   const auto net = run("nchw16c"), expected = run("nchw");
-  EXPECT_EQ(reorders(*net), std::vector<std::string>{"c_sigmoid_nchw"});
-  EXPECT_EQ(net->blob_names(), (std::vector<std::string>{"data", "c_sigmoid_nchw16c", "c"}));
-  EXPECT_EQ(net->blob("c_sigmoid_nchw16c")->layout(), Layout::nchw16c);
+  EXPECT_EQ(reorders(*net), std::vector<std::string>{"c_planes_nchw"});
+  EXPECT_EQ(net->blob_names(), (std::vector<std::string>{"data", "c_planes_nchw16c", "c"}));
+  EXPECT_EQ(net->blob("c_planes_nchw16c")->layout(), Layout::nchw16c);
   EXPECT_EQ(net->blob("c")->layout(), Layout::nchw);
-  EXPECT_EQ(net->layers()[2].bottom_names, std::vector<std::string>{"c_sigmoid_nchw16c"}) << "the ReLU's";
+  EXPECT_EQ(net->layers()[2].bottom_names, std::vector<std::string>{"c_planes_nchw16c"}) << "the ReLU's";
   ASSERT_EQ(net->outputs().size(), 1u);
   EXPECT_EQ(net->outputs()[0].name, "c");
   EXPECT_EQ(net->outputs()[0].blob, net->blob("c"));
