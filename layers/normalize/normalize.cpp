@@ -14,8 +14,8 @@ constexpr int most_lines = 9;  // of a program, as scratchpads hold them
 RowLines rows_of(const MachineSpec& spec, i64 rows, i64 width) {
   return {rows, width, line_elements(spec, width, most_lines)};
 }
-PositionLines positions_of(const MachineSpec& spec, i64 outer, i64 channels, i64 inner) {
-  return {outer, channels, inner, std::max<i64>(1, std::min(inner, line_elements(spec, outer * inner, most_lines)))};
+ChannelPlanes planes_of(const MachineSpec& spec, i64 outer, i64 channels, i64 inner) {
+  return {{outer, channels, inner, std::max<i64>(1, std::min(inner, line_elements(spec, outer * inner, most_lines)))}};
 }
 }  // namespace
 
@@ -72,7 +72,7 @@ void NormalizeLayer::forward(const Blobs& bottom, const Blobs& top) {
     group().launch(p, book.plan(samples_));
     return;
   }
-  NormalizePositions p{positions_of(group().spec(), samples_, channels_, inner_),
+  NormalizePositions p{planes_of(group().spec(), samples_, channels_, inner_),
                        {blobs()[0]->data(), is_shared(), {}},
                        x,
                        inverse_->mutable_data(),
@@ -110,7 +110,7 @@ void NormalizeLayer::rows_backward(const float* x, const float* dy, float* dx) {
 }
 
 void NormalizeLayer::positions_backward(const float* x, const float* dy, float* dx) {
-  NormalizePositionsBackward p{positions_of(group().spec(), samples_, channels_, inner_),
+  NormalizePositionsBackward p{planes_of(group().spec(), samples_, channels_, inner_),
                                {blobs()[0]->data(), is_shared(), {}},
                                x,
                                dy,
@@ -147,7 +147,7 @@ void NormalizeLayer::add_scale_gradient(const float* x, const float* dy) {
     group().launch(p, book.plan(p.s.blocks()));
   } else {
     NormalizeChannelTerms p{
-        positions_of(group().spec(), samples_, channels_, inner_), x, dy, inverse_->data(), terms, {}, {}, {}, {}};
+        planes_of(group().spec(), samples_, channels_, inner_), x, dy, inverse_->data(), terms, {}, {}, {}, {}};
     p.x_buf = book.line<float>("x", p.s.block, Depth::two);
     p.dy_buf = book.line<float>("dy", p.s.block, Depth::two);
     p.inverse_buf = book.line<float>("inverse norms", p.s.block, Depth::two);

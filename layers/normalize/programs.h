@@ -1,36 +1,19 @@
 #pragma once
 #include "core/machine/elementwise.h"
 #include "core/machine/sums.h"
+#include "layers/softmax/planes.h"
 
 namespace cortado {
 
-/// Values outer x channels x inner; what has one value for each position is outer x inner. A line is a block of the
-/// positions of one `outer`, whose channels lie `inner` apart.
-struct PositionLines {
-  i64 outer, channels, inner, block;
-
-  CORTADO_FN i64 blocks() const { return (inner + block - 1) / block; }
-  CORTADO_FN i64 lines() const { return outer * blocks(); }
-  CORTADO_FN i64 width(i64 line) const { return math::min(block, inner - line % blocks() * block); }
-  CORTADO_FN i64 position(i64 line) const { return line / blocks() * inner + line % blocks() * block; }
-  CORTADO_FN i64 value(i64 line, i64 channel) const {
-    return (line / blocks() * channels + channel) * inner + line % blocks() * block;
-  }
+/// Planes whose classes are channels, one of which is read or written at a time.
+struct ChannelPlanes : ClassPlanes {
   template <class C>
   CORTADO_FN auto get(C& c, Buf buf, const float* array, i64 line, i64 channel) const {
-    return c.get(buf, array + value(line, channel), width(line));
+    return c.get(buf, array + value(line) + channel * inner, width(line));
   }
   template <class C>
   CORTADO_FN auto out(C& c, Buf buf, float* array, i64 line, i64 channel) const {
-    return c.out(buf, array + value(line, channel), width(line));
-  }
-  template <class C>
-  CORTADO_FN auto get_positions(C& c, Buf buf, const float* array, i64 line) const {
-    return c.get(buf, array + position(line), width(line));
-  }
-  template <class C>
-  CORTADO_FN auto out_positions(C& c, Buf buf, float* array, i64 line) const {
-    return c.out(buf, array + position(line), width(line));
+    return c.out(buf, array + value(line) + channel * inner, width(line));
   }
 };
 
@@ -50,7 +33,7 @@ struct SharedOrEach {
 /// inverse = 1 / sqrt(eps + sum over channels of x^2) at each position, y = x inverse scale[channel].
 struct NormalizePositions {
   static constexpr const char* label = "normalize_positions";
-  PositionLines s;
+  ChannelPlanes s;
   SharedOrEach scale;
   const float* x;
   float *inverse, *y;
@@ -64,11 +47,11 @@ struct NormalizePositions {
       auto inverse = p.s.out_positions(c, p.inverse_buf, p.inverse, line);
       c.each(inverse.n, [&](i64 j) { inverse.set(j, p.eps); });
       c.pipeline(
-          p.s.channels, Depth::two, [&](i64 k) { return p.s.get(c, p.x_buf, p.x, line, k); },
+          p.s.classes, Depth::two, [&](i64 k) { return p.s.get(c, p.x_buf, p.x, line, k); },
           [&](i64, auto& x) { c.each(x.n, [&](i64 j) { inverse.set(j, inverse.at(j) + x[j] * x[j]); }); });
       c.each(inverse.n, [&](i64 j) { inverse.set(j, 1.0f / math::sqrt(inverse.at(j))); });
       c.pipeline(
-          p.s.channels, Depth::two,
+          p.s.classes, Depth::two,
           [&](i64 k) { return gather(p.s.get(c, p.x_buf, p.x, line, k), p.scale.get(c, k, 1)); },
           named([&](i64 k, auto x, auto scale) {
             const float factor = scale[0];
@@ -84,7 +67,7 @@ struct NormalizePositions {
 /// dot = sum over channels of x g, dx = (g - x dot inverse^2) inverse, where g = dy scale[channel].
 struct NormalizePositionsBackward {
   static constexpr const char* label = "normalize_positions_backward";
-  PositionLines s;
+  ChannelPlanes s;
   SharedOrEach scale;
   const float *x, *dy, *inverse;
   float *dot, *dx;
@@ -101,12 +84,12 @@ struct NormalizePositionsBackward {
           };
           auto dot = p.s.out_positions(c, p.dot_buf, p.dot, line);
           c.each(dot.n, [&](i64 j) { dot.set(j, 0.0f); });
-          c.pipeline(p.s.channels, Depth::two, fetch, named([&](i64, auto x, auto dy, auto scale) {
+          c.pipeline(p.s.classes, Depth::two, fetch, named([&](i64, auto x, auto dy, auto scale) {
                        const float factor = scale[0];
                        c.each(x.n, [&](i64 j) { dot.set(j, dot.at(j) + x[j] * dy[j] * factor); });
                      }));
           c.each(dot.n, [&](i64 j) { dot.set(j, dot.at(j) * inverse[j] * inverse[j]); });
-          c.pipeline(p.s.channels, Depth::two, fetch, named([&](i64 k, auto x, auto dy, auto scale) {
+          c.pipeline(p.s.classes, Depth::two, fetch, named([&](i64 k, auto x, auto dy, auto scale) {
                        const float factor = scale[0];
                        auto dx = p.s.out(c, p.dx_buf, p.dx, line, k);
                        c.each(x.n, [&](i64 j) { dx.set(j, (dy[j] * factor - x[j] * dot.at(j)) * inverse[j]); });
@@ -120,7 +103,7 @@ struct NormalizePositionsBackward {
 /// terms[k] = the sum over the positions of channel k of x dy inverse.
 struct NormalizeChannelTerms {
   static constexpr const char* label = "normalize_channel_terms";
-  PositionLines s;
+  ChannelPlanes s;
   const float *x, *dy, *inverse;
   float* terms;
   Buf x_buf, dy_buf, inverse_buf, term_buf;
@@ -128,7 +111,7 @@ struct NormalizeChannelTerms {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const NormalizeChannelTerms p = *this;
-    each_line(c, p.s.channels, [&](i64 k) {
+    each_line(c, p.s.classes, [&](i64 k) {
       double sum = 0;
       c.pipeline(
           p.s.lines(), Depth::two,
