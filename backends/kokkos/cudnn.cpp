@@ -135,25 +135,75 @@ struct Described {
   }
 };
 
-/// Of the algorithms that the library proposes, quickest first by its reckoning, the first that repeats its bits, keeps
-/// digits, fits and multiplies as wanted. `size` asks for an algorithm's workspace with the multiplication that it
-/// proposes.
-template <class Proposals, class Size>
-bool choose(const Described& d, const Proposals& proposals, int count, bool tf32, const Size& size,
-            typename Proposals::value_type& chosen) {
-  for (int i = 0; i < count; ++i) {
-    auto proposal = proposals[static_cast<std::size_t>(i)];
-    if (proposal.status != CUDNN_STATUS_SUCCESS || proposal.determinism != CUDNN_DETERMINISTIC) continue;
-    if (!keeps_digits(proposal.algo, d.shape.kh == 3 && d.shape.kw == 3)) continue;
-    if (!tf32) proposal.mathType = CUDNN_FMA_MATH;
-    if (d.f.SetConvolutionMathType(d.convolution.get(), proposal.mathType) != CUDNN_STATUS_SUCCESS) continue;
-    if (size(proposal.algo, &proposal.memory) != CUDNN_STATUS_SUCCESS || proposal.memory > most_workspace(d.shape))
-      continue;
-    chosen = proposal;
-    return true;
+using Product = ConvolutionLibrary::Product;
+
+/// The library's names for what each product needs: `propose` gives algorithms, quickest first by the library's
+/// reckoning; `size` asks for an algorithm's workspace; `run` queues result = product + kept * result.
+template <Product product>
+struct Calls;
+
+template <>
+struct Calls<Product::forward> {
+  using Proposal = cudnnConvolutionFwdAlgoPerf_t;
+  static constexpr int most = CUDNN_CONVOLUTION_FWD_ALGO_COUNT;
+  static constexpr const char* label = "cuDNN forward";
+  static cudnnStatus_t propose(cudnnHandle_t h, const Described& d, int* count, Proposal* proposals) {
+    return d.f.GetConvolutionForwardAlgorithm_v7(h, d.x.get(), d.w.get(), d.convolution.get(), d.y.get(), most, count,
+                                                 proposals);
   }
-  return false;
-}
+  static cudnnStatus_t size(cudnnHandle_t h, const Described& d, const Proposal& by, std::size_t* bytes) {
+    return d.f.GetConvolutionForwardWorkspaceSize(h, d.x.get(), d.w.get(), d.convolution.get(), d.y.get(), by.algo,
+                                                  bytes);
+  }
+  static cudnnStatus_t run(cudnnHandle_t h, const Described& d, const Proposal& by, const float* x, const float* w,
+                           void* space, float kept, float* y) {
+    const float one = 1;
+    return d.f.ConvolutionForward(h, &one, d.x.get(), x, d.w.get(), w, d.convolution.get(), by.algo, space, by.memory,
+                                  &kept, d.y.get(), y);
+  }
+};
+
+template <>
+struct Calls<Product::weight_gradient> {
+  using Proposal = cudnnConvolutionBwdFilterAlgoPerf_t;
+  static constexpr int most = CUDNN_CONVOLUTION_BWD_FILTER_ALGO_COUNT;
+  static constexpr const char* label = "cuDNN weight gradient";
+  static cudnnStatus_t propose(cudnnHandle_t h, const Described& d, int* count, Proposal* proposals) {
+    return d.f.GetConvolutionBackwardFilterAlgorithm_v7(h, d.x.get(), d.y.get(), d.convolution.get(), d.w.get(), most,
+                                                        count, proposals);
+  }
+  static cudnnStatus_t size(cudnnHandle_t h, const Described& d, const Proposal& by, std::size_t* bytes) {
+    return d.f.GetConvolutionBackwardFilterWorkspaceSize(h, d.x.get(), d.y.get(), d.convolution.get(), d.w.get(),
+                                                         by.algo, bytes);
+  }
+  static cudnnStatus_t run(cudnnHandle_t h, const Described& d, const Proposal& by, const float* x, const float* dy,
+                           void* space, float kept, float* dw) {
+    const float one = 1;
+    return d.f.ConvolutionBackwardFilter(h, &one, d.x.get(), x, d.y.get(), dy, d.convolution.get(), by.algo, space,
+                                         by.memory, &kept, d.w.get(), dw);
+  }
+};
+
+template <>
+struct Calls<Product::input_gradient> {
+  using Proposal = cudnnConvolutionBwdDataAlgoPerf_t;
+  static constexpr int most = CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT;
+  static constexpr const char* label = "cuDNN input gradient";
+  static cudnnStatus_t propose(cudnnHandle_t h, const Described& d, int* count, Proposal* proposals) {
+    return d.f.GetConvolutionBackwardDataAlgorithm_v7(h, d.w.get(), d.y.get(), d.convolution.get(), d.x.get(), most,
+                                                      count, proposals);
+  }
+  static cudnnStatus_t size(cudnnHandle_t h, const Described& d, const Proposal& by, std::size_t* bytes) {
+    return d.f.GetConvolutionBackwardDataWorkspaceSize(h, d.w.get(), d.y.get(), d.convolution.get(), d.x.get(), by.algo,
+                                                       bytes);
+  }
+  static cudnnStatus_t run(cudnnHandle_t h, const Described& d, const Proposal& by, const float* dy, const float* w,
+                           void* space, float kept, float* dx) {
+    const float one = 1;
+    return d.f.ConvolutionBackwardData(h, &one, d.w.get(), w, d.y.get(), dy, d.convolution.get(), by.algo, space,
+                                       by.memory, &kept, d.x.get(), dx);
+  }
+};
 
 class CuDnn : public ConvolutionLibrary {
  public:
@@ -177,119 +227,57 @@ class CuDnn : public ConvolutionLibrary {
     f_.SetConvolutionMathType(d->convolution.get(), tf32_ ? CUDNN_TENSOR_OP_MATH : CUDNN_FMA_MATH);
     std::unique_ptr<Convolution> made;
     switch (product) {
-      case Product::forward: made = forward(std::move(d)); break;
-      case Product::weight_gradient: made = weight_gradient(std::move(d)); break;
-      case Product::input_gradient: made = input_gradient(std::move(d)); break;
+      case Product::forward: made = prepared<Product::forward>(std::move(d)); break;
+      case Product::weight_gradient: made = prepared<Product::weight_gradient>(std::move(d)); break;
+      case Product::input_gradient: made = prepared<Product::input_gradient>(std::move(d)); break;
     }
     if (made == nullptr) why = name() + " has no algorithm that repeats its bits for the shape";
     return made;
   }
 
  private:
-  /// `call` queues the product: (alpha, x_or_dy, w_or_dy, workspace, bytes, beta, result).
-  template <class Call>
+  template <Product product>
   class Prepared : public Convolution {
    public:
-    Prepared(const CuDnn& library, std::unique_ptr<Described> described, std::size_t bytes, int algorithm,
-             cudnnMathType_t math, const char* label, Call call)
-        : library_(library),
-          described_(std::move(described)),
-          bytes_(bytes),
-          algorithm_(algorithm),
-          math_(math),
-          label_(label),
-          call_(call) {}
-    i64 workspace_bytes() const override { return static_cast<i64>(bytes_); }
+    using On = Calls<product>;
+    Prepared(const CuDnn& library, std::unique_ptr<Described> described, const typename On::Proposal& by)
+        : library_(library), described_(std::move(described)), by_(by) {}
+    i64 workspace_bytes() const override { return static_cast<i64>(by_.memory); }
     std::string algorithm() const override {
-      return std::to_string(algorithm_) + (math_ == CUDNN_FMA_MATH ? " in FP32" : " in TF32");
+      return std::to_string(by_.algo) + (by_.mathType == CUDNN_FMA_MATH ? " in FP32" : " in TF32");
     }
     void run(const float* x_or_dy, const float* w_or_dy, float* result, bool adds, void* workspace) override {
-      const float one = 1, kept = adds ? 1.0f : 0.0f;
       library_.watch_.enter();
-      library_.check(call_(*described_, &one, x_or_dy, w_or_dy, workspace, bytes_, &kept, result), label_);
-      library_.watch_.launched(label_, library_.stream_);
+      library_.check(
+          On::run(library_.handle_.get(), *described_, by_, x_or_dy, w_or_dy, workspace, adds ? 1.0f : 0.0f, result),
+          On::label);
+      library_.watch_.launched(On::label, library_.stream_);
     }
 
    private:
     const CuDnn& library_;
     const std::unique_ptr<Described> described_;
-    const std::size_t bytes_;
-    const int algorithm_;
-    const cudnnMathType_t math_;
-    const char* const label_;
-    const Call call_;
+    const typename On::Proposal by_;
   };
-  template <class Choice, class Call>
-  std::unique_ptr<Convolution> prepared(std::unique_ptr<Described> d, const Choice& chosen, const char* label,
-                                        Call call) const {
-    return std::make_unique<Prepared<Call>>(*this, std::move(d), chosen.memory, static_cast<int>(chosen.algo),
-                                            chosen.mathType, label, call);
-  }
 
-  std::unique_ptr<Convolution> forward(std::unique_ptr<Described> d) const {
-    std::array<cudnnConvolutionFwdAlgoPerf_t, CUDNN_CONVOLUTION_FWD_ALGO_COUNT> proposals{};
-    cudnnConvolutionFwdAlgoPerf_t chosen{};
+  /// By the first proposed algorithm that repeats its bits, keeps digits, fits and multiplies as wanted.
+  template <Product product>
+  std::unique_ptr<Convolution> prepared(std::unique_ptr<Described> d) const {
+    using On = Calls<product>;
+    std::array<typename On::Proposal, On::most> proposals{};
     int count = 0;
-    const cudnnHandle_t h = handle_.get();
-    if (f_.GetConvolutionForwardAlgorithm_v7(h, d->x.get(), d->w.get(), d->convolution.get(), d->y.get(),
-                                             static_cast<int>(proposals.size()), &count,
-                                             proposals.data()) != CUDNN_STATUS_SUCCESS)
-      return nullptr;
-    const auto size = [&](auto algorithm, std::size_t* bytes) {
-      return f_.GetConvolutionForwardWorkspaceSize(h, d->x.get(), d->w.get(), d->convolution.get(), d->y.get(),
-                                                   algorithm, bytes);
-    };
-    if (!choose(*d, proposals, count, tf32_, size, chosen)) return nullptr;
-    return prepared(std::move(d), chosen, "cuDNN forward",
-                    [h, chosen](const Described& on, const float* one, const float* x, const float* w, void* space,
-                                std::size_t bytes, const float* kept, float* y) {
-                      return on.f.ConvolutionForward(h, one, on.x.get(), x, on.w.get(), w, on.convolution.get(),
-                                                     chosen.algo, space, bytes, kept, on.y.get(), y);
-                    });
-  }
-
-  std::unique_ptr<Convolution> weight_gradient(std::unique_ptr<Described> d) const {
-    std::array<cudnnConvolutionBwdFilterAlgoPerf_t, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_COUNT> proposals{};
-    cudnnConvolutionBwdFilterAlgoPerf_t chosen{};
-    int count = 0;
-    const cudnnHandle_t h = handle_.get();
-    if (f_.GetConvolutionBackwardFilterAlgorithm_v7(h, d->x.get(), d->y.get(), d->convolution.get(), d->w.get(),
-                                                    static_cast<int>(proposals.size()), &count,
-                                                    proposals.data()) != CUDNN_STATUS_SUCCESS)
-      return nullptr;
-    const auto size = [&](auto algorithm, std::size_t* bytes) {
-      return f_.GetConvolutionBackwardFilterWorkspaceSize(h, d->x.get(), d->y.get(), d->convolution.get(), d->w.get(),
-                                                          algorithm, bytes);
-    };
-    if (!choose(*d, proposals, count, tf32_, size, chosen)) return nullptr;
-    return prepared(std::move(d), chosen, "cuDNN weight gradient",
-                    [h, chosen](const Described& on, const float* one, const float* x, const float* dy, void* space,
-                                std::size_t bytes, const float* kept, float* dw) {
-                      return on.f.ConvolutionBackwardFilter(h, one, on.x.get(), x, on.y.get(), dy, on.convolution.get(),
-                                                            chosen.algo, space, bytes, kept, on.w.get(), dw);
-                    });
-  }
-
-  std::unique_ptr<Convolution> input_gradient(std::unique_ptr<Described> d) const {
-    std::array<cudnnConvolutionBwdDataAlgoPerf_t, CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT> proposals{};
-    cudnnConvolutionBwdDataAlgoPerf_t chosen{};
-    int count = 0;
-    const cudnnHandle_t h = handle_.get();
-    if (f_.GetConvolutionBackwardDataAlgorithm_v7(h, d->w.get(), d->y.get(), d->convolution.get(), d->x.get(),
-                                                  static_cast<int>(proposals.size()), &count,
-                                                  proposals.data()) != CUDNN_STATUS_SUCCESS)
-      return nullptr;
-    const auto size = [&](auto algorithm, std::size_t* bytes) {
-      return f_.GetConvolutionBackwardDataWorkspaceSize(h, d->w.get(), d->y.get(), d->convolution.get(), d->x.get(),
-                                                        algorithm, bytes);
-    };
-    if (!choose(*d, proposals, count, tf32_, size, chosen)) return nullptr;
-    return prepared(std::move(d), chosen, "cuDNN input gradient",
-                    [h, chosen](const Described& on, const float* one, const float* dy, const float* w, void* space,
-                                std::size_t bytes, const float* kept, float* dx) {
-                      return on.f.ConvolutionBackwardData(h, one, on.w.get(), w, on.y.get(), dy, on.convolution.get(),
-                                                          chosen.algo, space, bytes, kept, on.x.get(), dx);
-                    });
+    if (On::propose(handle_.get(), *d, &count, proposals.data()) != CUDNN_STATUS_SUCCESS) return nullptr;
+    for (int i = 0; i < count; ++i) {
+      auto& by = proposals[static_cast<std::size_t>(i)];
+      if (by.status != CUDNN_STATUS_SUCCESS || by.determinism != CUDNN_DETERMINISTIC) continue;
+      if (!keeps_digits(by.algo, d->shape.kh == 3 && d->shape.kw == 3)) continue;
+      if (!tf32_) by.mathType = CUDNN_FMA_MATH;
+      if (f_.SetConvolutionMathType(d->convolution.get(), by.mathType) != CUDNN_STATUS_SUCCESS) continue;
+      if (On::size(handle_.get(), *d, by, &by.memory) != CUDNN_STATUS_SUCCESS || by.memory > most_workspace(d->shape))
+        continue;
+      return std::make_unique<Prepared<product>>(*this, std::move(d), by);
+    }
+    return nullptr;
   }
 
   /// A device's failure goes before what the library makes of it.

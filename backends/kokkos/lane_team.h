@@ -47,8 +47,8 @@ class LaneTeam {
   }
 
   static constexpr i64 own_lanes = lanes;  ///< each lane runs the program, with variables of its own
-  /// The lane's own elements, without a barrier. A block has fewer than 2^31 elements: devices divide 32 bits in a
-  /// third of the time of 64.
+  /// The lane's own elements, without a barrier. A block has fewer than 2^31 elements, since devices
+  /// divide 32 bits faster than 64.
   template <class F>
   CORTADO_FN void each2d_own(i64 rows, i64 cols, const F& f) const {
     const auto n = static_cast<std::uint32_t>(rows * cols), width = static_cast<std::uint32_t>(cols);
