@@ -10,6 +10,7 @@
 #include "backends/kokkos/context.h"
 #include "backends/kokkos/lane_team.h"
 #include "core/base/random.h"
+#include "core/machine/sums.h"
 
 namespace cortado::test {
 
@@ -124,6 +125,10 @@ TeamResults run_cases(const Team& team, TeamMemory& m) {
   results.push_back(seen(m.out));
   team.turn(m.out.data(), n, M::rows, n, m.turned.data(), M::rows);
   results.push_back(seen(m.turned));
+
+  double own = 0;  // of this lane alone
+  team.each2d_own(M::rows, n, [&](i64 r, i64 c) { own += static_cast<double>(r + 1) * double{x[r * n + c]}; });
+  results.push_back({join_lanes(team, own)});
   return results;
 }
 
@@ -153,9 +158,13 @@ inline TeamResults due_results(i64 n) {
     for (i64 k = 0; k < M::deep; ++k) left.push_back(boxed(r, k));
   for (i64 k = 0; k < M::deep; ++k)
     for (i64 c = 0; c < n; ++c) right.push_back(boxed(k, c));
+  double joined = 0;
   for (i64 c = 0; c < n; ++c)
-    for (i64 r = 0; r < M::rows; ++r) turned.push_back(out[M::size(r * n + c)]);
-  return {twice, grid, {sum, squares, weighted}, {7}, staged, left, right, out, turned};
+    for (i64 r = 0; r < M::rows; ++r) {
+      turned.push_back(out[M::size(r * n + c)]);
+      joined += static_cast<double>(r + 1) * at(r, c);
+    }
+  return {twice, grid, {sum, squares, weighted}, {7}, staged, left, right, out, turned, {joined}};
 }
 
 /// The number of lanes of a team of `lanes`, run on lists of n elements, that saw anything but the right values; and
