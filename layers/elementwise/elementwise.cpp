@@ -1,12 +1,12 @@
-#include "layers/elementwise/elementwise.h"
-
 #include <cmath>
 
 #include "core/base/error.h"
 #include "core/formats/caffe.pb.h"
+#include "core/net/layer_table.h"
 #include "layers/elementwise/map.h"
 
 namespace cortado {
+namespace {
 namespace ew = functions;
 
 /// Functions without a choice, made from nothing.
@@ -18,12 +18,13 @@ namespace ew = functions;
       use(ew::FUNCTION{});                                           \
     }                                                                \
   }
-CORTADO_PLAIN_FUNCTION(AbsValFunctions, AbsVal);
-CORTADO_PLAIN_FUNCTION(BnllFunctions, Bnll);
-CORTADO_PLAIN_FUNCTION(SigmoidFunctions, Sigmoid);
-CORTADO_PLAIN_FUNCTION(TanhFunctions, Tanh);
+CORTADO_PLAIN_FUNCTION(AbsValFunctions, AbsVal);    // |x|
+CORTADO_PLAIN_FUNCTION(BnllFunctions, Bnll);        // log(1 + e^x)
+CORTADO_PLAIN_FUNCTION(SigmoidFunctions, Sigmoid);  // 1 / (1 + e^-x)
+CORTADO_PLAIN_FUNCTION(TanhFunctions, Tanh);        // hyperbolic tangent
 #undef CORTADO_PLAIN_FUNCTION
 
+/// x cut to [min, max].
 struct ClipFunctions {
   static constexpr bool has_gradient = true;
   template <class Use>
@@ -34,6 +35,7 @@ struct ClipFunctions {
   }
 };
 
+/// x above 0, alpha (e^x - 1) below.
 struct EluFunctions {
   static constexpr bool has_gradient = true;
   template <class Use>
@@ -43,7 +45,7 @@ struct EluFunctions {
 };
 
 /// log(base) of Exp and Log, whose base -1 means e.
-static double log_of_base(const caffe::LayerParameter& layer, float base) {
+double log_of_base(const caffe::LayerParameter& layer, float base) {
   if (base == -1) return 1;
   if (!(base > 0))
     throw ConfigError("layer '" + layer.name() + "'", "base must be positive, it is " + std::to_string(base),
@@ -51,6 +53,7 @@ static double log_of_base(const caffe::LayerParameter& layer, float base) {
   return std::log(double{base});
 }
 
+/// base^(scale x + shift); base -1 means e.
 struct ExpFunctions {
   static constexpr bool has_gradient = true;
   template <class Use>
@@ -62,6 +65,7 @@ struct ExpFunctions {
   }
 };
 
+/// log_base(scale x + shift); base -1 means e.
 struct LogFunctions {
   static constexpr bool has_gradient = true;
   template <class Use>
@@ -73,6 +77,7 @@ struct LogFunctions {
   }
 };
 
+/// (scale x + shift)^power.
 struct PowerFunctions {
   static constexpr bool has_gradient = true;
   template <class Use>
@@ -90,6 +95,7 @@ struct PowerFunctions {
   }
 };
 
+/// x cut to [0, 6].
 struct Relu6Functions {
   static constexpr bool has_gradient = true;
   template <class Use>
@@ -98,6 +104,7 @@ struct Relu6Functions {
   }
 };
 
+/// x / (1 + e^(-beta x)).
 struct SwishFunctions {
   static constexpr bool has_gradient = true;
   template <class Use>
@@ -106,6 +113,7 @@ struct SwishFunctions {
   }
 };
 
+/// 1 above the threshold, 0 elsewhere; has no gradient.
 struct ThresholdFunctions {
   static constexpr bool has_gradient = false;
   template <class Use>
@@ -114,63 +122,71 @@ struct ThresholdFunctions {
   }
 };
 
+/// Caffe's layers that apply a function of one value to every element. They may run in place; if the gradient needs the
+/// input, they then keep a copy. `Functions::with(layer's parameter, use)` calls `use` with the function (functions.h),
+/// and throws ConfigError for impossible parameters.
 template <class Functions>
-bool ElementwiseLayer<Functions>::allows_backward_to(std::size_t /*i*/) const {
-  return Functions::has_gradient;
-}
+class ElementwiseLayer : public Layer {
+ public:
+  using Layer::Layer;
+  bool can_run_in_place() const override { return true; }
+  bool keeps_blocks(const Blobs& /*bottom*/) const override { return true; }
+  bool allows_backward_to(std::size_t /*i*/) const override { return Functions::has_gradient; }
 
-template <class Functions>
-void ElementwiseLayer<Functions>::setup(const Blobs&, const Blobs&) {
-  Functions::with(parameter(), [&](auto) {});
-  input_ = std::make_unique<Blob>(group());
-}
+  void setup(const Blobs&, const Blobs&) override {
+    Functions::with(parameter(), [&](auto) {});
+    input_ = std::make_unique<Blob>(group());
+  }
 
-template <class Functions>
-void ElementwiseLayer<Functions>::reshape(const Blobs& bottom, const Blobs& top) {
-  top[0]->reshape_like(*bottom[0]);
-  if (bottom[0] == top[0]) input_->reshape_like(*bottom[0]);
-}
+  void reshape(const Blobs& bottom, const Blobs& top) override {
+    top[0]->reshape_like(*bottom[0]);
+    if (bottom[0] == top[0]) input_->reshape_like(*bottom[0]);
+  }
 
-template <class Functions>
-void ElementwiseLayer<Functions>::forward(const Blobs& bottom, const Blobs& top) {
-  Functions::with(parameter(), [&](auto f) {
-    using F = decltype(f);
-    const float* const x = bottom[0]->data();
-    if (bottom[0] == top[0] && !F::from_output)
-      group().copy(input_->mutable_data(), x, static_cast<std::size_t>(bottom[0]->bytes()));
-    map(group(), f, x, top[0]->mutable_data(), bottom[0]->count());
-  });
-}
+  void forward(const Blobs& bottom, const Blobs& top) override {
+    Functions::with(parameter(), [&](auto f) {
+      using F = decltype(f);
+      const float* const x = bottom[0]->data();
+      if (bottom[0] == top[0] && !F::from_output)
+        group().copy(input_->mutable_data(), x, static_cast<std::size_t>(bottom[0]->bytes()));
+      map(group(), f, x, top[0]->mutable_data(), bottom[0]->count());
+    });
+  }
 
-template <class Functions>
-void ElementwiseLayer<Functions>::backward(const Blobs& top, const std::vector<bool>& propagate_down,
-                                           const Blobs& bottom) {
-  if (!propagate_down[0]) return;
-  Functions::with(parameter(), [&](auto f) {
-    using F = decltype(f);
-    const Blob& input = bottom[0] == top[0] ? *input_ : *bottom[0];
-    map_gradient(group(), f, F::from_output ? top[0]->data() : input.data(), top[0]->diff(), bottom[0]->mutable_diff(),
-                 bottom[0]->count());
-  });
-}
+  void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) override {
+    if (!propagate_down[0]) return;
+    Functions::with(parameter(), [&](auto f) {
+      using F = decltype(f);
+      const Blob& input = bottom[0] == top[0] ? *input_ : *bottom[0];
+      map_gradient(group(), f, F::from_output ? top[0]->data() : input.data(), top[0]->diff(),
+                   bottom[0]->mutable_diff(), bottom[0]->count());
+    });
+  }
 
-template <class Functions>
-Layer::Cost ElementwiseLayer<Functions>::cost(const Blobs& bottom, const Blobs&) const {
-  const auto n = static_cast<double>(bottom[0]->count());
-  return {n, 2 * n, 8 * n, 12 * n};
-}
+  Cost cost(const Blobs& bottom, const Blobs&) const override {
+    const auto n = static_cast<double>(bottom[0]->count());
+    return {n, 2 * n, 8 * n, 12 * n};
+  }
 
-template class ElementwiseLayer<AbsValFunctions>;
-template class ElementwiseLayer<BnllFunctions>;
-template class ElementwiseLayer<ClipFunctions>;
-template class ElementwiseLayer<EluFunctions>;
-template class ElementwiseLayer<ExpFunctions>;
-template class ElementwiseLayer<LogFunctions>;
-template class ElementwiseLayer<PowerFunctions>;
-template class ElementwiseLayer<Relu6Functions>;
-template class ElementwiseLayer<SigmoidFunctions>;
-template class ElementwiseLayer<SwishFunctions>;
-template class ElementwiseLayer<TanhFunctions>;
-template class ElementwiseLayer<ThresholdFunctions>;
+ private:
+  std::unique_ptr<Blob> input_;  // of a run in place, where the gradient needs it
+};
+
+}  // namespace
+
+void add_elementwise(LayerTable& table) {
+  table.add<ElementwiseLayer<AbsValFunctions>>("AbsVal");
+  table.add<ElementwiseLayer<BnllFunctions>>("BNLL");
+  table.add<ElementwiseLayer<ClipFunctions>>("Clip");
+  table.add<ElementwiseLayer<EluFunctions>>("ELU");
+  table.add<ElementwiseLayer<ExpFunctions>>("Exp");
+  table.add<ElementwiseLayer<LogFunctions>>("Log");
+  table.add<ElementwiseLayer<PowerFunctions>>("Power");
+  table.add<ElementwiseLayer<Relu6Functions>>("ReLU6");
+  table.add<ElementwiseLayer<SigmoidFunctions>>("Sigmoid");
+  table.add<ElementwiseLayer<SwishFunctions>>("Swish");
+  table.add<ElementwiseLayer<TanhFunctions>>("TanH");
+  table.add<ElementwiseLayer<ThresholdFunctions>>("Threshold");
+}
 
 }  // namespace cortado

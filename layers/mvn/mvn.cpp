@@ -1,43 +1,60 @@
-#include "layers/mvn/mvn.h"
-
 #include "core/formats/caffe.pb.h"
+#include "core/net/layer_table.h"
+#include "layers/mvn/programs.h"
 
 namespace cortado {
+namespace {
 
-void MvnLayer::setup(const Blobs&, const Blobs&) { deviation_ = std::make_unique<Blob>(group()); }
+/// Caffe's MVN: every plane (every sample, with across_channels) gets mean 0 and, with normalize_variance, deviation 1:
+/// y = (x - mean) / (deviation + eps). It may run in place.
+class MvnLayer : public Layer {
+ public:
+  using Layer::Layer;
+  bool can_run_in_place() const override { return true; }
+  void setup(const Blobs&, const Blobs&) override { deviation_ = std::make_unique<Blob>(group()); }
 
-void MvnLayer::reshape(const Blobs& bottom, const Blobs& top) {
-  const int axis = parameter().mvn_param().across_channels() ? 1 : 2;
-  if (bottom[0]->axes() < axis) bad_shape("expects N x C x ..., the bottom has shape " + to_string(bottom[0]->shape()));
-  const i64 width = bottom[0]->count(axis);
-  rows_ = {bottom[0]->count(0, axis), width, line_elements(group().spec(), width, 6)};
-  deviation_->reshape({rows_.rows});
-  top[0]->reshape_like(*bottom[0]);
-}
+  void reshape(const Blobs& bottom, const Blobs& top) override {
+    const int axis = parameter().mvn_param().across_channels() ? 1 : 2;
+    if (bottom[0]->axes() < axis)
+      bad_shape("expects N x C x ..., the bottom has shape " + to_string(bottom[0]->shape()));
+    const i64 width = bottom[0]->count(axis);
+    rows_ = {bottom[0]->count(0, axis), width, line_elements(group().spec(), width, 6)};
+    deviation_->reshape({rows_.rows});
+    top[0]->reshape_like(*bottom[0]);
+  }
 
-void MvnLayer::forward(const Blobs& bottom, const Blobs& top) {
-  const auto& p = parameter().mvn_param();
-  PlanBuilder book(group().spec());
-  const Buf x = book.line<float>("x", rows_.block, Depth::two), y = book.line<float>("y", rows_.block, 1);
-  const Buf deviation = book.line<float>("deviation", 1, 1);
-  group().launch(MvnForward{rows_, bottom[0]->data(), top[0]->mutable_data(), deviation_->mutable_data(), p.eps(),
-                            p.normalize_variance(), x, y, deviation},
-                 book.plan(rows_.rows));
-}
+  void forward(const Blobs& bottom, const Blobs& top) override {
+    const auto& p = parameter().mvn_param();
+    PlanBuilder book(group().spec());
+    const Buf x = book.line<float>("x", rows_.block, Depth::two), y = book.line<float>("y", rows_.block, 1);
+    const Buf deviation = book.line<float>("deviation", 1, 1);
+    group().launch(MvnForward{rows_, bottom[0]->data(), top[0]->mutable_data(), deviation_->mutable_data(), p.eps(),
+                              p.normalize_variance(), x, y, deviation},
+                   book.plan(rows_.rows));
+  }
 
-void MvnLayer::backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
-  if (!propagate_down[0]) return;
-  PlanBuilder book(group().spec());
-  const Buf y = book.line<float>("y", rows_.block, Depth::two), dy = book.line<float>("dy", rows_.block, Depth::two);
-  const Buf dx = book.line<float>("dx", rows_.block, 1), deviation = book.line<float>("deviation", 1, Depth::two);
-  group().launch(MvnBackward{rows_, top[0]->data(), top[0]->diff(), deviation_->data(), bottom[0]->mutable_diff(),
-                             parameter().mvn_param().normalize_variance(), y, dy, dx, deviation},
-                 book.plan(rows_.rows));
-}
+  void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) override {
+    if (!propagate_down[0]) return;
+    PlanBuilder book(group().spec());
+    const Buf y = book.line<float>("y", rows_.block, Depth::two), dy = book.line<float>("dy", rows_.block, Depth::two);
+    const Buf dx = book.line<float>("dx", rows_.block, 1), deviation = book.line<float>("deviation", 1, Depth::two);
+    group().launch(MvnBackward{rows_, top[0]->data(), top[0]->diff(), deviation_->data(), bottom[0]->mutable_diff(),
+                               parameter().mvn_param().normalize_variance(), y, dy, dx, deviation},
+                   book.plan(rows_.rows));
+  }
 
-Layer::Cost MvnLayer::cost(const Blobs& bottom, const Blobs&) const {
-  const auto n = static_cast<double>(bottom[0]->count());
-  return {6 * n, 8 * n, 16 * n, 20 * n};
-}
+  Cost cost(const Blobs& bottom, const Blobs&) const override {
+    const auto n = static_cast<double>(bottom[0]->count());
+    return {6 * n, 8 * n, 16 * n, 20 * n};
+  }
+
+ private:
+  RowLines rows_{};
+  std::unique_ptr<Blob> deviation_;  // of each row
+};
+
+}  // namespace
+
+void add_mvn(LayerTable& table) { table.add<MvnLayer>("MVN"); }
 
 }  // namespace cortado

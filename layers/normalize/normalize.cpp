@@ -1,9 +1,8 @@
-#include "layers/normalize/normalize.h"
-
 #include <algorithm>
 
 #include "core/formats/caffe.pb.h"
 #include "core/machine/launch_elementwise.h"
+#include "core/net/layer_table.h"
 #include "layers/channels/channels.h"
 #include "layers/normalize/programs.h"
 
@@ -17,161 +16,179 @@ RowLines rows_of(const MachineSpec& spec, i64 rows, i64 width) {
 ChannelPlanes planes_of(const MachineSpec& spec, i64 outer, i64 channels, i64 inner) {
   return {{outer, channels, inner, std::max<i64>(1, std::min(inner, line_elements(spec, outer * inner, most_lines)))}};
 }
-}  // namespace
 
-void NormalizeLayer::setup(const Blobs& bottom, const Blobs&) {
-  const auto& p = parameter().norm_param();
-  if (bottom[0]->axes() < 2)
-    bad_shape("its bottom has shape " + to_string(bottom[0]->shape()) + ", it needs N x C x ...");
-  if (!(p.eps() >= 0)) bad_config("norm_param.eps must not be negative, it is " + std::to_string(p.eps()));
-  caffe::FillerParameter filler = p.scale_filler();
-  if (!p.has_scale_filler()) filler.set_value(1);
-  add_parameter(p.channel_shared() ? Shape{} : Shape{bottom[0]->dim(1)}, filler);
-  inverse_ = std::make_unique<Blob>(group());
-  terms_ = std::make_unique<Blob>(group());
-}
+/// Normalize of SSD's fork: y = scale x / sqrt(eps + the sum of x^2). The sum is over a sample's channels at each
+/// position, or over all of a sample with `across_spatial`. `scale` is learned, one for all or one for each channel; it
+/// begins with 1 unless scale_filler says otherwise. The bottom is N x C x ...
+class NormalizeLayer : public Layer {
+ public:
+  using Layer::Layer;
+  void setup(const Blobs& bottom, const Blobs&) override {
+    const auto& p = parameter().norm_param();
+    if (bottom[0]->axes() < 2)
+      bad_shape("its bottom has shape " + to_string(bottom[0]->shape()) + ", it needs N x C x ...");
+    if (!(p.eps() >= 0)) bad_config("norm_param.eps must not be negative, it is " + std::to_string(p.eps()));
+    caffe::FillerParameter filler = p.scale_filler();
+    if (!p.has_scale_filler()) filler.set_value(1);
+    add_parameter(p.channel_shared() ? Shape{} : Shape{bottom[0]->dim(1)}, filler);
+    inverse_ = std::make_unique<Blob>(group());
+    terms_ = std::make_unique<Blob>(group());
+  }
 
-void NormalizeLayer::reshape(const Blobs& bottom, const Blobs& top) {
-  const Blob& x = *bottom[0];
-  if (x.axes() < 2 || (!is_shared() && x.dim(1) != blobs()[0]->count()))
-    bad_shape("its bottom has shape " + to_string(x.shape()) + ", it needs N x " +
-              (is_shared() ? "C" : std::to_string(blobs()[0]->count())) + " x ...");
-  samples_ = x.dim(0), channels_ = x.dim(1), inner_ = x.count(2);
-  by_rows_ = parameter().norm_param().across_spatial() || inner_ == 1;
-  inverse_->reshape(by_rows_ ? Shape{samples_} : Shape{samples_, inner_});
-  top[0]->reshape(x.shape());
-}
+  void reshape(const Blobs& bottom, const Blobs& top) override {
+    const Blob& x = *bottom[0];
+    if (x.axes() < 2 || (!is_shared() && x.dim(1) != blobs()[0]->count()))
+      bad_shape("its bottom has shape " + to_string(x.shape()) + ", it needs N x " +
+                (is_shared() ? "C" : std::to_string(blobs()[0]->count())) + " x ...");
+    samples_ = x.dim(0), channels_ = x.dim(1), inner_ = x.count(2);
+    by_rows_ = parameter().norm_param().across_spatial() || inner_ == 1;
+    inverse_->reshape(by_rows_ ? Shape{samples_} : Shape{samples_, inner_});
+    top[0]->reshape(x.shape());
+  }
 
-const float* NormalizeLayer::column_scale(float* room) const {
-  const float* const scale = blobs()[0]->data();
-  if (is_shared() || inner_ == 1) return scale;
-  elementwise(group(), channels_, inner_, RepeatRow{}, from(per_row(scale, channels_)), to(room));
-  return room;
-}
-
-void NormalizeLayer::forward(const Blobs& bottom, const Blobs& top) {
-  const float* const x = bottom[0]->data();
-  float* const y = top[0]->mutable_data();
-  const float eps = parameter().norm_param().eps();
-  PlanBuilder book(group().spec());
-  if (by_rows_) {
-    const float* const scale = column_scale(workspace(channels_ * inner_));
-    NormalizeRows p{rows_of(group().spec(), samples_, channels_ * inner_),
-                    {scale, is_shared(), {}},
-                    x,
-                    inverse_->mutable_data(),
-                    y,
-                    eps,
-                    {},
-                    {},
-                    {}};
+  void forward(const Blobs& bottom, const Blobs& top) override {
+    const float* const x = bottom[0]->data();
+    float* const y = top[0]->mutable_data();
+    const float eps = parameter().norm_param().eps();
+    PlanBuilder book(group().spec());
+    if (by_rows_) {
+      const float* const scale = column_scale(workspace(channels_ * inner_));
+      NormalizeRows p{rows_of(group().spec(), samples_, channels_ * inner_),
+                      {scale, is_shared(), {}},
+                      x,
+                      inverse_->mutable_data(),
+                      y,
+                      eps,
+                      {},
+                      {},
+                      {}};
+      p.x_buf = book.line<float>("x", p.s.block, Depth::two);
+      p.scale.buf = book.line<float>("scale", p.s.block, Depth::two);
+      p.inverse_buf = book.line<float>("inverse norm", 1, 1);
+      p.y_buf = book.line<float>("y", p.s.block, 1);
+      group().launch(p, book.plan(samples_));
+      return;
+    }
+    NormalizePositions p{planes_of(group().spec(), samples_, channels_, inner_),
+                         {blobs()[0]->data(), is_shared(), {}},
+                         x,
+                         inverse_->mutable_data(),
+                         y,
+                         eps,
+                         {},
+                         {},
+                         {}};
     p.x_buf = book.line<float>("x", p.s.block, Depth::two);
+    p.scale.buf = book.line<float>("scale", 1, Depth::two);
+    p.inverse_buf = book.line<float>("inverse norms", p.s.block, 1);
+    p.y_buf = book.line<float>("y", p.s.block, 1);
+    group().launch(p, book.plan(p.s.lines()));
+  }
+
+  void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) override {
+    const float *const x = bottom[0]->data(), *const dy = top[0]->diff();
+    if (param_propagate_down(0)) add_scale_gradient(x, dy);
+    if (!propagate_down[0]) return;
+    float* const dx = bottom[0]->mutable_diff();
+    if (by_rows_)
+      rows_backward(x, dy, dx);
+    else
+      positions_backward(x, dy, dx);
+  }
+
+  Cost cost(const Blobs& bottom, const Blobs&) const override {
+    const auto n = static_cast<double>(bottom[0]->count());
+    return {4 * n, 10 * n, 12 * n, 28 * n};
+  }
+
+ private:
+  bool is_shared() const { return blobs()[0]->axes() == 0; }
+  /// The learned scale as rows need it, a value for each column: it lies in `room` where it must be spread.
+  const float* column_scale(float* room) const {
+    const float* const scale = blobs()[0]->data();
+    if (is_shared() || inner_ == 1) return scale;
+    elementwise(group(), channels_, inner_, RepeatRow{}, from(per_row(scale, channels_)), to(room));
+    return room;
+  }
+
+  void rows_backward(const float* x, const float* dy, float* dx) {
+    const float* const scale = column_scale(workspace(channels_ * inner_));
+    NormalizeRowsBackward p{rows_of(group().spec(), samples_, channels_ * inner_),
+                            {scale, is_shared(), {}},
+                            x,
+                            dy,
+                            inverse_->data(),
+                            dx,
+                            {},
+                            {},
+                            {},
+                            {}};
+    PlanBuilder book(group().spec());
+    p.x_buf = book.line<float>("x", p.s.block, Depth::two);
+    p.dy_buf = book.line<float>("dy", p.s.block, Depth::two);
     p.scale.buf = book.line<float>("scale", p.s.block, Depth::two);
     p.inverse_buf = book.line<float>("inverse norm", 1, 1);
-    p.y_buf = book.line<float>("y", p.s.block, 1);
+    p.dx_buf = book.line<float>("dx", p.s.block, 1);
     group().launch(p, book.plan(samples_));
-    return;
   }
-  NormalizePositions p{planes_of(group().spec(), samples_, channels_, inner_),
-                       {blobs()[0]->data(), is_shared(), {}},
-                       x,
-                       inverse_->mutable_data(),
-                       y,
-                       eps,
-                       {},
-                       {},
-                       {}};
-  p.x_buf = book.line<float>("x", p.s.block, Depth::two);
-  p.scale.buf = book.line<float>("scale", 1, Depth::two);
-  p.inverse_buf = book.line<float>("inverse norms", p.s.block, 1);
-  p.y_buf = book.line<float>("y", p.s.block, 1);
-  group().launch(p, book.plan(p.s.lines()));
-}
 
-void NormalizeLayer::rows_backward(const float* x, const float* dy, float* dx) {
-  const float* const scale = column_scale(workspace(channels_ * inner_));
-  NormalizeRowsBackward p{rows_of(group().spec(), samples_, channels_ * inner_),
-                          {scale, is_shared(), {}},
-                          x,
-                          dy,
-                          inverse_->data(),
-                          dx,
-                          {},
-                          {},
-                          {},
-                          {}};
-  PlanBuilder book(group().spec());
-  p.x_buf = book.line<float>("x", p.s.block, Depth::two);
-  p.dy_buf = book.line<float>("dy", p.s.block, Depth::two);
-  p.scale.buf = book.line<float>("scale", p.s.block, Depth::two);
-  p.inverse_buf = book.line<float>("inverse norm", 1, 1);
-  p.dx_buf = book.line<float>("dx", p.s.block, 1);
-  group().launch(p, book.plan(samples_));
-}
-
-void NormalizeLayer::positions_backward(const float* x, const float* dy, float* dx) {
-  NormalizePositionsBackward p{planes_of(group().spec(), samples_, channels_, inner_),
-                               {blobs()[0]->data(), is_shared(), {}},
-                               x,
-                               dy,
-                               inverse_->data(),
-                               workspace(samples_ * inner_),
-                               dx,
-                               {},
-                               {},
-                               {},
-                               {},
-                               {}};
-  PlanBuilder book(group().spec());
-  p.x_buf = book.line<float>("x", p.s.block, Depth::two);
-  p.dy_buf = book.line<float>("dy", p.s.block, Depth::two);
-  p.scale.buf = book.line<float>("scale", 1, Depth::two);
-  p.inverse_buf = book.line<float>("inverse norms", p.s.block, 1);
-  p.dot_buf = book.line<float>("dots", p.s.block, 1);
-  p.dx_buf = book.line<float>("dx", p.s.block, 1);
-  group().launch(p, book.plan(p.s.lines()));
-}
-
-/// Sums of x dy / norm for each channel, or for each column of a row; then those of each scale.
-void NormalizeLayer::add_scale_gradient(const float* x, const float* dy) {
-  const i64 width = by_rows_ ? channels_ * inner_ : channels_;
-  terms_->reshape({width});
-  float* const terms = terms_->mutable_data();
-  PlanBuilder book(group().spec());
-  if (by_rows_) {
-    NormalizeColumnTerms p{rows_of(group().spec(), samples_, width), x, dy, inverse_->data(), terms, {}, {}, {}, {}};
+  void positions_backward(const float* x, const float* dy, float* dx) {
+    NormalizePositionsBackward p{planes_of(group().spec(), samples_, channels_, inner_),
+                                 {blobs()[0]->data(), is_shared(), {}},
+                                 x,
+                                 dy,
+                                 inverse_->data(),
+                                 workspace(samples_ * inner_),
+                                 dx,
+                                 {},
+                                 {},
+                                 {},
+                                 {},
+                                 {}};
+    PlanBuilder book(group().spec());
     p.x_buf = book.line<float>("x", p.s.block, Depth::two);
     p.dy_buf = book.line<float>("dy", p.s.block, Depth::two);
-    p.inverse_buf = book.line<float>("inverse norm", 1, Depth::two);
-    p.term_buf = book.line<float>("terms", p.s.block, 1);
-    group().launch(p, book.plan(p.s.blocks()));
-  } else {
-    NormalizeChannelTerms p{
-        planes_of(group().spec(), samples_, channels_, inner_), x, dy, inverse_->data(), terms, {}, {}, {}, {}};
-    p.x_buf = book.line<float>("x", p.s.block, Depth::two);
-    p.dy_buf = book.line<float>("dy", p.s.block, Depth::two);
-    p.inverse_buf = book.line<float>("inverse norms", p.s.block, Depth::two);
-    p.term_buf = book.line<float>("term", 1, 1);
-    group().launch(p, book.plan(channels_));
+    p.scale.buf = book.line<float>("scale", 1, Depth::two);
+    p.inverse_buf = book.line<float>("inverse norms", p.s.block, 1);
+    p.dot_buf = book.line<float>("dots", p.s.block, 1);
+    p.dx_buf = book.line<float>("dx", p.s.block, 1);
+    group().launch(p, book.plan(p.s.lines()));
   }
-  const i64 scales = blobs()[0]->count();
-  if (width > 0) Channels{1, scales, width / scales}.sum(group(), room(), terms, blobs()[0]->mutable_diff());
-}
 
-void NormalizeLayer::backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
-  const float *const x = bottom[0]->data(), *const dy = top[0]->diff();
-  if (param_propagate_down(0)) add_scale_gradient(x, dy);
-  if (!propagate_down[0]) return;
-  float* const dx = bottom[0]->mutable_diff();
-  if (by_rows_)
-    rows_backward(x, dy, dx);
-  else
-    positions_backward(x, dy, dx);
-}
+  /// Sums of x dy / norm for each channel, or for each column of a row; then those of each scale.
+  void add_scale_gradient(const float* x, const float* dy) {
+    const i64 width = by_rows_ ? channels_ * inner_ : channels_;
+    terms_->reshape({width});
+    float* const terms = terms_->mutable_data();
+    PlanBuilder book(group().spec());
+    if (by_rows_) {
+      NormalizeColumnTerms p{rows_of(group().spec(), samples_, width), x, dy, inverse_->data(), terms, {}, {}, {}, {}};
+      p.x_buf = book.line<float>("x", p.s.block, Depth::two);
+      p.dy_buf = book.line<float>("dy", p.s.block, Depth::two);
+      p.inverse_buf = book.line<float>("inverse norm", 1, Depth::two);
+      p.term_buf = book.line<float>("terms", p.s.block, 1);
+      group().launch(p, book.plan(p.s.blocks()));
+    } else {
+      NormalizeChannelTerms p{
+          planes_of(group().spec(), samples_, channels_, inner_), x, dy, inverse_->data(), terms, {}, {}, {}, {}};
+      p.x_buf = book.line<float>("x", p.s.block, Depth::two);
+      p.dy_buf = book.line<float>("dy", p.s.block, Depth::two);
+      p.inverse_buf = book.line<float>("inverse norms", p.s.block, Depth::two);
+      p.term_buf = book.line<float>("term", 1, 1);
+      group().launch(p, book.plan(channels_));
+    }
+    const i64 scales = blobs()[0]->count();
+    if (width > 0) Channels{1, scales, width / scales}.sum(group(), room(), terms, blobs()[0]->mutable_diff());
+  }
 
-Layer::Cost NormalizeLayer::cost(const Blobs& bottom, const Blobs&) const {
-  const auto n = static_cast<double>(bottom[0]->count());
-  return {4 * n, 10 * n, 12 * n, 28 * n};
-}
+  bool by_rows_ = false;  // a sum is over all of a sample, which is a row
+  i64 samples_ = 0, channels_ = 0, inner_ = 0;
+  std::unique_ptr<Blob> inverse_;  // of the norm, one for each sum
+  std::unique_ptr<Blob> terms_;    // of the gradient of a scale, one for each channel, or column of a row
+};
+
+}  // namespace
+
+void add_normalize(LayerTable& table) { table.add<NormalizeLayer>("Normalize"); }
 
 }  // namespace cortado

@@ -1,123 +1,151 @@
-#include "layers/upsample/upsample.h"
-
 #include <algorithm>
 
 #include "core/formats/caffe.pb.h"
+#include "core/net/layer_table.h"
 #include "layers/channels/channels.h"
+#include "layers/upsample/programs.h"
 
 namespace cortado {
+namespace {
 
-void UpsampleLayer::read_scale() {
-  const auto& p = parameter().upsample_param();
-  if (p.has_scale_h() != p.has_scale_w()) bad_config("upsample_param needs both scale_h and scale_w");
-  if (p.has_scale() && p.has_scale_h()) bad_config("upsample_param takes scale, or scale_h and scale_w");
-  scale_h_ = p.has_scale_h() ? p.scale_h() : p.scale();
-  scale_w_ = p.has_scale_w() ? p.scale_w() : p.scale();
-  if (scale_h_ < 1 || scale_w_ < 1) bad_config("upsample_param.scale must be positive");
-}
-
-void UpsampleLayer::setup(const Blobs& bottom, const Blobs&) {
-  const auto& p = parameter().upsample_param();
-  const bool has_sizes = p.has_upsample_h() || p.has_upsample_w(), has_mask = bottom.size() > 1;
-  if (p.has_upsample_h() != p.has_upsample_w()) bad_config("upsample_param needs both upsample_h and upsample_w");
-  if (has_sizes && (p.upsample_h() < 1 || p.upsample_w() < 1))
-    bad_config("upsample_param.upsample_h and upsample_w must be positive");
-  if (!has_mask && !p.has_scale() && !p.has_scale_h())
-    bad_config("upsample_param needs scale where there is no mask", "the mask is a MAX Pooling's second top");
-  if (!has_mask && (has_sizes || p.pad_out_h() || p.pad_out_w()))
-    bad_config("upsample_param takes upsample_h, upsample_w, pad_out_h and pad_out_w with a mask only",
-               "the mask is a MAX Pooling's second top");
-  if (!has_sizes) read_scale();
-  if (!has_sizes && ((p.pad_out_h() && scale_h_ != 2) || (p.pad_out_w() && scale_w_ != 2)))
-    bad_config("upsample_param takes pad_out_h and pad_out_w with scale: 2 only", "give upsample_h and upsample_w");
-  spans_ = std::make_unique<Blob>(group());
-  wrong_ = std::make_unique<Blob>(group());
-}
-
-void UpsampleLayer::reshape(const Blobs& bottom, const Blobs& top) {
-  const Blob& x = *bottom[0];
-  const auto& p = parameter().upsample_param();
-  if (x.axes() != 4) bad_shape("its bottom has shape " + to_string(x.shape()) + ", it needs N x C x H x W");
-  const i64 height = scale_h_ > 0 ? x.dim(2) * scale_h_ - (p.pad_out_h() ? 1 : 0) : i64{p.upsample_h()};
-  const i64 width = scale_w_ > 0 ? x.dim(3) * scale_w_ - (p.pad_out_w() ? 1 : 0) : i64{p.upsample_w()};
-  top[0]->reshape({x.dim(0), x.dim(1), std::max<i64>(0, height), std::max<i64>(0, width)});
-  const MachineSpec& spec = group().spec();
-  if (bottom.size() == 1) {
-    const i64 fit = line_elements(spec, x.dim(3), 3 + 2 * static_cast<int>(std::min<i64>(scale_w_, 1 << 20)));
-    repeated_ = {{x.count(0, 3), x.dim(3), fit}, scale_h_, scale_w_};
-    return;
+/// Upsample of two forks, of N x C x H x W.
+///
+/// With one bottom, YOLO's: every pixel becomes scale_h x scale_w pixels of its value.
+///
+/// With two, SegNet's: the second is the mask that a MAX Pooling's second top gives. Pixels go to the places of their
+/// plane that the mask names; the others are 0. The top's sizes are upsample_h and upsample_w, or the bottom's times
+/// the scale, one less where pad_out_h or pad_out_w say so. The mask has no gradient. Where it names a place twice the
+/// last pixel counts, and all of these pixels get the place's gradient, as in SegNet's.
+class UpsampleLayer : public Layer {
+ public:
+  using Layer::Layer;
+  Arity bottoms() const override { return {1, 2}; }
+  bool allows_backward_to(std::size_t i) const override { return i == 0; }
+  bool has_zero_gradient(std::size_t i) const override { return i == 1; }
+  void setup(const Blobs& bottom, const Blobs&) override {
+    const auto& p = parameter().upsample_param();
+    const bool has_sizes = p.has_upsample_h() || p.has_upsample_w(), has_mask = bottom.size() > 1;
+    if (p.has_upsample_h() != p.has_upsample_w()) bad_config("upsample_param needs both upsample_h and upsample_w");
+    if (has_sizes && (p.upsample_h() < 1 || p.upsample_w() < 1))
+      bad_config("upsample_param.upsample_h and upsample_w must be positive");
+    if (!has_mask && !p.has_scale() && !p.has_scale_h())
+      bad_config("upsample_param needs scale where there is no mask", "the mask is a MAX Pooling's second top");
+    if (!has_mask && (has_sizes || p.pad_out_h() || p.pad_out_w()))
+      bad_config("upsample_param takes upsample_h, upsample_w, pad_out_h and pad_out_w with a mask only",
+                 "the mask is a MAX Pooling's second top");
+    if (!has_sizes) read_scale();
+    if (!has_sizes && ((p.pad_out_h() && scale_h_ != 2) || (p.pad_out_w() && scale_w_ != 2)))
+      bad_config("upsample_param takes pad_out_h and pad_out_w with scale: 2 only", "give upsample_h and upsample_w");
+    spans_ = std::make_unique<Blob>(group());
+    wrong_ = std::make_unique<Blob>(group());
   }
-  if (bottom[1]->shape() != x.shape())
-    bad_shape("its second bottom, the mask, has shape " + to_string(bottom[1]->shape()) + ", the first one's is " +
-              to_string(x.shape()));
-  masked_ = {x.count(0, 2), x.count(2), top[0]->count(2), 1};
-  const i64 some_rows = std::max<i64>(x.dim(3), 256);
-  masked_.piece = std::max<i64>(1, std::min({masked_.pixels, some_rows, line_elements(spec, x.count(), 8)}));
-  block_ = std::max<i64>(1, std::min(masked_.places, line_elements(spec, top[0]->count(), 8)));
-  spans_->reshape({3 * masked_.lines()});
-  wrong_->reshape({1});
-}
 
-void UpsampleLayer::find_spans(const Blob& mask) {
-  MaskSpans p{masked_, mask.data(), spans_->mutable_data(), nullptr, {}, {}, {}};
-  p.wrong = p.span + 2 * masked_.lines();
-  PlanBuilder book(group().spec());
-  p.mask_buf = book.line<float>("mask", masked_.piece, Depth::two);
-  p.span_buf = book.line<float>("span", 2, 1);
-  p.wrong_buf = book.line<float>("wrong values", 1, 1);
-  group().launch(p, book.plan(masked_.lines()));
-  group().zero(wrong_->mutable_data(), sizeof(float));
-  Channels{1, 1, masked_.lines()}.sum(group(), room(), p.wrong, wrong_->mutable_data());
-  const float wrong = wrong_->data_vector()[0];
-  if (wrong > 0)
-    bad_shape(std::to_string(static_cast<i64>(wrong)) +
-                  " values of its second bottom, the mask, name no place of a plane of " +
-                  std::to_string(masked_.places) + " values",
-              "the top must have the sizes of the bottom of the Pooling that gives the mask");
-}
-
-void UpsampleLayer::forward(const Blobs& bottom, const Blobs& top) {
-  if (top[0]->count() == 0) return;
-  PlanBuilder book(group().spec());
-  if (bottom.size() == 1) {
-    RepeatPixels p{repeated_, bottom[0]->data(), top[0]->mutable_data(), {}, {}};
-    p.x_buf = book.line<float>("x", repeated_.block, Depth::two);
-    p.y_buf = book.line<float>("y", repeated_.block * scale_w_, 1);
-    group().launch(p, book.plan(repeated_.lines()));
-    return;
+  void reshape(const Blobs& bottom, const Blobs& top) override {
+    const Blob& x = *bottom[0];
+    const auto& p = parameter().upsample_param();
+    if (x.axes() != 4) bad_shape("its bottom has shape " + to_string(x.shape()) + ", it needs N x C x H x W");
+    const i64 height = scale_h_ > 0 ? x.dim(2) * scale_h_ - (p.pad_out_h() ? 1 : 0) : i64{p.upsample_h()};
+    const i64 width = scale_w_ > 0 ? x.dim(3) * scale_w_ - (p.pad_out_w() ? 1 : 0) : i64{p.upsample_w()};
+    top[0]->reshape({x.dim(0), x.dim(1), std::max<i64>(0, height), std::max<i64>(0, width)});
+    const MachineSpec& spec = group().spec();
+    if (bottom.size() == 1) {
+      const i64 fit = line_elements(spec, x.dim(3), 3 + 2 * static_cast<int>(std::min<i64>(scale_w_, 1 << 20)));
+      repeated_ = {{x.count(0, 3), x.dim(3), fit}, scale_h_, scale_w_};
+      return;
+    }
+    if (bottom[1]->shape() != x.shape())
+      bad_shape("its second bottom, the mask, has shape " + to_string(bottom[1]->shape()) + ", the first one's is " +
+                to_string(x.shape()));
+    masked_ = {x.count(0, 2), x.count(2), top[0]->count(2), 1};
+    const i64 some_rows = std::max<i64>(x.dim(3), 256);
+    masked_.piece = std::max<i64>(1, std::min({masked_.pixels, some_rows, line_elements(spec, x.count(), 8)}));
+    block_ = std::max<i64>(1, std::min(masked_.places, line_elements(spec, top[0]->count(), 8)));
+    spans_->reshape({3 * masked_.lines()});
+    wrong_->reshape({1});
   }
-  find_spans(*bottom[1]);
-  PlacePixels p{masked_, block_, bottom[0]->data(), bottom[1]->data(), spans_->data(), top[0]->mutable_data(), {}, {},
-                {},      {}};
-  p.x_buf = book.line<float>("x", masked_.piece, 1);
-  p.mask_buf = book.line<float>("mask", masked_.piece, 1);
-  p.span_buf = book.line<float>("spans", 2 * PlacePixels::spans_at_once, Depth::two);
-  p.y_buf = book.line<float>("y", block_, 1);
-  group().launch(p, book.plan(p.lines()));
-}
 
-void UpsampleLayer::backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
-  if (!propagate_down[0] || bottom[0]->count() == 0) return;
-  PlanBuilder book(group().spec());
-  if (bottom.size() == 1) {
-    SumRepeatedPixels p{repeated_, top[0]->diff(), bottom[0]->mutable_diff(), {}, {}};
-    p.dy_buf = book.line<float>("dy", repeated_.block * scale_w_, Depth::two);
-    p.dx_buf = book.line<float>("dx", repeated_.block, 1);
-    group().launch(p, book.plan(repeated_.lines()));
-    return;
+  void forward(const Blobs& bottom, const Blobs& top) override {
+    if (top[0]->count() == 0) return;
+    PlanBuilder book(group().spec());
+    if (bottom.size() == 1) {
+      RepeatPixels p{repeated_, bottom[0]->data(), top[0]->mutable_data(), {}, {}};
+      p.x_buf = book.line<float>("x", repeated_.block, Depth::two);
+      p.y_buf = book.line<float>("y", repeated_.block * scale_w_, 1);
+      group().launch(p, book.plan(repeated_.lines()));
+      return;
+    }
+    find_spans(*bottom[1]);
+    PlacePixels p{masked_, block_, bottom[0]->data(), bottom[1]->data(), spans_->data(), top[0]->mutable_data(), {}, {},
+                  {},      {}};
+    p.x_buf = book.line<float>("x", masked_.piece, 1);
+    p.mask_buf = book.line<float>("mask", masked_.piece, 1);
+    p.span_buf = book.line<float>("spans", 2 * PlacePixels::spans_at_once, Depth::two);
+    p.y_buf = book.line<float>("y", block_, 1);
+    group().launch(p, book.plan(p.lines()));
   }
-  TakePixels p{masked_, block_, top[0]->diff(), bottom[1]->data(), spans_->data(), bottom[0]->mutable_diff(), {}, {},
-               {},      {}};
-  p.dy_buf = book.line<float>("dy", block_, Depth::two);
-  p.mask_buf = book.line<float>("mask", masked_.piece, Depth::two);
-  p.span_buf = book.line<float>("span", 2, Depth::two);
-  p.dx_buf = book.line<float>("dx", masked_.piece, 1);
-  group().launch(p, book.plan(masked_.lines()));
-}
 
-Layer::Cost UpsampleLayer::cost(const Blobs& bottom, const Blobs& top) const {
-  const auto n = static_cast<double>(bottom[0]->count()), m = static_cast<double>(top[0]->count());
-  return {0, m, 4 * (n + m), 4 * (n + m)};
-}
+  void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) override {
+    if (!propagate_down[0] || bottom[0]->count() == 0) return;
+    PlanBuilder book(group().spec());
+    if (bottom.size() == 1) {
+      SumRepeatedPixels p{repeated_, top[0]->diff(), bottom[0]->mutable_diff(), {}, {}};
+      p.dy_buf = book.line<float>("dy", repeated_.block * scale_w_, Depth::two);
+      p.dx_buf = book.line<float>("dx", repeated_.block, 1);
+      group().launch(p, book.plan(repeated_.lines()));
+      return;
+    }
+    TakePixels p{masked_, block_, top[0]->diff(), bottom[1]->data(), spans_->data(), bottom[0]->mutable_diff(), {}, {},
+                 {},      {}};
+    p.dy_buf = book.line<float>("dy", block_, Depth::two);
+    p.mask_buf = book.line<float>("mask", masked_.piece, Depth::two);
+    p.span_buf = book.line<float>("span", 2, Depth::two);
+    p.dx_buf = book.line<float>("dx", masked_.piece, 1);
+    group().launch(p, book.plan(masked_.lines()));
+  }
+
+  Cost cost(const Blobs& bottom, const Blobs& top) const override {
+    const auto n = static_cast<double>(bottom[0]->count()), m = static_cast<double>(top[0]->count());
+    return {0, m, 4 * (n + m), 4 * (n + m)};
+  }
+
+ private:
+  void read_scale() {
+    const auto& p = parameter().upsample_param();
+    if (p.has_scale_h() != p.has_scale_w()) bad_config("upsample_param needs both scale_h and scale_w");
+    if (p.has_scale() && p.has_scale_h()) bad_config("upsample_param takes scale, or scale_h and scale_w");
+    scale_h_ = p.has_scale_h() ? p.scale_h() : p.scale();
+    scale_w_ = p.has_scale_w() ? p.scale_w() : p.scale();
+    if (scale_h_ < 1 || scale_w_ < 1) bad_config("upsample_param.scale must be positive");
+  }
+
+  void find_spans(const Blob& mask) {
+    MaskSpans p{masked_, mask.data(), spans_->mutable_data(), nullptr, {}, {}, {}};
+    p.wrong = p.span + 2 * masked_.lines();
+    PlanBuilder book(group().spec());
+    p.mask_buf = book.line<float>("mask", masked_.piece, Depth::two);
+    p.span_buf = book.line<float>("span", 2, 1);
+    p.wrong_buf = book.line<float>("wrong values", 1, 1);
+    group().launch(p, book.plan(masked_.lines()));
+    group().zero(wrong_->mutable_data(), sizeof(float));
+    Channels{1, 1, masked_.lines()}.sum(group(), room(), p.wrong, wrong_->mutable_data());
+    const float wrong = wrong_->data_vector()[0];
+    if (wrong > 0)
+      bad_shape(std::to_string(static_cast<i64>(wrong)) +
+                    " values of its second bottom, the mask, name no place of a plane of " +
+                    std::to_string(masked_.places) + " values",
+                "the top must have the sizes of the bottom of the Pooling that gives the mask");
+  }
+
+  i64 scale_h_ = 0, scale_w_ = 0;  // 0: the parameter gives the top's sizes
+  RepeatedPixels repeated_{};
+  MaskedPlanes masked_{};
+  i64 block_ = 1;                // of places, where they are masked
+  std::unique_ptr<Blob> spans_;  // of pieces: lowest and highest place, then the numbers of wrong values
+  std::unique_ptr<Blob> wrong_;  // all of these
+};
+
+}  // namespace
+
+void add_upsample(LayerTable& table) { table.add<UpsampleLayer>("Upsample"); }
 
 }  // namespace cortado

@@ -1,5 +1,3 @@
-#include "layers/accuracy/accuracy.h"
-
 #include <limits>
 #include <sstream>
 

@@ -1,5 +1,3 @@
-#include "layers/concat/concat.h"
-
 #include "core/base/error.h"
 #include "layers/concat/oracle.h"
 #include "tests/support/layer_rig.h"

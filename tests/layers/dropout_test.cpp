@@ -1,5 +1,3 @@
-#include "layers/dropout/dropout.h"
-
 #include <algorithm>
 
 #include "core/base/error.h"

@@ -1,5 +1,3 @@
-#include "layers/elementwise/elementwise.h"
-
 #include "core/base/error.h"
 #include "layers/elementwise/oracle.h"
 #include "tests/support/layer_rig.h"

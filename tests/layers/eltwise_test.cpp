@@ -1,5 +1,3 @@
-#include "layers/eltwise/eltwise.h"
-
 #include <cmath>
 
 #include "core/base/error.h"

@@ -4,7 +4,6 @@
 #include <sstream>
 
 #include "core/base/error.h"
-#include "layers/infogain_loss/infogain_loss.h"
 #include "layers/loss/oracle.h"
 #include "layers/softmax/oracle.h"
 #include "tests/support/layer_rig.h"

@@ -1,5 +1,3 @@
-#include "layers/lrn/lrn.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -1,8 +1,6 @@
 // Layers of forks that scale channels: Axpy, Normalize.
-#include "layers/normalize/normalize.h"
 
 #include "core/base/error.h"
-#include "layers/axpy/axpy.h"
 #include "layers/axpy/oracle.h"
 #include "layers/normalize/oracle.h"
 #include "tests/support/layer_rig.h"

@@ -1,9 +1,7 @@
 // Layers that move values to other places: Permute, ShuffleChannel.
-#include "layers/permute/permute.h"
 
 #include "core/base/error.h"
 #include "layers/permute/oracle.h"
-#include "layers/shuffle_channel/shuffle_channel.h"
 #include "tests/support/layer_rig.h"
 
 namespace cortado::test {

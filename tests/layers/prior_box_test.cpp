@@ -1,5 +1,4 @@
 // PriorBox: the boxes of SSD's fork.
-#include "layers/prior_box/prior_box.h"
 
 #include <cmath>
 

@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "core/base/error.h"
-#include "layers/lstm_unit/lstm_unit.h"
 #include "layers/recurrent/oracle.h"
 #include "tests/support/layer_rig.h"
 

@@ -1,5 +1,3 @@
-#include "layers/relu/relu.h"
-
 #include "core/base/error.h"
 #include "layers/relu/oracle.h"
 #include "tests/support/layer_rig.h"

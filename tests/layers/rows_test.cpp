@@ -6,9 +6,6 @@
 #include "core/formats/prototxt.h"
 #include "core/net/net.h"
 #include "layers/all_layers.h"
-#include "layers/batch_reindex/batch_reindex.h"
-#include "layers/embed/embed.h"
-#include "layers/filter/filter.h"
 #include "tests/support/layer_rig.h"
 
 namespace cortado::test {

@@ -1,5 +1,3 @@
-#include "layers/scale/scale.h"
-
 #include "core/base/error.h"
 #include "layers/scale/oracle.h"
 #include "tests/support/layer_rig.h"

@@ -2,9 +2,6 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "layers/arg_max/arg_max.h"
-#include "layers/parameter/parameter.h"
-#include "layers/silence/silence.h"
 #include "tests/support/layer_rig.h"
 
 namespace cortado::test {

@@ -1,5 +1,3 @@
-#include "layers/softmax_loss/softmax_loss.h"
-
 #include "core/base/error.h"
 #include "layers/softmax_loss/oracle.h"
 #include "tests/support/layer_rig.h"

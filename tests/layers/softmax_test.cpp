@@ -1,5 +1,3 @@
-#include "layers/softmax/softmax.h"
-
 #include "layers/softmax/oracle.h"
 #include "tests/support/layer_rig.h"
 

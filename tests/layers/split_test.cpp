@@ -1,5 +1,3 @@
-#include "layers/split/split.h"
-
 #include "layers/split/oracle.h"
 #include "tests/support/layer_rig.h"
 

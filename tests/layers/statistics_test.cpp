@@ -2,10 +2,6 @@
 #include <cmath>
 
 #include "core/base/error.h"
-#include "layers/bias/bias.h"
-#include "layers/mvn/mvn.h"
-#include "layers/prelu/prelu.h"
-#include "layers/reduction/reduction.h"
 #include "tests/support/layer_rig.h"
 
 namespace cortado::test {

@@ -1,5 +1,4 @@
 // Layers that make planes larger: Upsample, with a mask and without, and Interp.
-#include "layers/upsample/upsample.h"
 
 #include <limits>
 
@@ -7,7 +6,6 @@
 #include "core/formats/prototxt.h"
 #include "core/net/net.h"
 #include "layers/all_layers.h"
-#include "layers/interp/interp.h"
 #include "layers/interp/oracle.h"
 #include "layers/upsample/oracle.h"
 #include "tests/support/layer_rig.h"

@@ -1,8 +1,6 @@
 // Convolutions over one and three spatial axes, Deconvolution, Im2col, and SPP.
 #include "core/base/error.h"
 #include "layers/convolution/convolution.h"
-#include "layers/convolution/im2col.h"
-#include "layers/spp/spp.h"
 #include "tests/support/layer_rig.h"
 
 namespace cortado::test {
