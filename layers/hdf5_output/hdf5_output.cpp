@@ -48,6 +48,7 @@ class Hdf5OutputLayer : public Layer {
       const i64 before = run().phase == Phase::train ? run().pass * rows : 0;
       sink_ = services().sinks->open(file_name(), {{"data", rows_[0]}, {"label", rows_[1]}}, before);
     }
+    if (group().spec().timing_only) return;
     const std::vector<float> data = bottom[0]->data_vector(), label = bottom[1]->data_vector();
     sink_->append(rows, {data.data(), label.data()});
   }

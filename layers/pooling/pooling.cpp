@@ -12,6 +12,21 @@ namespace {
 constexpr std::size_t forward_direction = 0, backward_direction = 1;
 
 i64 floor_div(i64 a, i64 b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
+
+/// The windows that the parameter says, of any sense.
+PoolShape windows_of(const caffe::PoolingParameter& p) {
+  const auto chosen = [](bool side, std::uint32_t of_side, std::uint32_t common) {
+    return static_cast<int>(side ? of_side : common);
+  };
+  PoolShape shape;
+  shape.kh = chosen(p.has_kernel_h(), p.kernel_h(), p.kernel_size());
+  shape.kw = chosen(p.has_kernel_w(), p.kernel_w(), p.kernel_size());
+  shape.sh = chosen(p.has_stride_h(), p.stride_h(), p.stride());
+  shape.sw = chosen(p.has_stride_w(), p.stride_w(), p.stride());
+  shape.ph = chosen(p.has_pad_h(), p.pad_h(), p.pad());
+  shape.pw = chosen(p.has_pad_w(), p.pad_w(), p.pad());
+  return shape;
+}
 }  // namespace
 
 PoolMethod PoolingLayer::method() const {
@@ -49,30 +64,21 @@ bool PoolingLayer::keeps_bf16(const caffe::LayerParameter& parameter) {
 
 void PoolingLayer::setup(const Blobs& /*bottom*/, const Blobs& /*top*/) {
   const auto& p = parameter().pooling_param();
-  global_ = p.global_pooling();
-  round_up_ = p.round_mode() == caffe::PoolingParameter::CEIL;
   const bool sides = p.has_kernel_h() || p.has_kernel_w();
-  if (global_ && (p.has_kernel_size() || sides)) bad_config("global_pooling takes no kernel size");
-  if (!global_ && p.has_kernel_size() == sides) bad_config("needs kernel_size, or kernel_h and kernel_w, not both");
+  if (p.global_pooling() && (p.has_kernel_size() || sides)) bad_config("global_pooling takes no kernel size");
+  if (!p.global_pooling() && p.has_kernel_size() == sides)
+    bad_config("needs kernel_size, or kernel_h and kernel_w, not both");
   if (sides && !(p.has_kernel_h() && p.has_kernel_w())) bad_config("needs both kernel_h and kernel_w");
   if (p.has_pad_h() != p.has_pad_w() || (p.has_pad() && p.has_pad_h())) bad_config("takes pad, or pad_h and pad_w");
   if (p.has_stride_h() != p.has_stride_w() || (p.has_stride() && p.has_stride_h()))
     bad_config("takes stride, or stride_h and stride_w");
-  const auto chosen = [](bool side, std::uint32_t of_side, std::uint32_t common) {
-    return static_cast<int>(side ? of_side : common);
-  };
-  shape_.kh = chosen(p.has_kernel_h(), p.kernel_h(), p.kernel_size());
-  shape_.kw = chosen(p.has_kernel_w(), p.kernel_w(), p.kernel_size());
-  shape_.sh = chosen(p.has_stride_h(), p.stride_h(), p.stride());
-  shape_.sw = chosen(p.has_stride_w(), p.stride_w(), p.stride());
-  shape_.ph = chosen(p.has_pad_h(), p.pad_h(), p.pad());
-  shape_.pw = chosen(p.has_pad_w(), p.pad_w(), p.pad());
+  shape_ = windows_of(p);
   check_window();
 }
 
 void PoolingLayer::check_window() const {
   if (shape_.sh < 1 || shape_.sw < 1) bad_config("its stride must be positive");
-  if (global_) {
+  if (parameter().pooling_param().global_pooling()) {
     if (shape_.ph != 0 || shape_.pw != 0 || shape_.sh != 1 || shape_.sw != 1)
       bad_config("global_pooling takes no pad and no stride");
     return;
@@ -83,32 +89,49 @@ void PoolingLayer::check_window() const {
   if (method() == PoolMethod::by_lot && (shape_.ph > 0 || shape_.pw > 0)) bad_config("stochastic pooling takes no pad");
 }
 
-int PoolingLayer::output_size(int extent, int kernel, int stride, int pad) const {
+int PoolingLayer::output_size(int extent, int kernel, int stride, int pad, bool is_padded) const {
+  const bool rounds_up = parameter().pooling_param().round_mode() == caffe::PoolingParameter::CEIL;
   const i64 room = i64{extent} + 2 * i64{pad} - kernel;
-  i64 size = (round_up_ ? floor_div(room + stride - 1, stride) : floor_div(room, stride)) + 1;
+  i64 size = (rounds_up ? floor_div(room + stride - 1, stride) : floor_div(room, stride)) + 1;
   // Caffe's rule: with padding, the last window must start inside the plane.
-  if ((shape_.ph > 0 || shape_.pw > 0) && (size - 1) * stride >= extent + pad) --size;
+  if (is_padded && (size - 1) * stride >= extent + pad) --size;
   if (size < 1)
     bad_shape("its window of " + std::to_string(kernel) + " does not fit a bottom of " + std::to_string(extent),
               "use a smaller kernel or a larger input");
   return static_cast<int>(size);
 }
 
+void PoolingLayer::place_in(const Blob& bottom, PoolShape& shape) const {
+  if (bottom.axes() != 4) bad_shape("its bottom has shape " + to_string(bottom.shape()) + ", it needs N x C x H x W");
+  shape.planes = bottom.count(0, 2);
+  shape.h = static_cast<int>(bottom.dim(2));
+  shape.w = static_cast<int>(bottom.dim(3));
+  if (parameter().pooling_param().global_pooling()) {
+    shape.kh = shape.h;
+    shape.kw = shape.w;
+  }
+  const bool is_padded = shape.ph > 0 || shape.pw > 0;
+  shape.oh = output_size(shape.h, shape.kh, shape.sh, shape.ph, is_padded);
+  shape.ow = output_size(shape.w, shape.kw, shape.sw, shape.pw, is_padded);
+  shape.layout = bottom.layout();
+}
+
+bool PoolingLayer::keeps_blocks(const Blobs& bottom) const {
+  if (!keeps_bf16(parameter())) return false;
+  PoolShape shape = windows_of(parameter().pooling_param());
+  if (shape.sh < 1 || shape.sw < 1) return true;  // refused by setup
+  place_in(*bottom[0], shape);
+  const auto fits = [&](bool forward) {
+    return plan_pooling_by_planes(group().spec(), shape, method(), bottom[0]->precision(), forward).refused.empty();
+  };
+  return fits(true) && fits(false);
+}
+
 void PoolingLayer::reshape(const Blobs& bottom, const Blobs& top) {
   const Blob& x = *bottom[0];
-  if (x.axes() != 4) bad_shape("its bottom has shape " + to_string(x.shape()) + ", it needs N x C x H x W");
-  shape_.planes = x.count(0, 2);
-  shape_.h = static_cast<int>(x.dim(2));
-  shape_.w = static_cast<int>(x.dim(3));
-  if (global_) {
-    shape_.kh = shape_.h;
-    shape_.kw = shape_.w;
-  }
-  shape_.oh = output_size(shape_.h, shape_.kh, shape_.sh, shape_.ph);
-  shape_.ow = output_size(shape_.w, shape_.kw, shape_.sw, shape_.pw);
+  place_in(x, shape_);
   const Shape shape = {x.dim(0), x.dim(1), shape_.oh, shape_.ow};
   precision_ = x.precision();
-  shape_.layout = x.layout();
   top[0]->reshape(shape, precision_, x.layout());
   if (top.size() > 1) top[1]->reshape(shape);  // the mask
   const std::size_t bytes = static_cast<std::size_t>(top[0]->count()) * sizeof(int);

@@ -18,8 +18,8 @@ class PoolingLayer : public Layer {
   /// True without a second top, which would be the mask, and not by lot.
   static bool keeps_bf16(const caffe::LayerParameter& parameter);
   Arity tops() const override;
-  /// True where keeps_bf16 is.
-  bool keeps_blocks(const Blobs& /*bottom*/) const override { return keeps_bf16(parameter()); }
+  /// True where keeps_bf16 is, and rows of sixteen planes fit a scratchpad.
+  bool keeps_blocks(const Blobs& bottom) const override;
   void setup(const Blobs& bottom, const Blobs& top) override;
   void reshape(const Blobs& bottom, const Blobs& top) override;
   void forward(const Blobs& bottom, const Blobs& top) override;
@@ -32,11 +32,12 @@ class PoolingLayer : public Layer {
 
  private:
   void check_window() const;
-  int output_size(int extent, int kernel, int stride, int pad) const;
+  /// Gives windows the bottom's planes, and their places in it.
+  void place_in(const Blob& bottom, PoolShape& shape) const;
+  int output_size(int extent, int kernel, int stride, int pad, bool is_padded) const;
   PoolMethod method() const;
   void choose();
 
-  bool global_ = false, round_up_ = true;
   PoolShape shape_;
   Precision precision_ = Precision::fp32;
   Choices<PoolPlan> choices_{"forward", "backward"};

@@ -45,7 +45,7 @@ void expect_bytes(const DataSet& set, const Shape& wanted, const std::string& to
 }
 }  // namespace
 
-ImageWriter::ImageWriter(const DataSet& set, const std::string& to, const std::string& plan, const Replicas& ranks)
+ImageWriter::ImageWriter(const DataSet& set, const std::string& to, const WritePlan& plan, const Replicas& ranks)
     : set_(set),
       to_(to),
       folder_((fs::path(to).parent_path() / fs::path(to).stem()).string()),
@@ -151,7 +151,7 @@ void IdxWriter::expect_fits(const DataSet& set, const std::string& to) {
   idx_labels_of(to);
 }
 
-IdxWriter::IdxWriter(const DataSet& set, const std::string& to, const std::string& plan, const Replicas& ranks)
+IdxWriter::IdxWriter(const DataSet& set, const std::string& to, const WritePlan& plan, const Replicas& ranks)
     : SerialWriter(set, to, plan, ranks, {idx_labels_of(to)}) {
   if (ranks.rank() != 0) return;
   images_ = std::make_unique<GrowingFile>(to);
@@ -183,7 +183,7 @@ void CifarWriter::expect_fits(const DataSet& set, const std::string& to) {
   expect_bytes(set, {3, 32, 32}, to, "CIFAR-10's format holds images of 3 x 32 x 32 bytes");
 }
 
-CifarWriter::CifarWriter(const DataSet& set, const std::string& to, const std::string& plan, const Replicas& ranks)
+CifarWriter::CifarWriter(const DataSet& set, const std::string& to, const WritePlan& plan, const Replicas& ranks)
     : SerialWriter(set, to, plan, ranks, {}) {
   if (ranks.rank() == 0) file_ = std::make_unique<GrowingFile>(to);
 }

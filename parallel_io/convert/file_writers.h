@@ -11,7 +11,7 @@ class ImageWriter : public SetWriter {
  public:
   /// Throws ConfigError where the format cannot hold the set, or `to` is no name for it.
   static void expect_fits(const DataSet& set, const std::string& to);
-  ImageWriter(const DataSet& set, const std::string& to, const std::string& plan, const Replicas& ranks);
+  ImageWriter(const DataSet& set, const std::string& to, const WritePlan& plan, const Replicas& ranks);
   i64 block() const override { return 256; }
   bool is_done(i64 block) const override;
   bool takes_many() const override { return true; }
@@ -56,7 +56,7 @@ class SerialWriter : public SetWriter {
   void finish() override;
 
  protected:
-  SerialWriter(const DataSet& set, const std::string& to, const std::string& plan, const Replicas& ranks,
+  SerialWriter(const DataSet& set, const std::string& to, const WritePlan& plan, const Replicas& ranks,
                const std::vector<std::string>& works)
       : set_(set), ranks_(ranks), note_(to, plan, ranks, works) {}
   bool goes_on() const { return note_.goes_on(); }  ///< whether this was begun before
@@ -75,7 +75,7 @@ class IdxWriter : public SerialWriter {
  public:
   /// Throws ConfigError where the format cannot hold the set, or `to` is no name for it.
   static void expect_fits(const DataSet& set, const std::string& to);
-  IdxWriter(const DataSet& set, const std::string& to, const std::string& plan, const Replicas& ranks);
+  IdxWriter(const DataSet& set, const std::string& to, const WritePlan& plan, const Replicas& ranks);
   void write(i64 first, i64 count, const std::vector<Values>& values) override;
 
  private:
@@ -88,7 +88,7 @@ class CifarWriter : public SerialWriter {
  public:
   /// Throws ConfigError where the format cannot hold the set, or `to` is no name for it.
   static void expect_fits(const DataSet& set, const std::string& to);
-  CifarWriter(const DataSet& set, const std::string& to, const std::string& plan, const Replicas& ranks);
+  CifarWriter(const DataSet& set, const std::string& to, const WritePlan& plan, const Replicas& ranks);
   void write(i64 first, i64 count, const std::vector<Values>& values) override;
 
  private:

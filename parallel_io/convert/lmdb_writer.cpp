@@ -34,8 +34,11 @@ void LmdbWriter::expect_fits(const DataSet& set, const std::string& to) {
                               to_string(set.fields()[0].sample_shape));
 }
 
-LmdbWriter::LmdbWriter(const DataSet& set, const std::string& to, const std::string& plan, const Replicas& ranks)
-    : set_(set), to_(to), ranks_(ranks), note_(to, plan, ranks, {unfinished()}) {
+LmdbWriter::LmdbWriter(const DataSet& set, const std::string& to, const WritePlan& plan, const Replicas& ranks)
+    : set_(set),
+      to_(to),
+      ranks_(ranks),
+      note_(to, plan, ranks, {unfinished(), unfinished() + "/data.mdb", unfinished() + "/lock.mdb"}) {
   if (ranks.rank() != 0) return;
   make_folders(unfinished());
   // The library would take a damaged file as it is.

@@ -10,7 +10,7 @@ class LmdbWriter : public SetWriter {
  public:
   /// Throws ConfigError where the format cannot hold the set, or `to` is no name for it.
   static void expect_fits(const DataSet& set, const std::string& to);
-  LmdbWriter(const DataSet& set, const std::string& to, const std::string& plan, const Replicas& ranks);
+  LmdbWriter(const DataSet& set, const std::string& to, const WritePlan& plan, const Replicas& ranks);
   ~LmdbWriter() override;
   i64 block() const override { return 1024; }
   bool is_done(i64 block) const override;

@@ -50,7 +50,7 @@ bool Unfinished::expect_free(const std::string& to, const std::string& plan, con
   return goes_on;
 }
 
-Unfinished::Unfinished(const std::string& to, const std::string& plan, const Replicas& ranks,
+Unfinished::Unfinished(const std::string& to, const WritePlan& plan, const Replicas& ranks,
                        const std::vector<std::string>& works)
     : to_(to) {
   const std::string note = name(to);
@@ -58,15 +58,20 @@ Unfinished::Unfinished(const std::string& to, const std::string& plan, const Rep
   if (ranks.rank() == 0) {
     try {
       make_folders(folder_of(to));
-      goes_on_ = expect_free(to, plan, works);
+      goes_on_ = expect_free(to, plan.text, works);
     } catch (const FileError& error) { problem = error.what(); }
   }
   // All ranks find the same mistake.
   problem = ranks.from_root(problem);
   if (!problem.empty()) throw FileError("", problem);
+  if (!plan.keeps_unfinished) {
+    std::vector<std::string> paths(works.rbegin(), works.rend());
+    paths.push_back(note);  // last: without it the others would be nobody's
+    leftovers_.emplace(paths);
+  }
   if (ranks.rank() == 0 && !goes_on_) {
     NewFile text(note);
-    text.write(plan.data(), static_cast<i64>(plan.size()));
+    text.write(plan.text.data(), static_cast<i64>(plan.text.size()));
     text.create();
   }
   goes_on_ = ranks.from_root(std::string(goes_on_ ? "1" : "")) == "1";
@@ -79,7 +84,7 @@ void Unfinished::remove() const {
 
 /// Refuses sets that a format cannot hold, before anything is on the disk.
 template <class Writer>
-std::unique_ptr<SetWriter> writer_that_fits(const DataSet& set, const std::string& to, const std::string& plan,
+std::unique_ptr<SetWriter> writer_that_fits(const DataSet& set, const std::string& to, const WritePlan& plan,
                                             const Replicas& ranks) {
   Writer::expect_fits(set, to);
   return std::make_unique<Writer>(set, to, plan, ranks);
@@ -87,7 +92,9 @@ std::unique_ptr<SetWriter> writer_that_fits(const DataSet& set, const std::strin
 
 std::unique_ptr<SetWriter> make_writer(const DataSet& set, const std::string& to, const WriteOptions& options,
                                        const Replicas& ranks) {
-  const std::string plan = plan_text(set, options);
+  const WritePlan plan{plan_text(set, options), options.keeps_unfinished};
+  require(options.keeps_unfinished || options.format == Format::hdf5 || options.format == Format::lmdb,
+          "these formats give names to parts before the whole is finished");
   switch (options.format) {
     case Format::lmdb: return writer_that_fits<LmdbWriter>(set, to, plan, ranks);
     case Format::images: return writer_that_fits<ImageWriter>(set, to, plan, ranks);

@@ -1,7 +1,9 @@
 #pragma once
 #include <functional>
+#include <optional>
 
 #include "core/base/file.h"
+#include "core/base/leftovers.h"
 #include "core/net/replicas.h"
 #include "parallel_io/sets/data_set.h"
 
@@ -35,11 +37,20 @@ struct WriteOptions {
   std::vector<std::string> folders;   ///< folders that take stripes in turn; empty means a folder beside the master
   /// The source and the preparation. A conversion with another text does not continue this one's work.
   std::string from;
+  /// False, for hdf5 and lmdb alone: what is unfinished when an error or a signal ends the work is removed. SIGKILL
+  /// leaves it, and then the same command goes on.
+  bool keeps_unfinished = true;
   bool only_fields = false;  ///< hdf5: the finished file has neither checksums nor sums
   /// hdf5 and striped: open files that take the stripes, instead of files with names; for striped at most as many as
   /// stripes. `to` is then the path_of a file, which is overwritten; for hdf5 it is the only stripe. No note of
   /// unfinished work is made. nullptr means files with names.
   const std::vector<Descriptor>* unnamed = nullptr;
+};
+
+/// A conversion in words, which one that goes on with its work has too; and WriteOptions::keeps_unfinished.
+struct WritePlan {
+  std::string text;
+  bool keeps_unfinished = true;
 };
 
 /// Makes a writer of `to` for the samples of `set`. Throws ConfigError if the format cannot hold them, FileError if
@@ -56,8 +67,9 @@ void write_set(const DataSet& set, SetWriter& to, const Replicas& ranks, const P
 class Unfinished {
  public:
   /// Rank 0 makes the note, or finds one of the same text; others wait. `works` are further names that the conversion
-  /// takes, in the format's own order. Throws FileError where names are taken. Collective.
-  Unfinished(const std::string& to, const std::string& plan, const Replicas& ranks,
+  /// takes, in the format's own order, folders before what lies in them. Throws FileError where names are taken.
+  /// Collective.
+  Unfinished(const std::string& to, const WritePlan& plan, const Replicas& ranks,
              const std::vector<std::string>& works);
   bool goes_on() const { return goes_on_; }  ///< true if there was a note
   void remove() const;                       ///< on rank 0
@@ -67,6 +79,7 @@ class Unfinished {
   static bool expect_free(const std::string& to, const std::string& plan, const std::vector<std::string>& works);
   std::string to_;
   bool goes_on_ = false;
+  std::optional<Leftovers> leftovers_;
 };
 
 /// Waits for all ranks.

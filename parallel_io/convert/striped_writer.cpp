@@ -51,12 +51,15 @@ hdf5::Handle access_list(const std::string& name, i64 stripe_bytes) {
   return list;
 }
 
+/// The name of a stripe that is not whole.
+std::string beside(const std::string& stripe) { return stripe + ".new"; }
+
 hid_t type_of(Stored stored) { return stored == Stored::float32 ? H5T_IEEE_F32LE : H5T_STD_U8LE; }
 
 }  // namespace
 
 StripedWriter::StripedWriter(const DataSet& set, const std::string& to, const WriteOptions& options,
-                             const std::string& plan, const Replicas& ranks)
+                             const WritePlan& plan, const Replicas& ranks)
     : set_(set),
       to_(to),
       plain_(options.format == Format::hdf5),
@@ -64,14 +67,18 @@ StripedWriter::StripedWriter(const DataSet& set, const std::string& to, const Wr
       unnamed_(options.unnamed),
       ranks_(ranks),
       from_(options.from),
-      id_(static_cast<i64>(mix64(std::hash<std::string>()(plan + to)) >> 1)) {
+      id_(static_cast<i64>(mix64(std::hash<std::string>()(plan.text + to)) >> 1)) {
   const i64 bytes = plain_ ? std::min(options.stripe_bytes, plain_block_bytes) : options.stripe_bytes;
   layout_.samples = set.samples();
   layout_.block = std::clamp<i64>(bytes / std::max<i64>(1, set.fields()[0].sample_bytes()), 1, set.samples());
   const i64 most = unnamed_ != nullptr ? static_cast<i64>(unnamed_->size()) : options.stripes;
   layout_.stripes = plain_ ? 1 : std::min(most, layout_.blocks());
   name_stripes(to, options);
-  if (unnamed_ == nullptr) note_.emplace(to, plan, ranks, names_);
+  if (unnamed_ == nullptr) {
+    std::vector<std::string> works = names_;
+    if (plain_) works.push_back(beside(names_[0]));
+    note_.emplace(to, plan, ranks, works);
+  }
   for (i64 s = ranks.rank(); s < layout_.stripes; s += ranks.size())
     if (unnamed_ != nullptr || !is_taken(names_[static_cast<std::size_t>(s)])) make_stripe(s);
   meet(ranks);
@@ -111,16 +118,16 @@ void StripedWriter::name_stripes(const std::string& to, const WriteOptions& opti
 void StripedWriter::make_stripe(i64 stripe) const {
   const std::string& name = names_[static_cast<std::size_t>(stripe)];
   if (unnamed_ != nullptr) return fill_stripe(name, H5F_ACC_TRUNC, stripe);
-  const std::string beside = name + ".new";
+  const std::string made = beside(name);
   make_folders(folder_of(name));
-  if (note_->goes_on()) ::unlink(beside.c_str());
+  if (note_->goes_on()) ::unlink(made.c_str());
   try {
-    fill_stripe(beside, H5F_ACC_EXCL, stripe);
+    fill_stripe(made, H5F_ACC_EXCL, stripe);
   } catch (const Error&) {
-    ::unlink(beside.c_str());
+    ::unlink(made.c_str());
     throw;
   }
-  if (std::rename(beside.c_str(), name.c_str()) != 0) throw FileError(name, "cannot be renamed from " + beside);
+  if (std::rename(made.c_str(), name.c_str()) != 0) throw FileError(name, "cannot be renamed from " + made);
 }
 
 /// Makes the file with all that is known before values.

@@ -13,7 +13,7 @@ namespace cortado {
 /// them. Then every rank writes its blocks at the arrays' offsets. Stripes record their finished blocks.
 class StripedWriter : public SetWriter {
  public:
-  StripedWriter(const DataSet& set, const std::string& to, const WriteOptions& options, const std::string& plan,
+  StripedWriter(const DataSet& set, const std::string& to, const WriteOptions& options, const WritePlan& plan,
                 const Replicas& ranks);
   i64 block() const override { return layout_.block; }
   bool is_done(i64 block) const override;

@@ -6,6 +6,7 @@
 #include "core/formats/caffe.pb.h"
 #include "core/formats/prototxt.h"
 #include "core/net/net.h"
+#include "core/net/output_sums.h"
 #include "layers/all_layers.h"
 #include "parallel_io/feed/sources.h"
 #include "tests/support/backends.h"
@@ -43,6 +44,19 @@ TEST(DryGroup, NeedsNoMemoryForWhatItCounts) {
     EXPECT_EQ(net->blob("y")->data_vector(), std::vector<float>(2 * 300000));
   }
   EXPECT_THROW(group.allocate(~std::size_t{0}), Error);
+}
+
+/// Layers and sums that work in host memory leave values alone.
+TEST(DryGroup, ValuesOfTerabytesAreNotTouched) {
+  DryGroup group(group_of("reference"));
+  const auto net = net_on(group, R"(
+      layer { name: 'in' type: 'Input' top: 'x' top: 'label' input_param {
+        shape { dim: 1 dim: 5 dim: 1000000 dim: 100000 } shape { dim: 1 dim: 1 dim: 1000000 dim: 100000 } } }
+      layer { name: 'largest' type: 'ArgMax' bottom: 'x' top: 'largest' argmax_param { axis: 1 } }
+      layer { name: 'accuracy' type: 'Accuracy' bottom: 'x' bottom: 'label' top: 'accuracy' })");
+  const OutputSums sums(*net);
+  net->forward();
+  EXPECT_GE(group.peak(), tera);
 }
 
 /// Nor does it read more of a data set than shapes.

@@ -58,6 +58,22 @@ TEST(SignalActions, EarlyOnesCount) {
   for (const int signal : {SIGINT, SIGHUP, SIGTERM, SIGUSR1}) std::signal(signal, SIG_DFL);
 }
 
+TEST(SignalActions, OtherVerbsEndAsTheirParentWants) {
+  const auto raise_after_mpi = [](int signal, void (*inherited)(int)) {
+    std::signal(signal, inherited);
+    await_signals(false, false);
+    std::signal(signal, [](int) {});  // as an MPI library may do
+    await_signals(false, true);
+    std::raise(signal);
+    std::_Exit(3);
+  };
+  for (const int signal : {SIGINT, SIGHUP, SIGTERM}) {
+    EXPECT_EXIT(raise_after_mpi(signal, SIG_DFL), ::testing::KilledBySignal(signal), "");
+    EXPECT_EXIT(raise_after_mpi(signal, SIG_IGN), ::testing::ExitedWithCode(3), "");
+  }
+  EXPECT_EXIT(raise_after_mpi(SIGUSR1, SIG_DFL), ::testing::ExitedWithCode(3), "");
+}
+
 TEST(SignalActions, StopWinsOverSnapshot) {
   SignalActions actions({});
   std::raise(SIGTERM);

@@ -151,6 +151,23 @@ TEST_P(LayoutNet, ALayerInPlaceOnACopyKeepsTheBlobsName) {
   expect_near(net->blob("c")->data_vector(), expected->blob("c")->data_vector(), 1e-5F, 1e-5F);
 }
 
+TEST_P(LayoutNet, PoolingOfWideImagesGetsPlanes) {
+  const i64 width = group_of(GetParam()).spec().scratch_bytes / 100;  // rows of sixteen channels that do not fit
+  for (const char* pool : {"kernel_size: 2 stride: 2", "pool: AVE global_pooling: true"}) {
+    const std::string text =
+        "layer { name: 'data' type: 'Input' top: 'data' input_param { shape { dim: 1 dim: 3 "
+        "dim: 2 dim: " +
+        std::to_string(width) + " } } }" + conv("c", "data", 16, "kernel_size: 1") +
+        "layer { name: 'pool' type: 'Pooling' bottom: 'c' top: 'pool' pooling_param { " + pool + " } }";
+    const auto net = net_of(GetParam(), layers_, {{"c/layout", "nchw16c"}}, Precision::fp32, {}, text),
+               expected = net_of(GetParam(), layers_, {{"c/layout", "nchw"}}, Precision::fp32, {}, text);
+    EXPECT_EQ(reorders(*net), std::vector<std::string>{"c_pool_nchw"});
+    net->forward();
+    expected->forward();
+    expect_near(net->blob("pool")->data_vector(), expected->blob("pool")->data_vector(), 1e-5F, 1e-5F);
+  }
+}
+
 TEST_P(LayoutNet, WhatTuningFoundIsFollowedAndStays) {
   const auto net = net_of(GetParam(), layers_, {{"c2/layout", "nchw16c"}}, Precision::fp32,
                           {{"mb3c32h13w11", Layout::nchw}, {"mb3c16h6w5", Layout::nchw16c}});

@@ -233,6 +233,38 @@ TEST(Striped, UnfinishedIsRefusedAndGoneOnWith) {
   }
 }
 
+TEST(Striped, WhatIsNotToBeKeptGoesWithErrorsAndSignals) {
+  const MadeSet made(300, {1, 2, 2}, Stored::uint8);
+  const Replicas alone;
+  for (const Format format : {Format::hdf5, Format::lmdb}) {
+    const TemporaryFolder folder;
+    const std::string to = folder.file("s");
+    WriteOptions options = as(format);
+    options.keeps_unfinished = false;
+    const auto entries = [&] {
+      return std::distance(std::filesystem::directory_iterator(folder.path()), std::filesystem::directory_iterator());
+    };
+    const auto fail = [](i64 done, i64 /*total*/) {
+      if (done > 0) throw FileError("disk", "is full");
+    };
+    EXPECT_THROW(write_set(made, *make_writer(made, to, options, alone), alone, fail), FileError);
+    EXPECT_EQ(entries(), 0);
+    const auto interrupted = [&](i64 done, i64 /*total*/) {
+      if (done == 0 || entries() < 2) return;
+      Leftovers::remove_all();  // as a signal does
+      std::_Exit(3);
+    };
+    EXPECT_EXIT(write_set(made, *make_writer(made, to, options, alone), alone, interrupted), testing::ExitedWithCode(3),
+                "");
+    EXPECT_EQ(entries(), 0);
+    write(made, to, options);
+    EXPECT_EQ(open_set(to)->samples(), 300);
+    EXPECT_EQ(entries(), 1);
+    EXPECT_THROW(make_writer(made, to, options, alone), FileError);
+    EXPECT_EQ(open_set(to)->samples(), 300) << "what was there before stays";
+  }
+}
+
 TEST(Striped, ValuesThatDoNotFitAreRefused) {
   const TemporaryFolder folder;
   const MadeSet flat(5, {7}, Stored::uint8), floats(5, {1, 2, 2}, Stored::float32), grey(5, {1, 2, 2}, Stored::uint8);
