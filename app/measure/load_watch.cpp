@@ -34,7 +34,7 @@ void LoadWatch::look(double period) {
     double load = 0;
     getloadavg(&load, 1);
     ++warnings_;
-    CORTADO_LOG(warning) << "For " << std::lround(100 * part) << " % of the last " << std::lround(time.count())
+    CORTADO_LOG(warning) << "For " << std::lround(100 * part) << " % of the last " << std::ceil(10 * time.count()) / 10
                          << " s threads waited for processors that others used (load average " << load
                          << "): everything takes longer; leave the machine to it, or take fewer threads "
                             "(OMP_NUM_THREADS)";

@@ -59,6 +59,7 @@ Net::Net(const caffe::NetParameter& parameter, const NetOptions& options)
   run_.writers = options.writers;
   caffe::NetParameter current = parameter;
   upgrade_net(current, "net '" + name_ + "'");
+  warn_of_unknown_stages(current);
   const LayerContext context{services_, run_, *workspace_, &layouts_};
   NetGraph graph(current, options, context);
   Builder builder(*this, graph);

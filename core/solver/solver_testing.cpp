@@ -19,13 +19,25 @@ std::string without_statistics(const Net& net) {
 }
 }  // namespace
 
+std::string makers_of(const Net& net, const std::string& layer) {
+  std::string text = "layer '" + layer + "'";
+  const auto& layers = net.layers();
+  const auto first =
+      std::find_if(layers.begin(), layers.end(), [&](const Net::Entry& entry) { return entry.layer->name() == layer; });
+  for (auto later = first; later != layers.end(); ++later)
+    if (later != first && std::find_first_of(later->top.begin(), later->top.end(), first->top.begin(),
+                                             first->top.end()) != later->top.end())
+      text += " or '" + later->layer->name() + "'";
+  return text;
+}
+
 void require_finite_outputs(const Net& net) {
   bool all = true;
   for (const Net::Output& output : net.outputs())
     for (const float value : output.blob->data_vector()) all = all && std::isfinite(value);
   if (all) return;
   const std::string bad = net.first_not_finite();
-  throw NumericError("layer '" + bad + "'", "has NaN or Inf in its weights or values: the scores mean nothing",
+  throw NumericError(makers_of(net, bad), "has NaN or Inf in its weights or values: the scores mean nothing",
                      "look at the weights; training that diverged leaves such");
 }
 

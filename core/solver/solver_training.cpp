@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/solver/agreement.h"
+#include "core/solver/finite.h"
 #include "core/solver/solver_state.h"
 
 namespace cortado {
@@ -177,8 +178,8 @@ void Solver::State::throw_not_finite(const std::string& bad_layer) {
       " at iteration " + std::to_string(iteration) + (size > 1 ? " on rank " + std::to_string(rank) : "");
   const std::string advice = "lower base_lr, set clip_gradients, or look for bad values in the data";
   if (index == count) throw NumericError("net '" + net->name() + "'", "the loss is NaN or infinite" + when, advice);
-  throw NumericError("layer '" + layers[static_cast<std::size_t>(index)].layer->name() + "'",
-                     "the loss is NaN or infinite" + when + "; this layer is the first that holds such values", advice);
+  throw NumericError(makers_of(*net, layers[static_cast<std::size_t>(index)].layer->name()),
+                     "the loss is NaN or infinite" + when + "; nothing before it holds such values", advice);
 }
 
 void Solver::State::log_training(Clock::time_point shown, i64 shown_at) {

@@ -111,7 +111,7 @@ PoolPlan plan_pooling_by_rows(const MachineSpec& spec, const PoolShape& s, PoolM
     });
     return plan;
   }
-  if (precision == Precision::bf16) return refusal("is for single precision");
+  if (precision == Precision::bf16) return refusal("takes floats alone (precision: FP32 in the layer)");
   if (s.layout != Layout::nchw) return refusal("takes planes, not blocks of channels");
   return attempt([&] {
     if (method == PoolMethod::by_lot && forward) return plan_draws(spec, s);

@@ -31,10 +31,14 @@ std::unique_ptr<DataSet> open_list(const std::string& path, const OpenOptions& o
     throw FileError(path, "is none of the files that are read as data",
                     "HDF5, LMDB, IDX, CIFAR-10's .bin, or a text that lists HDF5 files or images");
   FileStream in(path);
+  constexpr const char* blanks = " \t\r";
   std::string line;
-  std::getline(in, line);
-  const std::string first = line.substr(0, line.find_first_of(" \t\r"));
-  if (is_image_name(first)) return std::make_unique<ImageSet>(path, options);
+  while (std::getline(in, line) && line.find_first_not_of(blanks) == std::string::npos) {}
+  // An image's name may have blanks in it, and has labels behind it.
+  for (std::size_t end = 0; end != std::string::npos;) {
+    end = line.find_first_of(blanks, end + 1);
+    if (is_image_name(line.substr(0, end))) return std::make_unique<ImageSet>(path, options);
+  }
   return std::make_unique<Hdf5Set>(path, options);
 }
 

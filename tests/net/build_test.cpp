@@ -1,5 +1,6 @@
 #include <limits>
 
+#include "core/solver/finite.h"
 #include "tests/net/small_net.h"
 
 namespace cortado::test {
@@ -162,6 +163,17 @@ TEST(NetBuild, FirstNotFiniteIsTheFirstInForwardOrder) {
   data[3] = std::numeric_limits<float>::quiet_NaN();
   net->blob("data")->write_data(data.data());
   EXPECT_EQ(net->first_not_finite(), "in");
+}
+
+TEST(NetBuild, LayersInPlaceShareTheBlame) {
+  const auto net = small_net(data_layer() + scale_layer("a", "data", "x") + scale_layer("b", "x", "x") +
+                             scale_layer("c", "x", "y") + loss_layer("y"));
+  net->blob("data")->write_data(std::vector<float>(6, 1).data());
+  const float large = 1e30F;
+  for (const char* name : {"a", "b"}) net->layer(name)->blobs()[0]->write_data(&large);
+  net->forward();
+  EXPECT_EQ(makers_of(*net, net->first_not_finite()), "layer 'a' or 'b'");
+  EXPECT_EQ(makers_of(*net, "c"), "layer 'c'");
 }
 
 }  // namespace

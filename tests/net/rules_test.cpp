@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/formats/prototxt.h"
+#include "core/net/known_net.h"
 #include "core/net/passes/net_text.h"
 #include "layers/all_layers.h"
 
@@ -48,6 +49,18 @@ TEST(Rules, FilterKeepsLayersOfTheState) {
   EXPECT_EQ(kept("state { phase: TEST } " + layers), "acd");
   EXPECT_EQ(kept("state { phase: TRAIN stage: 'deploy' } " + layers), "abc");
   EXPECT_EQ(kept("state { phase: TEST level: 1 } " + layers), "ac");
+}
+
+TEST(Rules, StagesWithoutARuleAreTold) {
+  testing::internal::CaptureStderr();
+  warn_of_unknown_stages(parsed<caffe::NetParameter>(R"(
+    name: "n" state { stage: "deploy" stage: "dugits" stage: "x" }
+    layer { name: "a" include { stage: "digits" } }
+    layer { name: "b" exclude { not_stage: "deploy" } })"));
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_NE(log.find("for the stage 'dugits' (did you mean 'digits'?)"), std::string::npos) << log;
+  EXPECT_NE(log.find("for the stage 'x'\n"), std::string::npos) << log;
+  EXPECT_EQ(log.find("'deploy'"), std::string::npos) << log;
 }
 
 TEST(Rules, IncludeAndExcludeTogetherAreAMistake) {

@@ -196,6 +196,10 @@ TEST(Sets, WhatCannotBeReadIsNamed) {
   expect_says(message_of([&] { open_set(folder.write("short.bin", "12345")); }), "no multiple of a record");
   expect_says(message_of([&] { open_set(folder.write("l.txt", "a.png\n")); }), "without a label");
   expect_says(message_of([&] { open_set(folder.write("m.txt", "a.png 1\n")); }), "a.png");
+  // An image's name may have blanks, and the first lines may be empty: it is no list of HDF5 files.
+  const std::string blanks = message_of([&] { open_set(folder.write("b.txt", "\n \nmy holiday .png 1\n")); });
+  expect_says(blanks, "my holiday .png");
+  EXPECT_EQ(blanks.find("HDF5"), std::string::npos) << blanks;
   const std::string binary(100, '\x01'), long_name(100000, 'x');
   expect_says(message_of([&] { open_set(folder.write("b", binary)); }),
               "b: is none of the files that are read as data");
