@@ -7,6 +7,14 @@
 #include "layers/eltwise/sum_gradient.h"
 
 namespace cortado {
+namespace {
+/// The pixels of a kernel of at most two axes, before anybody has checked that they can be counted.
+double area_of(const caffe::ConvolutionParameter& p) {
+  if (p.has_kernel_h() || p.has_kernel_w()) return double{1} * p.kernel_h() * p.kernel_w();
+  return p.kernel_size_size() == 0 ? 1 : double{1} * p.kernel_size(0) * p.kernel_size(p.kernel_size_size() - 1);
+}
+}  // namespace
+
 bool WindowedLayer::keeps_bf16(const caffe::LayerParameter& parameter) {
   return parameter.convolution_param().kernel_size_size() <= 2;
 }
@@ -150,7 +158,31 @@ bool WindowedLayer::could_block(i64 channels) const {
   return true;
 }
 
-bool ConvolutionLayer::keeps_blocks(const Blobs& bottom) const { return could_block(bottom[0]->dim(1)); }
+bool ConvolutionLayer::keeps_blocks(const Blobs& bottom) const {
+  return could_block(bottom[0]->dim(1)) && fits_blocks(*bottom[0], Layout::nchw16c, Layout::nchw);
+}
+
+/// Candidates that take blocks hold the weights of a whole window from one block of channels to others in a scratchpad.
+bool ConvolutionLayer::fits_blocks(const Blob& bottom, Layout src, Layout dst) const {
+  constexpr double most_for_a_pixel = 4.0 * block_channels * (1 + 3 * block_channels);  // in use, of any candidate
+  const auto& p = parameter().convolution_param();
+  if (area_of(p) * most_for_a_pixel <= static_cast<double>(group().spec().scratch_bytes)) return true;
+  if (bottom.axes() != 4 || p.axis() != 1) return true;  // refused elsewhere
+  const SlidingWindow window = read_window(*this, p, 2);
+  const Sizes sizes = this->sizes(bottom.dim(1));
+  ConvolutionShape s;
+  s.mb = bottom.dim(0), s.ic = bottom.dim(1), s.oc = sizes.outputs, s.g = sizes.groups;
+  if (s.g < 1 || s.oc < 1 || s.ic % s.g != 0 || s.oc % s.g != 0) return true;  // so is this
+  s.precision = bottom.precision(), s.src = src, s.dst = dst;
+  set_planes(s, window, spatial_sizes(bottom, 2), window_outputs(*this, window, bottom));
+  const auto& candidates = convolution_candidates();
+  return std::all_of(std::begin(convolution_directions), std::end(convolution_directions), [&](auto direction) {
+    return std::any_of(candidates.begin(), candidates.end(), [&](const ConvolutionCandidate& candidate) {
+      return candidate.blocks != ConvolutionCandidate::Blocks::none &&
+             candidate.plan(group(), s, direction).refused.empty();
+    });
+  });
+}
 
 void ConvolutionLayer::setup(const Blobs& bottom, const Blobs& top) {
   const auto& p = parameter().convolution_param();
@@ -198,8 +230,9 @@ std::vector<std::string> ConvolutionLayer::refusals() const {
 std::string ConvolutionLayer::refuse_blocks(const Blob& bottom, i64 channels) const {
   if (bottom.axes() != 4 || channel_axis_ != 1) return "blocks are of the channels of images";
   if (channels % block_channels != 0) return "sixteen does not divide its channels";
-  return could_block(channels) ? ""
-                               : "no candidate that is asked for, or that knows this window or machine, takes blocks";
+  if (!could_block(channels))
+    return "no candidate that is asked for, or that knows this window or machine, takes blocks";
+  return fits_blocks(bottom, bottom.layout(), Layout::nchw16c) ? "" : "its kernel in blocks does not fit a scratchpad";
 }
 
 /// Tops' layout, and why. What is chosen once stays, because what stands behind the layer was built for it, unless the

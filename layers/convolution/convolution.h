@@ -100,6 +100,8 @@ class ConvolutionLayer : public WindowedLayer {
   void choose_layout(const Blob& bottom, const Shape& top);
   /// The reason why tops of so many channels cannot lie in blocks; empty means that they can.
   std::string refuse_blocks(const Blob& bottom, i64 channels) const;
+  /// False if no candidate can work on such blobs, because the kernel is large. Known before `setup`.
+  bool fits_blocks(const Blob& bottom, Layout src, Layout dst) const;
   float* room_for_sums();
   template <class T>
   void join_gradient(Blob& bottom, const T* dy);

@@ -168,6 +168,28 @@ TEST_P(LayoutNet, PoolingOfWideImagesGetsPlanes) {
   }
 }
 
+TEST_P(LayoutNet, LargeKernelsGetPlanes) {
+  for (const int groups : {1, 16}) {
+    SCOPED_TRACE(groups);
+    const std::string window = "kernel_size: 24 pad: 11 group: " + std::to_string(groups);
+    const std::string text =
+        "layer { name: 'data' type: 'Input' top: 'data' input_param { shape { dim: 1 dim: 3 dim: 2 dim: 2 } } }" +
+        conv("a", "data", 16, "kernel_size: 1") + conv("c", "a", 16, window) +
+        "layer { name: 'loss' type: 'Reduction' bottom: 'c' top: 'loss' loss_weight: 1 }";
+    const auto run = [&](const PlanBook& plans) {
+      auto net = net_of(GetParam(), layers_, plans, Precision::fp32, {}, text);
+      net->clear_gradients();
+      net->forward();
+      net->backward();
+      return net;
+    };
+    const auto net = run({{"a/layout", "nchw16c"}}), expected = run({{"a/layout", "nchw"}, {"c/layout", "nchw"}});
+    expect_near(net->blob("c")->data_vector(), expected->blob("c")->data_vector(), 1e-4F, 1e-4F);
+    expect_near(net->layer("a")->blobs()[0]->diff_vector(), expected->layer("a")->blobs()[0]->diff_vector(), 1e-2F,
+                1e-3F);
+  }
+}
+
 TEST_P(LayoutNet, WhatTuningFoundIsFollowedAndStays) {
   const auto net = net_of(GetParam(), layers_, {{"c2/layout", "nchw16c"}}, Precision::fp32,
                           {{"mb3c32h13w11", Layout::nchw}, {"mb3c16h6w5", Layout::nchw16c}});
