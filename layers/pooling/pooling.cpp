@@ -121,6 +121,7 @@ bool PoolingLayer::keeps_blocks(const Blobs& bottom) const {
   PoolShape shape = windows_of(parameter().pooling_param());
   if (shape.sh < 1 || shape.sw < 1) return true;  // refused by setup
   place_in(*bottom[0], shape);
+  shape.layout = Layout::nchw16c;
   const auto fits = [&](bool forward) {
     return plan_pooling_by_planes(group().spec(), shape, method(), bottom[0]->precision(), forward).refused.empty();
   };
