@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/formats/caffe.pb.h"
+#include "core/net/layer_table.h"
 #include "layers/eltwise/sum_gradient.h"
 
 namespace cortado {
@@ -192,20 +193,6 @@ void ConvolutionLayer::setup(const Blobs& bottom, const Blobs& top) {
   if (bias_) add_parameter({out}, p.bias_filler());
 }
 
-DepthwiseConvolutionLayer::Sizes DepthwiseConvolutionLayer::sizes(i64 in) const {
-  const auto& p = parameter().convolution_param();
-  return {p.has_group() ? p.group() : in, p.has_num_output() ? p.num_output() : in};
-}
-
-void DepthwiseConvolutionLayer::setup(const Blobs& bottom, const Blobs& top) {
-  const i64 in = bottom[0]->dim(parameter().convolution_param().axis()), groups = sizes(in).groups;
-  if (groups != in)
-    bad_config("group is " + std::to_string(groups) +
-                   ", but a depthwise convolution has one for each of the bottom's " + std::to_string(in) + " channels",
-               "leave group away, or write type: \"Convolution\"");
-  ConvolutionLayer::setup(bottom, top);
-}
-
 void ConvolutionLayer::reshape(const Blobs& bottom, const Blobs& top) {
   const i64 in_channels = blobs()[0]->dim(1) * shape_.g, out_channels = blobs()[0]->dim(0);
   check_bottoms(bottom, in_channels);
@@ -358,5 +345,7 @@ Layer::Cost WindowedLayer::cost(const Blobs& bottom, const Blobs&) const {
                bytes = static_cast<double>(bytes_of(shape_.precision)) * activations + 4 * weights;
   return {flops, 2 * flops, bytes, 2 * bytes};
 }
+
+void add_convolution(LayerTable& table) { table.add<ConvolutionLayer>("Convolution"); }
 
 }  // namespace cortado

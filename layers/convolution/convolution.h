@@ -116,27 +116,4 @@ class ConvolutionLayer : public WindowedLayer {
   float slope_of_bottom_ = 1;        // of the rectifier that made it, then
 };
 
-/// DepthwiseConvolution and ConvolutionDepthwise of Caffe's forks: a Convolution with a group for each channel of the
-/// bottom. `group`, if given, is that number; num_output may be left away where it is that too.
-class DepthwiseConvolutionLayer : public ConvolutionLayer {
- public:
-  using ConvolutionLayer::ConvolutionLayer;
-  void setup(const Blobs& bottom, const Blobs& top) override;
-
- protected:
-  Sizes sizes(i64 in) const override;
-};
-
-/// Caffe's Deconvolution, a convolution turned round. A convolution with these weights (C x num_output / group x KH x
-/// KW) would make the bottom (N x C x H x W) from the top (N x num_output x OH x OW). Forward is that convolution's
-/// input gradient. OH = stride (H - 1) + dilation (KH - 1) + 1 - 2 pad.
-class DeconvolutionLayer : public WindowedLayer {
- public:
-  using WindowedLayer::WindowedLayer;
-  void setup(const Blobs& bottom, const Blobs& top) override;
-  void reshape(const Blobs& bottom, const Blobs& top) override;
-  void forward(const Blobs& bottom, const Blobs& top) override;
-  void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) override;
-};
-
 }  // namespace cortado

@@ -2,6 +2,7 @@
 
 #include "core/formats/blob_proto.h"
 #include "core/formats/caffe.pb.h"
+#include "core/net/layer_table.h"
 
 namespace cortado {
 
@@ -20,5 +21,7 @@ void InputLayer::setup(const Blobs&, const Blobs& top) {
   for (std::size_t i = 0; i < top.size() && given > 0; ++i)
     top[i]->reshape(shape_of(shapes.Get(given == 1 ? 0 : static_cast<int>(i))));
 }
+
+void add_input(LayerTable& table) { table.add<InputLayer>("Input"); }
 
 }  // namespace cortado

@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/formats/caffe.pb.h"
 #include "core/machine/launch_elementwise.h"
+#include "core/net/layer_table.h"
 #include "layers/pooling/programs.h"
 
 namespace cortado {
@@ -199,5 +200,7 @@ Layer::Cost PoolingLayer::cost(const Blobs& bottom, const Blobs& top) const {
   cost.forward_bytes = cost.backward_bytes = 4 * (in + out * (method() == PoolMethod::largest ? 2 : 1));
   return cost;
 }
+
+void add_pooling(LayerTable& table) { table.add<PoolingLayer>("Pooling"); }
 
 }  // namespace cortado

@@ -1,5 +1,3 @@
-#include "layers/inner_product/inner_product.h"
-
 #include "core/base/error.h"
 #include "layers/inner_product/oracle.h"
 #include "tests/support/layer_rig.h"

@@ -1,5 +1,3 @@
-#include "layers/recurrent/recurrent.h"
-
 #include <cmath>
 
 #include "core/base/error.h"
