@@ -114,12 +114,13 @@ struct Decode {
     const i64 blocks = (p.n + block - 1) / block;
     const auto codes = [&](i64 b) { return c.get(p.code_buf, p.code + b * words, words); };
     if constexpr (Format::scaled) {
-      c.lines(
-          blocks, Depth::two,
-          [&](i64 b) { return gather(codes(b), c.get(p.scale_buf, p.scales + b * Format::runs, Format::runs)); },
-          named([&](i64 b, auto& word, auto& scales) {
-            p.write(c, b, word, [&](i64 r) { return scales[r / rows_of_run<Format>]; });
-          }));
+      const auto fetch = [&](i64 b) {
+        return gather(codes(b), c.get(p.scale_buf, p.scales + b * Format::runs, Format::runs));
+      };
+      const auto work = named([&](i64 b, auto& word, auto& scales) {
+        p.write(c, b, word, [&](i64 r) { return scales[r / rows_of_run<Format>]; });
+      });
+      c.lines(blocks, Depth::two, fetch, work);
     } else {
       c.lines(blocks, Depth::two, codes, [&](i64 b, auto& word) { p.write(c, b, word, [](i64) { return 0u; }); });
     }
@@ -168,16 +169,15 @@ struct Beyond {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const Beyond p = *this;
-    c.lines(
-        p.s.lines(), Depth::two, [&](i64 i) { return p.s.get(c, p.in, p.values, i); },
-        [&](i64 i, auto& line) {
-          const auto any = c.fold(
-              line.n, 0.0f, [](auto a, auto b) { return math::max(a, b); },
-              [&](i64 j) { return math::select(math::abs(line[j]) < p.limit, 0.0f, 1.0f); });
-          auto to = c.out(p.out, p.beyond + i, 1);
-          c.once([&] { to.set(0, any); });
-          c.put(to);
-        });
+    const auto fetch = [&](i64 i) { return p.s.get(c, p.in, p.values, i); };
+    c.lines(p.s.lines(), Depth::two, fetch, [&](i64 i, auto& line) {
+      const auto any = c.fold(
+          line.n, 0.0f, [](auto a, auto b) { return math::max(a, b); },
+          [&](i64 j) { return math::select(math::abs(line[j]) < p.limit, 0.0f, 1.0f); });
+      auto to = c.out(p.out, p.beyond + i, 1);
+      c.once([&] { to.set(0, any); });
+      c.put(to);
+    });
   }
 };
 

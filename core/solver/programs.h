@@ -27,27 +27,26 @@ struct Update {
     const float scale_ = scale, l2_ = l2, l1_ = l1;
     const Rule rule_ = rule;
     const RowLines s_ = s;
-    c.lines(
-        s_.lines(), depth,
-        [&](i64 i) {
-          const float *w = weight, *h = history;
-          return gather(s_.get(c, gradients, gradient, i), s_.get(c, weights, w, i),
-                        c.get2d(histories, h + s_.at(i), Rule::histories, s_.count(i), pitch));
-        },
-        named([&](i64 i, auto& g, auto& w, auto& h) {
-          auto to_weight = s_.out(c, new_weights, weight, i);
-          auto to_history = c.out2d(new_histories, history + s_.at(i), Rule::histories, g.n, pitch);
-          c.each(g.n, [&](i64 j) {
-            auto at = w[j];
-            auto sign = math::select(at > 0.0f, 1.0f, math::select(at < 0.0f, -1.0f, 0.0f));
-            auto step = rule_(
-                scale_ * g[j] + l2_ * at + l1_ * sign, [&](int k) { return h(k, j); },
-                [&](int k, auto value) { to_history.set(k, j, value); });
-            to_weight.set(j, at - step);
-          });
-          c.put(to_weight);
-          c.put(to_history);
-        }));
+    const auto fetch = [&](i64 i) {
+      const float *w = weight, *h = history;
+      return gather(s_.get(c, gradients, gradient, i), s_.get(c, weights, w, i),
+                    c.get2d(histories, h + s_.at(i), Rule::histories, s_.count(i), pitch));
+    };
+    const auto work = named([&](i64 i, auto& g, auto& w, auto& h) {
+      auto to_weight = s_.out(c, new_weights, weight, i);
+      auto to_history = c.out2d(new_histories, history + s_.at(i), Rule::histories, g.n, pitch);
+      c.each(g.n, [&](i64 j) {
+        auto at = w[j];
+        auto sign = math::select(at > 0.0f, 1.0f, math::select(at < 0.0f, -1.0f, 0.0f));
+        auto step = rule_(
+            scale_ * g[j] + l2_ * at + l1_ * sign, [&](int k) { return h(k, j); },
+            [&](int k, auto value) { to_history.set(k, j, value); });
+        to_weight.set(j, at - step);
+      });
+      c.put(to_weight);
+      c.put(to_history);
+    });
+    c.lines(s_.lines(), depth, fetch, work);
   }
 };
 
@@ -72,12 +71,11 @@ struct SumOfSquares {
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
-    c.lines(
-        s.lines(), depth, [&](i64 i) { return s.get(c, in, values, i); },
-        [&](i64 i, auto& line) {
-          auto sum = sum_of(c, line.n, [&](i64 j) { return line[j] * line[j]; });
-          put_values(c, out, sums + i, sum);
-        });
+    const auto fetch = [&](i64 i) { return s.get(c, in, values, i); };
+    c.lines(s.lines(), depth, fetch, [&](i64 i, auto& line) {
+      auto sum = sum_of(c, line.n, [&](i64 j) { return line[j] * line[j]; });
+      put_values(c, out, sums + i, sum);
+    });
   }
 };
 

@@ -21,24 +21,23 @@ struct AccuracyHits {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const AccuracyHits p = *this;
-    c.lines(
-        p.s.lines(), Depth::two,
-        [&](i64 i) {
-          return gather(p.s.get(c, p.score_buf, p.scores, i), p.s.get_positions(c, p.label_buf, p.labels, i));
-        },
-        named([&](i64 i, auto scores, auto labels) {
-          const auto ignored = [&](i64 q) { return p.ignores && static_cast<int>(labels[q]) == p.ignored; };
-          auto hit = p.s.out_positions(c, p.hit_buf, p.hit, i);
-          c.each(labels.n, [&](i64 q) {
-            const i64 l = math::max(i64{0}, math::min(static_cast<i64>(labels[q]), p.s.classes - 1));
-            const float own = scores(l, q);
-            int better = -1;  // the label itself is no less than itself
-            for (i64 k = 0; k < p.s.classes; ++k) better += math::select(scores(k, q) < own, 0, 1);  // NaN is not less
-            better += math::select(own == own, 0, p.top_k);
-            hit.set(q, math::select(ignored(q), -1.0f, math::select(better < p.top_k, 1.0f, 0.0f)));
-          });
-          c.put(hit);
-        }));
+    const auto fetch = [&](i64 i) {
+      return gather(p.s.get(c, p.score_buf, p.scores, i), p.s.get_positions(c, p.label_buf, p.labels, i));
+    };
+    const auto work = named([&](i64 i, auto scores, auto labels) {
+      const auto ignored = [&](i64 q) { return p.ignores && static_cast<int>(labels[q]) == p.ignored; };
+      auto hit = p.s.out_positions(c, p.hit_buf, p.hit, i);
+      c.each(labels.n, [&](i64 q) {
+        const i64 l = math::max(i64{0}, math::min(static_cast<i64>(labels[q]), p.s.classes - 1));
+        const float own = scores(l, q);
+        int better = -1;  // the label itself is no less than itself
+        for (i64 k = 0; k < p.s.classes; ++k) better += math::select(scores(k, q) < own, 0, 1);  // NaN is not less
+        better += math::select(own == own, 0, p.top_k);
+        hit.set(q, math::select(ignored(q), -1.0f, math::select(better < p.top_k, 1.0f, 0.0f)));
+      });
+      c.put(hit);
+    });
+    c.lines(p.s.lines(), Depth::two, fetch, work);
   }
 };
 

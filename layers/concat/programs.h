@@ -16,14 +16,14 @@ struct CopyRows {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const CopyRows p = *this;
-    c.lines(
-        p.s.lines(), Depth::two,
-        [&](i64 i) { return c.get(p.from_buf, p.from + p.s.row(i) * p.from_pitch + p.s.first(i), p.s.count(i)); },
-        [&](i64 i, auto& from) {
-          auto to = c.out(p.to_buf, p.to + p.s.row(i) * p.to_pitch + p.s.first(i), from.n);
-          c.each(from.n, [&](i64 j) { to.set(j, from[j]); });
-          c.put(to);
-        });
+    const auto fetch = [&](i64 i) {
+      return c.get(p.from_buf, p.from + p.s.row(i) * p.from_pitch + p.s.first(i), p.s.count(i));
+    };
+    c.lines(p.s.lines(), Depth::two, fetch, [&](i64 i, auto& from) {
+      auto to = c.out(p.to_buf, p.to + p.s.row(i) * p.to_pitch + p.s.first(i), from.n);
+      c.each(from.n, [&](i64 j) { to.set(j, from[j]); });
+      c.put(to);
+    });
   }
 };
 

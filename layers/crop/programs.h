@@ -46,14 +46,14 @@ struct CopyWindow {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const CopyWindow p = *this;
-    c.lines(
-        p.w.lines(), Depth::two,
-        [&](i64 i) { return c.get(p.from_buf, p.from + (p.back ? p.w.inside(i) : p.w.outside(i)), p.w.count(i)); },
-        [&](i64 i, auto& from) {
-          auto to = c.out(p.to_buf, p.to + (p.back ? p.w.outside(i) : p.w.inside(i)), from.n);
-          c.each(from.n, [&](i64 j) { to.set(j, from[j]); });
-          c.put(to);
-        });
+    const auto fetch = [&](i64 i) {
+      return c.get(p.from_buf, p.from + (p.back ? p.w.inside(i) : p.w.outside(i)), p.w.count(i));
+    };
+    c.lines(p.w.lines(), Depth::two, fetch, [&](i64 i, auto& from) {
+      auto to = c.out(p.to_buf, p.to + (p.back ? p.w.outside(i) : p.w.inside(i)), from.n);
+      c.each(from.n, [&](i64 j) { to.set(j, from[j]); });
+      c.put(to);
+    });
   }
 };
 

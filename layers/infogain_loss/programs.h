@@ -23,22 +23,21 @@ struct InfogainLoss {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const InfogainLoss p = *this;
-    c.lines(
-        p.s.lines(), Depth::two,
-        [&](i64 i) {
-          return gather(p.s.get(c, p.probability_buf, p.probability, i), p.s.get_positions(c, p.label_buf, p.labels, i),
-                        gains_of(c, p.gain_buf, p.gain, p.s, i));
-        },
-        named([&](i64 i, auto probability, auto labels, auto gain) {
-          const LabelledPlanes s = p.s;
-          const i64 n = labels.n;
-          const float loss = sum_of(c, s.classes * n, [&](i64 e) {
-            const i64 k = e / n, q = e % n;
-            const auto value = math::max(probability(k, q), loss::least_probability);
-            return math::select(s.counts(static_cast<int>(labels[q])), -gain(q, k) * math::log(value), 0.0f);
-          });
-          put_values(c, p.partial_buf, p.partial + i, loss);
-        }));
+    const auto fetch = [&](i64 i) {
+      return gather(p.s.get(c, p.probability_buf, p.probability, i), p.s.get_positions(c, p.label_buf, p.labels, i),
+                    gains_of(c, p.gain_buf, p.gain, p.s, i));
+    };
+    const auto work = named([&](i64 i, auto probability, auto labels, auto gain) {
+      const LabelledPlanes s = p.s;
+      const i64 n = labels.n;
+      const float loss = sum_of(c, s.classes * n, [&](i64 e) {
+        const i64 k = e / n, q = e % n;
+        const auto value = math::max(probability(k, q), loss::least_probability);
+        return math::select(s.counts(static_cast<int>(labels[q])), -gain(q, k) * math::log(value), 0.0f);
+      });
+      put_values(c, p.partial_buf, p.partial + i, loss);
+    });
+    c.lines(p.s.lines(), Depth::two, fetch, work);
   }
 };
 
@@ -56,22 +55,21 @@ struct InfogainGradient {
   CORTADO_FN void operator()(C& c) const {
     const InfogainGradient p = *this;
     const float scale = c.keep(p.weight_buf, p.weight, 1)[0] * p.factor;
-    c.lines(
-        p.s.lines(), Depth::two,
-        [&](i64 i) {
-          return gather(p.s.get(c, p.probability_buf, p.probability, i), p.s.get_positions(c, p.label_buf, p.labels, i),
-                        gains_of(c, p.gain_buf, p.gain, p.s, i), p.s.get_positions(c, p.sum_buf, p.sums, i));
-        },
-        named([&](i64 i, auto probability, auto labels, auto gain, auto sums) {
-          const LabelledPlanes s = p.s;
-          const float by = scale;
-          auto dx = s.out(c, p.dx_buf, p.dx, i);
-          c.each2d(probability.rows, probability.cols, [&](i64 k, i64 q) {
-            const auto value = by * (probability(k, q) * sums[q] - gain(q, k));
-            dx.set(k, q, math::select(s.counts(static_cast<int>(labels[q])), value, 0.0f));
-          });
-          c.put(dx);
-        }));
+    const auto fetch = [&](i64 i) {
+      return gather(p.s.get(c, p.probability_buf, p.probability, i), p.s.get_positions(c, p.label_buf, p.labels, i),
+                    gains_of(c, p.gain_buf, p.gain, p.s, i), p.s.get_positions(c, p.sum_buf, p.sums, i));
+    };
+    const auto work = named([&](i64 i, auto probability, auto labels, auto gain, auto sums) {
+      const LabelledPlanes s = p.s;
+      const float by = scale;
+      auto dx = s.out(c, p.dx_buf, p.dx, i);
+      c.each2d(probability.rows, probability.cols, [&](i64 k, i64 q) {
+        const auto value = by * (probability(k, q) * sums[q] - gain(q, k));
+        dx.set(k, q, math::select(s.counts(static_cast<int>(labels[q])), value, 0.0f));
+      });
+      c.put(dx);
+    });
+    c.lines(p.s.lines(), Depth::two, fetch, work);
   }
 };
 

@@ -73,26 +73,25 @@ struct InterpForward {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const InterpForward p = *this;
-    c.lines(
-        p.lines(), Depth::two,
-        [&](i64 i) {
-          const Line l = p.line(i);
-          return gather(c.get(p.upper_buf, p.x + p.s.input(l.plane, p.s.rows.below(l.row), l.input), l.inputs),
-                        c.get(p.lower_buf, p.x + p.s.input(l.plane, p.s.rows.above(l.row), l.input), l.inputs));
-        },
-        named([&](i64 i, auto upper, auto lower) {
-          const Line l = p.line(i);
-          const Stretch cols = p.s.cols;
-          const float down = p.s.rows.weight(l.row);
-          auto y = c.out(p.y_buf, p.y + (l.plane * p.s.rows.out + l.row) * cols.out + l.first, l.n);
-          c.each(l.n, [&](i64 j) {
-            const i64 o = l.first + j, left = cols.below(o) - l.input, right = cols.above(o) - l.input;
-            const float along = cols.weight(o);
-            y.set(j, (1.0f - down) * ((1.0f - along) * upper[left] + along * upper[right]) +
-                         down * ((1.0f - along) * lower[left] + along * lower[right]));
-          });
-          c.put(y);
-        }));
+    const auto fetch = [&](i64 i) {
+      const Line l = p.line(i);
+      return gather(c.get(p.upper_buf, p.x + p.s.input(l.plane, p.s.rows.below(l.row), l.input), l.inputs),
+                    c.get(p.lower_buf, p.x + p.s.input(l.plane, p.s.rows.above(l.row), l.input), l.inputs));
+    };
+    const auto work = named([&](i64 i, auto upper, auto lower) {
+      const Line l = p.line(i);
+      const Stretch cols = p.s.cols;
+      const float down = p.s.rows.weight(l.row);
+      auto y = c.out(p.y_buf, p.y + (l.plane * p.s.rows.out + l.row) * cols.out + l.first, l.n);
+      c.each(l.n, [&](i64 j) {
+        const i64 o = l.first + j, left = cols.below(o) - l.input, right = cols.above(o) - l.input;
+        const float along = cols.weight(o);
+        y.set(j, (1.0f - down) * ((1.0f - along) * upper[left] + along * upper[right]) +
+                     down * ((1.0f - along) * lower[left] + along * lower[right]));
+      });
+      c.put(y);
+    });
+    c.lines(p.lines(), Depth::two, fetch, work);
   }
 };
 

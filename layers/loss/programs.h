@@ -18,16 +18,14 @@ struct PairLoss {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const PairLoss p = *this;
-    c.lines(
-        p.s.lines(), Depth::two,
-        [&](i64 i) { return gather(p.s.get(c, p.a_buf, p.a, i), p.s.get(c, p.b_buf, p.b, i)); },
-        named([&](i64 i, auto a, auto b) {
-          const F f = p.f;
-          const float loss =
-              sum_of(c, a.n, [&](i64 j) { return math::select(f.counts(b[j]), f.value(a[j], b[j]), 0.0f); });
-          const float counted = sum_of(c, a.n, [&](i64 j) { return math::select(f.counts(b[j]), 1.0f, 0.0f); });
-          put_values(c, p.partial_buf, p.partial + 2 * i, loss, counted);
-        }));
+    const auto fetch = [&](i64 i) { return gather(p.s.get(c, p.a_buf, p.a, i), p.s.get(c, p.b_buf, p.b, i)); };
+    const auto work = named([&](i64 i, auto a, auto b) {
+      const F f = p.f;
+      const float loss = sum_of(c, a.n, [&](i64 j) { return math::select(f.counts(b[j]), f.value(a[j], b[j]), 0.0f); });
+      const float counted = sum_of(c, a.n, [&](i64 j) { return math::select(f.counts(b[j]), 1.0f, 0.0f); });
+      put_values(c, p.partial_buf, p.partial + 2 * i, loss, counted);
+    });
+    c.lines(p.s.lines(), Depth::two, fetch, work);
   }
 };
 
@@ -57,15 +55,16 @@ struct LabelLoss {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const LabelLoss p = *this;
-    c.lines(
-        p.s.lines(), Depth::two,
-        [&](i64 i) { return gather(p.s.get(c, p.x_buf, p.x, i), c.get(p.label_buf, p.labels + p.s.row(i), 1)); },
-        named([&](i64 i, auto x, auto labels) {
-          const F f = p.f;
-          const i64 hit = static_cast<i64>(static_cast<int>(labels[0])) - p.s.first(i);
-          const float loss = sum_of(c, x.n, [&](i64 j) { return f.value(x[j], j == hit); });
-          put_values(c, p.partial_buf, p.partial + i, loss);
-        }));
+    const auto fetch = [&](i64 i) {
+      return gather(p.s.get(c, p.x_buf, p.x, i), c.get(p.label_buf, p.labels + p.s.row(i), 1));
+    };
+    const auto work = named([&](i64 i, auto x, auto labels) {
+      const F f = p.f;
+      const i64 hit = static_cast<i64>(static_cast<int>(labels[0])) - p.s.first(i);
+      const float loss = sum_of(c, x.n, [&](i64 j) { return f.value(x[j], j == hit); });
+      put_values(c, p.partial_buf, p.partial + i, loss);
+    });
+    c.lines(p.s.lines(), Depth::two, fetch, work);
   }
 };
 

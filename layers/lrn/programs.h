@@ -63,29 +63,28 @@ struct LrnForward {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const LrnForward p = *this;
-    c.lines(
-        p.s.lines(), Lines::depth, [&](i64 i) { return Lines::get(c, p.x_buf, p.x, p.s, i); },
-        [&](i64 i, auto& in) {
-          const auto part = p.s.part(i);
-          const LrnShape s = p.s;
-          const auto x = in;
-          const Range cols{0, part.cols};
-          auto scale = c.out2d(p.scale_buf, p.scale + part.own_offset, part.own_rows, part.cols, part.pitch);
-          s.with_power([&](auto power) {
-            for (i64 first = 0; first < part.own_rows; first += Lines::together(part)) {
-              auto y = Lines::out(c, p.y_buf, p.y, s, i, first);
-              for (i64 row = first; row < first + Lines::together(part); ++row) {
-                c.each2d(Range{row, row + 1}, cols, [&](i64 r, i64 q) { scale.set(r, q, s.k); });
-                s.add_windows(c, part, row, row, s.share, scale, [&](i64 a, i64 b) { return x(a, b) * x(a, b); });
-                c.each2d(Range{row - first, row - first + 1}, cols, [&](i64 r, i64 q) {
-                  y.set(r, q, x(r + first + part.own_first, q) * power(scale.at(r + first, q)));
-                });
-              }
-              c.put(y);
-            }
-          });
-          c.put(scale);
-        });
+    const auto fetch = [&](i64 i) { return Lines::get(c, p.x_buf, p.x, p.s, i); };
+    c.lines(p.s.lines(), Lines::depth, fetch, [&](i64 i, auto& in) {
+      const auto part = p.s.part(i);
+      const LrnShape s = p.s;
+      const auto x = in;
+      const Range cols{0, part.cols};
+      auto scale = c.out2d(p.scale_buf, p.scale + part.own_offset, part.own_rows, part.cols, part.pitch);
+      s.with_power([&](auto power) {
+        for (i64 first = 0; first < part.own_rows; first += Lines::together(part)) {
+          auto y = Lines::out(c, p.y_buf, p.y, s, i, first);
+          for (i64 row = first; row < first + Lines::together(part); ++row) {
+            c.each2d(Range{row, row + 1}, cols, [&](i64 r, i64 q) { scale.set(r, q, s.k); });
+            s.add_windows(c, part, row, row, s.share, scale, [&](i64 a, i64 b) { return x(a, b) * x(a, b); });
+            c.each2d(Range{row - first, row - first + 1}, cols, [&](i64 r, i64 q) {
+              y.set(r, q, x(r + first + part.own_first, q) * power(scale.at(r + first, q)));
+            });
+          }
+          c.put(y);
+        }
+      });
+      c.put(scale);
+    });
   }
 };
 
@@ -106,36 +105,35 @@ struct LrnBackwardAcross {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const LrnBackwardAcross p = *this;
-    c.lines(
-        p.s.lines(), Lines::depth,
-        [&](i64 i) {
-          const auto at = p.s.part(i);
-          return gather(Lines::get(c, p.x_buf, p.x, p.s, i),
-                        c.get2d(p.scale_buf, p.scale + at.offset, at.rows, at.cols, at.pitch),
-                        Lines::get(c, p.dy_buf, p.dy, p.s, i));
-        },
-        named([&](i64 i, auto x, auto scale, auto dy) {
-          const auto at = p.s.part(i);
-          const LrnShape s = p.s;
-          auto ring = c.out2d(p.ring_buf, p.ring + i * s.ring_floats(), s.ring_rows() + 1, at.cols, at.cols);
-          i64 newest = 0;  // term that is not in the ring yet
-          s.with_power([&](auto power) {
-            for (i64 first = 0; first < at.own_rows; first += Lines::together(at)) {
-              auto dx = Lines::out(c, p.dx_buf, p.dx, s, i, first);
-              for (i64 row = first; row < first + Lines::together(at); ++row) {
-                for (; newest < math::min(at.rows, row + s.reach + 1); ++newest)
-                  s.add_term(c, ring, newest, at.cols, x, scale, dy, power);
-                s.sum_ring(c, ring, row, at.rows, at.cols);
-                c.each2d(Range{row - first, row - first + 1}, Range{0, at.cols}, [&](i64 r, i64 q) {
-                  const i64 from = r + first;
-                  dx.set(r, q, dy(from, q) * power(scale(from, q)) + x(from, q) * ring.at(s.ring_rows(), q));
-                });
-              }
-              c.put(dx);
-            }
-          });
-          c.put(ring);
-        }));
+    const auto fetch = [&](i64 i) {
+      const auto at = p.s.part(i);
+      return gather(Lines::get(c, p.x_buf, p.x, p.s, i),
+                    c.get2d(p.scale_buf, p.scale + at.offset, at.rows, at.cols, at.pitch),
+                    Lines::get(c, p.dy_buf, p.dy, p.s, i));
+    };
+    const auto work = named([&](i64 i, auto x, auto scale, auto dy) {
+      const auto at = p.s.part(i);
+      const LrnShape s = p.s;
+      auto ring = c.out2d(p.ring_buf, p.ring + i * s.ring_floats(), s.ring_rows() + 1, at.cols, at.cols);
+      i64 newest = 0;  // term that is not in the ring yet
+      s.with_power([&](auto power) {
+        for (i64 first = 0; first < at.own_rows; first += Lines::together(at)) {
+          auto dx = Lines::out(c, p.dx_buf, p.dx, s, i, first);
+          for (i64 row = first; row < first + Lines::together(at); ++row) {
+            for (; newest < math::min(at.rows, row + s.reach + 1); ++newest)
+              s.add_term(c, ring, newest, at.cols, x, scale, dy, power);
+            s.sum_ring(c, ring, row, at.rows, at.cols);
+            c.each2d(Range{row - first, row - first + 1}, Range{0, at.cols}, [&](i64 r, i64 q) {
+              const i64 from = r + first;
+              dx.set(r, q, dy(from, q) * power(scale(from, q)) + x(from, q) * ring.at(s.ring_rows(), q));
+            });
+          }
+          c.put(dx);
+        }
+      });
+      c.put(ring);
+    });
+    c.lines(p.s.lines(), Lines::depth, fetch, work);
   }
 };
 
@@ -165,33 +163,32 @@ struct LrnBackwardWithin {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const LrnBackwardWithin p = *this;
-    c.lines(
-        p.s.lines(), Depth::two,
-        [&](i64 i) {
-          const auto at = p.s.part(i);
-          const auto own = [&](Buf buf, const auto* from) {
-            return c.get2d(buf, from + at.own_offset, at.own_rows, at.cols, at.pitch);
-          };
-          return gather(c.get2d(p.terms_buf, p.terms + at.offset, at.rows, at.cols, at.pitch), own(p.x_buf, p.x),
-                        own(p.scale_buf, p.scale), own(p.dy_buf, p.dy));
-        },
-        named([&](i64 i, auto terms, auto x, auto scale, auto dy) {
-          const auto at = p.s.part(i);
-          const LrnShape s = p.s;
-          auto sums = c.out2d(p.sums_buf, p.sums + i * s.width, 1, at.cols, at.cols);
-          auto dx = c.out2d(p.dx_buf, p.dx + at.own_offset, at.own_rows, at.cols, at.pitch);
-          const Range cols{0, at.cols};
-          s.with_power([&](auto power) {
-            for (i64 row = 0; row < at.own_rows; ++row) {
-              c.each2d(Range{0, 1}, cols, [&](i64 r, i64 q) { sums.set(r, q, 0.0f); });
-              s.add_windows(c, at, row, 0, s.gradient_share(), sums, [&](i64 a, i64 b) { return terms(a, b); });
-              c.each2d(Range{row, row + 1}, cols,
-                       [&](i64 r, i64 q) { dx.set(r, q, dy(r, q) * power(scale(r, q)) + x(r, q) * sums.at(0, q)); });
-            }
-          });
-          c.put(dx);
-          c.put(sums);
-        }));
+    const auto fetch = [&](i64 i) {
+      const auto at = p.s.part(i);
+      const auto own = [&](Buf buf, const auto* from) {
+        return c.get2d(buf, from + at.own_offset, at.own_rows, at.cols, at.pitch);
+      };
+      return gather(c.get2d(p.terms_buf, p.terms + at.offset, at.rows, at.cols, at.pitch), own(p.x_buf, p.x),
+                    own(p.scale_buf, p.scale), own(p.dy_buf, p.dy));
+    };
+    const auto work = named([&](i64 i, auto terms, auto x, auto scale, auto dy) {
+      const auto at = p.s.part(i);
+      const LrnShape s = p.s;
+      auto sums = c.out2d(p.sums_buf, p.sums + i * s.width, 1, at.cols, at.cols);
+      auto dx = c.out2d(p.dx_buf, p.dx + at.own_offset, at.own_rows, at.cols, at.pitch);
+      const Range cols{0, at.cols};
+      s.with_power([&](auto power) {
+        for (i64 row = 0; row < at.own_rows; ++row) {
+          c.each2d(Range{0, 1}, cols, [&](i64 r, i64 q) { sums.set(r, q, 0.0f); });
+          s.add_windows(c, at, row, 0, s.gradient_share(), sums, [&](i64 a, i64 b) { return terms(a, b); });
+          c.each2d(Range{row, row + 1}, cols,
+                   [&](i64 r, i64 q) { dx.set(r, q, dy(r, q) * power(scale(r, q)) + x(r, q) * sums.at(0, q)); });
+        }
+      });
+      c.put(dx);
+      c.put(sums);
+    });
+    c.lines(p.s.lines(), Depth::two, fetch, work);
   }
 };
 

@@ -30,31 +30,30 @@ struct LstmForward {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const LstmForward p = *this;
-    c.lines(
-        p.s.lines(), Depth::two,
-        [&](i64 i) {
-          return gather(p.s.get_gates(c, p.gate_buf, p.gates, i), p.s.get(c, p.c_prev_buf, p.c_prev, i),
-                        c.get(p.cont_buf, p.cont + p.s.row(i), 1));
-        },
-        named([&](i64 i, auto gates, auto c_prev, auto cont) {
-          const float goes_on = cont[0];
-          auto activations = p.s.out_gates(c, p.activation_buf, p.activations, i);
-          auto cell = p.s.out(c, p.c_buf, p.cell, i), h = p.s.out(c, p.h_buf, p.h, i);
-          c.each(cell.n, [&](i64 j) {
-            const auto input = functions::sigmoid(gates(0, j)), forget = goes_on * functions::sigmoid(gates(1, j)),
-                       output = functions::sigmoid(gates(2, j)), candidate = functions::tanh(gates(3, j));
-            const auto value = forget * c_prev[j] + input * candidate;
-            activations.set(0, j, input);
-            activations.set(1, j, forget);
-            activations.set(2, j, output);
-            activations.set(3, j, candidate);
-            cell.set(j, value);
-            h.set(j, output * functions::tanh(value));
-          });
-          c.put(activations);
-          c.put(cell);
-          c.put(h);
-        }));
+    const auto fetch = [&](i64 i) {
+      return gather(p.s.get_gates(c, p.gate_buf, p.gates, i), p.s.get(c, p.c_prev_buf, p.c_prev, i),
+                    c.get(p.cont_buf, p.cont + p.s.row(i), 1));
+    };
+    const auto work = named([&](i64 i, auto gates, auto c_prev, auto cont) {
+      const float goes_on = cont[0];
+      auto activations = p.s.out_gates(c, p.activation_buf, p.activations, i);
+      auto cell = p.s.out(c, p.c_buf, p.cell, i), h = p.s.out(c, p.h_buf, p.h, i);
+      c.each(cell.n, [&](i64 j) {
+        const auto input = functions::sigmoid(gates(0, j)), forget = goes_on * functions::sigmoid(gates(1, j)),
+                   output = functions::sigmoid(gates(2, j)), candidate = functions::tanh(gates(3, j));
+        const auto value = forget * c_prev[j] + input * candidate;
+        activations.set(0, j, input);
+        activations.set(1, j, forget);
+        activations.set(2, j, output);
+        activations.set(3, j, candidate);
+        cell.set(j, value);
+        h.set(j, output * functions::tanh(value));
+      });
+      c.put(activations);
+      c.put(cell);
+      c.put(h);
+    });
+    c.lines(p.s.lines(), Depth::two, fetch, work);
   }
 };
 
@@ -69,29 +68,28 @@ struct LstmBackward {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const LstmBackward p = *this;
-    c.lines(
-        p.s.lines(), Depth::two,
-        [&](i64 i) {
-          return gather(p.s.get_gates(c, p.activation_buf, p.activations, i), p.s.get(c, p.c_prev_buf, p.c_prev, i),
-                        p.s.get(c, p.c_buf, p.cell, i), p.s.get(c, p.dc_buf, p.dc, i), p.s.get(c, p.dh_buf, p.dh, i));
-        },
-        named([&](i64 i, auto activations, auto c_prev, auto cell, auto dc, auto dh) {
-          auto dgates = p.s.out_gates(c, p.dgate_buf, p.dgates, i);
-          auto dc_prev = p.s.out(c, p.dc_prev_buf, p.dc_prev, i);
-          c.each(cell.n, [&](i64 j) {
-            const auto input = activations(0, j), forget = activations(1, j), output = activations(2, j),
-                       candidate = activations(3, j), t = functions::tanh(cell[j]);
-            const auto inner = dc[j] + dh[j] * output * (1.0f - t * t);
-            const auto from_forget = inner * c_prev[j], from_output = dh[j] * t;
-            dgates.set(0, j, inner * candidate * input * (1.0f - input));
-            dgates.set(1, j, from_forget * forget * (1.0f - forget));
-            dgates.set(2, j, from_output * output * (1.0f - output));
-            dgates.set(3, j, inner * input * (1.0f - candidate * candidate));
-            dc_prev.set(j, inner * forget);
-          });
-          c.put(dgates);
-          c.put(dc_prev);
-        }));
+    const auto fetch = [&](i64 i) {
+      return gather(p.s.get_gates(c, p.activation_buf, p.activations, i), p.s.get(c, p.c_prev_buf, p.c_prev, i),
+                    p.s.get(c, p.c_buf, p.cell, i), p.s.get(c, p.dc_buf, p.dc, i), p.s.get(c, p.dh_buf, p.dh, i));
+    };
+    const auto work = named([&](i64 i, auto activations, auto c_prev, auto cell, auto dc, auto dh) {
+      auto dgates = p.s.out_gates(c, p.dgate_buf, p.dgates, i);
+      auto dc_prev = p.s.out(c, p.dc_prev_buf, p.dc_prev, i);
+      c.each(cell.n, [&](i64 j) {
+        const auto input = activations(0, j), forget = activations(1, j), output = activations(2, j),
+                   candidate = activations(3, j), t = functions::tanh(cell[j]);
+        const auto inner = dc[j] + dh[j] * output * (1.0f - t * t);
+        const auto from_forget = inner * c_prev[j], from_output = dh[j] * t;
+        dgates.set(0, j, inner * candidate * input * (1.0f - input));
+        dgates.set(1, j, from_forget * forget * (1.0f - forget));
+        dgates.set(2, j, from_output * output * (1.0f - output));
+        dgates.set(3, j, inner * input * (1.0f - candidate * candidate));
+        dc_prev.set(j, inner * forget);
+      });
+      c.put(dgates);
+      c.put(dc_prev);
+    });
+    c.lines(p.s.lines(), Depth::two, fetch, work);
   }
 };
 

@@ -52,27 +52,26 @@ struct MvnBackward {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const MvnBackward p = *this;
-    c.lines(
-        p.s.rows, Depth::two, [&](i64 r) { return c.get(p.deviation_buf, p.deviation + r, 1); },
-        [&](i64 r, auto& deviation) {
-          const auto fetch = [&](i64 b) {
-            const i64 line = p.s.line(r, b);
-            return gather(p.s.get(c, p.y_buf, p.y, line), p.s.get(c, p.dy_buf, p.dy, line));
-          };
-          double plain = 0, product = 0;
-          c.pipeline(p.s.blocks(), Depth::two, fetch, named([&](i64, auto y, auto dy) {
-                       plain += sum_of(c, dy.n, [&](i64 j) { return dy[j]; });
-                       product += sum_of(c, dy.n, [&](i64 j) { return dy[j] * y[j]; });
-                     }));
-          const double n = static_cast<double>(p.s.width);
-          const float mean = static_cast<float>(plain / n), along = p.scales ? static_cast<float>(product / n) : 0.0f;
-          const float factor = 1.0f / deviation[0];
-          c.pipeline(p.s.blocks(), Depth::two, fetch, named([&](i64 b, auto y, auto dy) {
-                       auto dx = p.s.out(c, p.dx_buf, p.dx, p.s.line(r, b));
-                       c.each(dy.n, [&](i64 j) { dx.set(j, (dy[j] - mean - along * y[j]) * factor); });
-                       c.put(dx);
-                     }));
-        });
+    const auto fetch_deviation = [&](i64 r) { return c.get(p.deviation_buf, p.deviation + r, 1); };
+    c.lines(p.s.rows, Depth::two, fetch_deviation, [&](i64 r, auto& deviation) {
+      const auto fetch = [&](i64 b) {
+        const i64 line = p.s.line(r, b);
+        return gather(p.s.get(c, p.y_buf, p.y, line), p.s.get(c, p.dy_buf, p.dy, line));
+      };
+      double plain = 0, product = 0;
+      c.pipeline(p.s.blocks(), Depth::two, fetch, named([&](i64, auto y, auto dy) {
+                   plain += sum_of(c, dy.n, [&](i64 j) { return dy[j]; });
+                   product += sum_of(c, dy.n, [&](i64 j) { return dy[j] * y[j]; });
+                 }));
+      const double n = static_cast<double>(p.s.width);
+      const float mean = static_cast<float>(plain / n), along = p.scales ? static_cast<float>(product / n) : 0.0f;
+      const float factor = 1.0f / deviation[0];
+      c.pipeline(p.s.blocks(), Depth::two, fetch, named([&](i64 b, auto y, auto dy) {
+                   auto dx = p.s.out(c, p.dx_buf, p.dx, p.s.line(r, b));
+                   c.each(dy.n, [&](i64 j) { dx.set(j, (dy[j] - mean - along * y[j]) * factor); });
+                   c.put(dx);
+                 }));
+    });
   }
 };
 

@@ -76,27 +76,26 @@ struct NormalizePositionsBackward {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const NormalizePositionsBackward p = *this;
-    c.lines(
-        p.s.lines(), Depth::one, [&](i64 line) { return p.s.get_positions(c, p.inverse_buf, p.inverse, line); },
-        [&](i64 line, auto& inverse) {
-          const auto fetch = [&](i64 k) {
-            return gather(p.s.get(c, p.x_buf, p.x, line, k), p.s.get(c, p.dy_buf, p.dy, line, k), p.scale.get(c, k, 1));
-          };
-          auto dot = p.s.out_positions(c, p.dot_buf, p.dot, line);
-          c.each(dot.n, [&](i64 j) { dot.set(j, 0.0f); });
-          c.pipeline(p.s.classes, Depth::two, fetch, named([&](i64, auto x, auto dy, auto scale) {
-                       const float factor = scale[0];
-                       c.each(x.n, [&](i64 j) { dot.set(j, dot.at(j) + x[j] * dy[j] * factor); });
-                     }));
-          c.each(dot.n, [&](i64 j) { dot.set(j, dot.at(j) * inverse[j] * inverse[j]); });
-          c.pipeline(p.s.classes, Depth::two, fetch, named([&](i64 k, auto x, auto dy, auto scale) {
-                       const float factor = scale[0];
-                       auto dx = p.s.out(c, p.dx_buf, p.dx, line, k);
-                       c.each(x.n, [&](i64 j) { dx.set(j, (dy[j] * factor - x[j] * dot.at(j)) * inverse[j]); });
-                       c.put(dx);
-                     }));
-          c.put(dot);
-        });
+    const auto fetch_inverse = [&](i64 line) { return p.s.get_positions(c, p.inverse_buf, p.inverse, line); };
+    c.lines(p.s.lines(), Depth::one, fetch_inverse, [&](i64 line, auto& inverse) {
+      const auto fetch = [&](i64 k) {
+        return gather(p.s.get(c, p.x_buf, p.x, line, k), p.s.get(c, p.dy_buf, p.dy, line, k), p.scale.get(c, k, 1));
+      };
+      auto dot = p.s.out_positions(c, p.dot_buf, p.dot, line);
+      c.each(dot.n, [&](i64 j) { dot.set(j, 0.0f); });
+      c.pipeline(p.s.classes, Depth::two, fetch, named([&](i64, auto x, auto dy, auto scale) {
+                   const float factor = scale[0];
+                   c.each(x.n, [&](i64 j) { dot.set(j, dot.at(j) + x[j] * dy[j] * factor); });
+                 }));
+      c.each(dot.n, [&](i64 j) { dot.set(j, dot.at(j) * inverse[j] * inverse[j]); });
+      c.pipeline(p.s.classes, Depth::two, fetch, named([&](i64 k, auto x, auto dy, auto scale) {
+                   const float factor = scale[0];
+                   auto dx = p.s.out(c, p.dx_buf, p.dx, line, k);
+                   c.each(x.n, [&](i64 j) { dx.set(j, (dy[j] * factor - x[j] * dot.at(j)) * inverse[j]); });
+                   c.put(dx);
+                 }));
+      c.put(dot);
+    });
   }
 };
 
@@ -174,25 +173,24 @@ struct NormalizeRowsBackward {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const NormalizeRowsBackward p = *this;
-    c.lines(
-        p.s.rows, Depth::one, [&](i64 r) { return c.get(p.inverse_buf, p.inverse + r, 1); },
-        [&](i64 r, auto& inverses) {
-          const auto fetch = [&](i64 b) {
-            const i64 line = p.s.line(r, b);
-            return gather(p.s.get(c, p.x_buf, p.x, line), p.s.get(c, p.dy_buf, p.dy, line),
-                          p.scale.get(c, p.s.first(line), p.s.count(line)));
-          };
-          double dot = 0;
-          c.pipeline(p.s.blocks(), Depth::two, fetch, named([&](i64, auto x, auto dy, auto scale) {
-                       dot += sum_of(c, x.n, [&](i64 j) { return x[j] * dy[j] * scale[p.scale.at(j)]; });
-                     }));
-          const float inverse = inverses[0], along = static_cast<float>(dot) * inverse * inverse;
-          c.pipeline(p.s.blocks(), Depth::two, fetch, named([&](i64 b, auto x, auto dy, auto scale) {
-                       auto dx = p.s.out(c, p.dx_buf, p.dx, p.s.line(r, b));
-                       c.each(x.n, [&](i64 j) { dx.set(j, (dy[j] * scale[p.scale.at(j)] - x[j] * along) * inverse); });
-                       c.put(dx);
-                     }));
-        });
+    const auto fetch_inverse = [&](i64 r) { return c.get(p.inverse_buf, p.inverse + r, 1); };
+    c.lines(p.s.rows, Depth::one, fetch_inverse, [&](i64 r, auto& inverses) {
+      const auto fetch = [&](i64 b) {
+        const i64 line = p.s.line(r, b);
+        return gather(p.s.get(c, p.x_buf, p.x, line), p.s.get(c, p.dy_buf, p.dy, line),
+                      p.scale.get(c, p.s.first(line), p.s.count(line)));
+      };
+      double dot = 0;
+      c.pipeline(p.s.blocks(), Depth::two, fetch, named([&](i64, auto x, auto dy, auto scale) {
+                   dot += sum_of(c, x.n, [&](i64 j) { return x[j] * dy[j] * scale[p.scale.at(j)]; });
+                 }));
+      const float inverse = inverses[0], along = static_cast<float>(dot) * inverse * inverse;
+      c.pipeline(p.s.blocks(), Depth::two, fetch, named([&](i64 b, auto x, auto dy, auto scale) {
+                   auto dx = p.s.out(c, p.dx_buf, p.dx, p.s.line(r, b));
+                   c.each(x.n, [&](i64 j) { dx.set(j, (dy[j] * scale[p.scale.at(j)] - x[j] * along) * inverse); });
+                   c.put(dx);
+                 }));
+    });
   }
 };
 

@@ -45,19 +45,17 @@ struct MoveLines {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const MoveLines p = *this;
-    c.lines(
-        p.lines(), Depth::two,
-        [&](i64 i) {
-          const i64 first = i % p.blocks() * p.block;
-          const auto at = p.axes.place(i / p.blocks(), move_axes - 1);
-          return c.get(p.from_buf, p.from + at.from + first, math::min(p.block, p.width() - first));
-        },
-        [&](i64 i, auto& from) {
-          const auto at = p.axes.place(i / p.blocks(), move_axes - 1);
-          auto to = c.out(p.to_buf, p.to + at.to + i % p.blocks() * p.block, from.n);
-          c.each(from.n, [&](i64 j) { to.set(j, from[j]); });
-          c.put(to);
-        });
+    const auto fetch = [&](i64 i) {
+      const i64 first = i % p.blocks() * p.block;
+      const auto at = p.axes.place(i / p.blocks(), move_axes - 1);
+      return c.get(p.from_buf, p.from + at.from + first, math::min(p.block, p.width() - first));
+    };
+    c.lines(p.lines(), Depth::two, fetch, [&](i64 i, auto& from) {
+      const auto at = p.axes.place(i / p.blocks(), move_axes - 1);
+      auto to = c.out(p.to_buf, p.to + at.to + i % p.blocks() * p.block, from.n);
+      c.each(from.n, [&](i64 j) { to.set(j, from[j]); });
+      c.put(to);
+    });
   }
 };
 
@@ -89,18 +87,16 @@ struct TurnPlanes {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const TurnPlanes p = *this;
-    c.lines(
-        p.lines(), Depth::two,
-        [&](i64 i) {
-          const Tile t = p.tile(i);
-          return c.get2d(p.from_buf, p.from + t.from, t.cols, t.rows, p.axes.from[col_axis]);
-        },
-        [&](i64 i, auto& from) {
-          const Tile t = p.tile(i);
-          auto to = c.out2d(p.to_buf, p.to + t.to, t.rows, t.cols, p.axes.to[row_axis]);
-          c.each2d(t.rows, t.cols, [&](i64 row, i64 col) { to.set(row, col, from(col, row)); });
-          c.put(to);
-        });
+    const auto fetch = [&](i64 i) {
+      const Tile t = p.tile(i);
+      return c.get2d(p.from_buf, p.from + t.from, t.cols, t.rows, p.axes.from[col_axis]);
+    };
+    c.lines(p.lines(), Depth::two, fetch, [&](i64 i, auto& from) {
+      const Tile t = p.tile(i);
+      auto to = c.out2d(p.to_buf, p.to + t.to, t.rows, t.cols, p.axes.to[row_axis]);
+      c.each2d(t.rows, t.cols, [&](i64 row, i64 col) { to.set(row, col, from(col, row)); });
+      c.put(to);
+    });
   }
 };
 

@@ -51,19 +51,17 @@ struct PoolPlanesForward {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const PoolPlanesForward p = *this;
-    c.lines(
-        p.cut.lines(), Depth::one,
-        [&](i64 i) {
-          const auto at = p.cut.line(i);
-          return c.stage(p.in, plane_rows(p.x, p.shape.layout, p.shape.h, p.shape.w, at,
-                                          at.row * p.shape.sh - p.shape.ph, p.input_rows()));
-        },
-        [&](i64 i, auto& x) {
-          if (p.shape.layout == Layout::nchw16c)
-            p.pool<true>(c, p.cut.line(i), x);
-          else
-            p.pool<false>(c, p.cut.line(i), x);
-        });
+    const auto fetch = [&](i64 i) {
+      const auto at = p.cut.line(i);
+      return c.stage(p.in, plane_rows(p.x, p.shape.layout, p.shape.h, p.shape.w, at, at.row * p.shape.sh - p.shape.ph,
+                                      p.input_rows()));
+    };
+    c.lines(p.cut.lines(), Depth::one, fetch, [&](i64 i, auto& x) {
+      if (p.shape.layout == Layout::nchw16c)
+        p.pool<true>(c, p.cut.line(i), x);
+      else
+        p.pool<false>(c, p.cut.line(i), x);
+    });
   }
 
  private:
@@ -192,25 +190,24 @@ struct PoolPlanesBackward {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const PoolPlanesBackward p = *this;
-    c.lines(
-        p.cut.lines(), Depth::one,
-        [&](i64 i) {
-          const auto at = p.cut.line(i);
-          const i64 first = p.first_window(at.row);
-          const auto of = [&](auto* array) {
-            return plane_rows(array, p.shape.layout, p.shape.oh, p.shape.ow, at, first, p.window_rows());
-          };
-          if constexpr (largest)
-            return gather(c.stage(p.in, of(p.dy)), c.stage(p.in_mask, of(p.mask)));
-          else
-            return gather(c.stage(p.in, of(p.dy)), 0);
-        },
-        named([&](i64 i, const auto& dy, const auto& mask) {
-          if (p.shape.layout == Layout::nchw16c)
-            p.spread<true>(c, p.cut.line(i), dy, mask);
-          else
-            p.spread<false>(c, p.cut.line(i), dy, mask);
-        }));
+    const auto fetch = [&](i64 i) {
+      const auto at = p.cut.line(i);
+      const i64 first = p.first_window(at.row);
+      const auto of = [&](auto* array) {
+        return plane_rows(array, p.shape.layout, p.shape.oh, p.shape.ow, at, first, p.window_rows());
+      };
+      if constexpr (largest)
+        return gather(c.stage(p.in, of(p.dy)), c.stage(p.in_mask, of(p.mask)));
+      else
+        return gather(c.stage(p.in, of(p.dy)), 0);
+    };
+    const auto work = named([&](i64 i, const auto& dy, const auto& mask) {
+      if (p.shape.layout == Layout::nchw16c)
+        p.spread<true>(c, p.cut.line(i), dy, mask);
+      else
+        p.spread<false>(c, p.cut.line(i), dy, mask);
+    });
+    c.lines(p.cut.lines(), Depth::one, fetch, work);
   }
 
  private:

@@ -22,26 +22,25 @@ struct MaxPoolForward {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const PoolShape s = shape;
-    c.lines(
-        cut.lines(), depth, [&](i64 i) { return get_windows(c, s, cut.part(i), in, x); },
-        [&](i64 i, auto& window) {
-          const auto p = cut.part(i);
-          const i64 at = (p.plane * s.oh + p.y) * s.ow + p.x, rows = i64{p.planes} * p.rows;
-          auto best = c.out2d(out, y + at, rows, p.cols, s.ow);
-          auto who = c.out2d(out_mask, mask + at, rows, p.cols, s.ow);
-          c.each2d(rows, p.cols, [&](i64 r, i64 q) {
-            best.set(r, q, -FLT_MAX);
-            who.set(r, q, -1);
-          });
-          visit_windows(c, s, p, window, [&](i64 r, i64 q, bool inside, auto value, int index) {
-            const auto old = best.at(r, q);
-            const auto better = inside & (value > old);
-            best.set(r, q, math::select(better, value, old));
-            who.set(r, q, math::select(better, index, who.at(r, q)));
-          });
-          c.put(best);
-          c.put(who);
-        });
+    const auto fetch = [&](i64 i) { return get_windows(c, s, cut.part(i), in, x); };
+    c.lines(cut.lines(), depth, fetch, [&](i64 i, auto& window) {
+      const auto p = cut.part(i);
+      const i64 at = (p.plane * s.oh + p.y) * s.ow + p.x, rows = i64{p.planes} * p.rows;
+      auto best = c.out2d(out, y + at, rows, p.cols, s.ow);
+      auto who = c.out2d(out_mask, mask + at, rows, p.cols, s.ow);
+      c.each2d(rows, p.cols, [&](i64 r, i64 q) {
+        best.set(r, q, -FLT_MAX);
+        who.set(r, q, -1);
+      });
+      visit_windows(c, s, p, window, [&](i64 r, i64 q, bool inside, auto value, int index) {
+        const auto old = best.at(r, q);
+        const auto better = inside & (value > old);
+        best.set(r, q, math::select(better, value, old));
+        who.set(r, q, math::select(better, index, who.at(r, q)));
+      });
+      c.put(best);
+      c.put(who);
+    });
   }
 };
 
@@ -59,28 +58,26 @@ struct MaxPoolBackward {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const PoolShape s = shape;
-    c.lines(
-        cut.lines(), depth,
-        [&](i64 i) {
-          const auto p = cut.part(i);
-          const auto from = PoolSource::of_inputs(s, p);
-          const i64 at = (p.plane * s.oh + from.y) * s.ow + from.x, rows = i64{p.planes} * from.rows;
-          return gather(c.get2d(in, dy + at, rows, from.cols, s.ow),
-                        c.get2d(in_mask, mask + at, rows, from.cols, s.ow));
-        },
-        named([&](i64 i, auto gradients, auto indexes) {
-          const auto p = cut.part(i);
-          const i64 rows = i64{p.planes} * p.rows;
-          auto sum = c.out2d(out, dx + (p.plane * s.h + p.y) * s.w + p.x, rows, p.cols, s.w);
-          c.each2d(rows, p.cols, [&](i64 r, i64 q) { sum.set(r, q, 0.0f); });
-          visit_owners(c, s, p, [&](i64 r, i64 q, bool inside, int row, int col, int oy, int ox, int ky, int kx) {
-            const int index = (oy * s.sh - s.ph + ky) * s.w + ox * s.sw - s.pw + kx;
-            const auto old = sum.at(r, q);
-            const auto mine = inside & (indexes(row, col) == index);
-            sum.set(r, q, math::select(mine, old + gradients(row, col), old));
-          });
-          c.put(sum);
-        }));
+    const auto fetch = [&](i64 i) {
+      const auto p = cut.part(i);
+      const auto from = PoolSource::of_inputs(s, p);
+      const i64 at = (p.plane * s.oh + from.y) * s.ow + from.x, rows = i64{p.planes} * from.rows;
+      return gather(c.get2d(in, dy + at, rows, from.cols, s.ow), c.get2d(in_mask, mask + at, rows, from.cols, s.ow));
+    };
+    const auto work = named([&](i64 i, auto gradients, auto indexes) {
+      const auto p = cut.part(i);
+      const i64 rows = i64{p.planes} * p.rows;
+      auto sum = c.out2d(out, dx + (p.plane * s.h + p.y) * s.w + p.x, rows, p.cols, s.w);
+      c.each2d(rows, p.cols, [&](i64 r, i64 q) { sum.set(r, q, 0.0f); });
+      visit_owners(c, s, p, [&](i64 r, i64 q, bool inside, int row, int col, int oy, int ox, int ky, int kx) {
+        const int index = (oy * s.sh - s.ph + ky) * s.w + ox * s.sw - s.pw + kx;
+        const auto old = sum.at(r, q);
+        const auto mine = inside & (indexes(row, col) == index);
+        sum.set(r, q, math::select(mine, old + gradients(row, col), old));
+      });
+      c.put(sum);
+    });
+    c.lines(cut.lines(), depth, fetch, work);
   }
 };
 
@@ -97,23 +94,22 @@ struct AveragePoolForward {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const PoolShape s = shape;
-    c.lines(
-        cut.lines(), depth, [&](i64 i) { return get_windows(c, s, cut.part(i), in, x); },
-        [&](i64 i, auto& window) {
-          const auto p = cut.part(i);
-          const i64 rows = i64{p.planes} * p.rows;
-          auto sum = c.out2d(out, y + (p.plane * s.oh + p.y) * s.ow + p.x, rows, p.cols, s.ow);
-          c.each2d(rows, p.cols, [&](i64 r, i64 q) { sum.set(r, q, 0.0f); });
-          visit_windows(c, s, p, window, [&](i64 r, i64 q, bool inside, auto value, int) {
-            const auto old = sum.at(r, q);
-            sum.set(r, q, math::select(inside, old + value, old));
-          });
-          c.each2d(rows, p.cols, [&](i64 r, i64 q) {
-            const int size = s.window_size(p.y + static_cast<int>(r) % p.rows, p.x + static_cast<int>(q));
-            sum.set(r, q, sum.at(r, q) / static_cast<float>(math::select(size == 0, 1, size)));
-          });
-          c.put(sum);
-        });
+    const auto fetch = [&](i64 i) { return get_windows(c, s, cut.part(i), in, x); };
+    c.lines(cut.lines(), depth, fetch, [&](i64 i, auto& window) {
+      const auto p = cut.part(i);
+      const i64 rows = i64{p.planes} * p.rows;
+      auto sum = c.out2d(out, y + (p.plane * s.oh + p.y) * s.ow + p.x, rows, p.cols, s.ow);
+      c.each2d(rows, p.cols, [&](i64 r, i64 q) { sum.set(r, q, 0.0f); });
+      visit_windows(c, s, p, window, [&](i64 r, i64 q, bool inside, auto value, int) {
+        const auto old = sum.at(r, q);
+        sum.set(r, q, math::select(inside, old + value, old));
+      });
+      c.each2d(rows, p.cols, [&](i64 r, i64 q) {
+        const int size = s.window_size(p.y + static_cast<int>(r) % p.rows, p.x + static_cast<int>(q));
+        sum.set(r, q, sum.at(r, q) / static_cast<float>(math::select(size == 0, 1, size)));
+      });
+      c.put(sum);
+    });
   }
 };
 
@@ -137,32 +133,31 @@ struct StochasticPoolForward {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const PoolShape s = shape;
-    c.lines(
-        cut.lines(), depth, [&](i64 i) { return get_windows(c, s, cut.part(i), in, x); },
-        [&](i64 i, auto& window) {
-          const auto p = cut.part(i);
-          const i64 at = (p.plane * s.oh + p.y) * s.ow + p.x, rows = i64{p.planes} * p.rows;
-          auto value = c.out2d(out, y + at, rows, p.cols, s.ow);
-          auto sum = c.out2d(out_sums, sums + at, rows, p.cols, s.ow);
-          c.each2d(rows, p.cols, [&](i64 r, i64 q) {
-            value.set(r, q, 0.0f);
-            sum.set(r, q, 0.0f);
-          });
-          visit_windows(c, s, p, window, [&](i64 r, i64 q, bool inside, auto v, int) {
-            const auto here = math::select(inside, v, 0.0f);
-            sum.set(r, q, sum.at(r, q) + here);
-            value.set(r, q, value.at(r, q) + here * here);
-          });
-          if constexpr (train)
-            draw(c, p, window, value, sum);
-          else
-            c.each2d(rows, p.cols, [&](i64 r, i64 q) {
-              const auto total = sum.at(r, q);
-              value.set(r, q, math::select(total == 0.0f, 0.0f, value.at(r, q) / total));
-            });
-          c.put(value);
-          c.put(sum);
+    const auto fetch = [&](i64 i) { return get_windows(c, s, cut.part(i), in, x); };
+    c.lines(cut.lines(), depth, fetch, [&](i64 i, auto& window) {
+      const auto p = cut.part(i);
+      const i64 at = (p.plane * s.oh + p.y) * s.ow + p.x, rows = i64{p.planes} * p.rows;
+      auto value = c.out2d(out, y + at, rows, p.cols, s.ow);
+      auto sum = c.out2d(out_sums, sums + at, rows, p.cols, s.ow);
+      c.each2d(rows, p.cols, [&](i64 r, i64 q) {
+        value.set(r, q, 0.0f);
+        sum.set(r, q, 0.0f);
+      });
+      visit_windows(c, s, p, window, [&](i64 r, i64 q, bool inside, auto v, int) {
+        const auto here = math::select(inside, v, 0.0f);
+        sum.set(r, q, sum.at(r, q) + here);
+        value.set(r, q, value.at(r, q) + here * here);
+      });
+      if constexpr (train)
+        draw(c, p, window, value, sum);
+      else
+        c.each2d(rows, p.cols, [&](i64 r, i64 q) {
+          const auto total = sum.at(r, q);
+          value.set(r, q, math::select(total == 0.0f, 0.0f, value.at(r, q) / total));
         });
+      c.put(value);
+      c.put(sum);
+    });
   }
 
  private:
@@ -204,26 +199,24 @@ struct AveragePoolBackward {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const PoolShape s = shape;
-    c.lines(
-        cut.lines(), depth,
-        [&](i64 i) {
-          const auto p = cut.part(i);
-          const auto from = PoolSource::of_inputs(s, p);
-          return c.get2d(in, dy + (p.plane * s.oh + from.y) * s.ow + from.x, p.planes * from.rows, from.cols, s.ow);
-        },
-        [&](i64 i, auto& from) {
-          const auto p = cut.part(i);
-          const i64 rows = i64{p.planes} * p.rows;
-          auto sum = c.out2d(out, dx + (p.plane * s.h + p.y) * s.w + p.x, rows, p.cols, s.w);
-          c.each2d(rows, p.cols, [&](i64 r, i64 q) { sum.set(r, q, 0.0f); });
-          visit_owners(c, s, p, [&](i64 r, i64 q, bool inside, int row, int col, int oy, int ox, int ky, int kx) {
-            const auto old = sum.at(r, q);
-            const bool mine = inside & (ky < s.kh) & (kx < s.kw);
-            const auto share = from(row, col) / static_cast<float>(s.window_size(oy, ox));
-            sum.set(r, q, math::select(mine, old + share, old));
-          });
-          c.put(sum);
-        });
+    const auto fetch = [&](i64 i) {
+      const auto p = cut.part(i);
+      const auto from = PoolSource::of_inputs(s, p);
+      return c.get2d(in, dy + (p.plane * s.oh + from.y) * s.ow + from.x, p.planes * from.rows, from.cols, s.ow);
+    };
+    c.lines(cut.lines(), depth, fetch, [&](i64 i, auto& from) {
+      const auto p = cut.part(i);
+      const i64 rows = i64{p.planes} * p.rows;
+      auto sum = c.out2d(out, dx + (p.plane * s.h + p.y) * s.w + p.x, rows, p.cols, s.w);
+      c.each2d(rows, p.cols, [&](i64 r, i64 q) { sum.set(r, q, 0.0f); });
+      visit_owners(c, s, p, [&](i64 r, i64 q, bool inside, int row, int col, int oy, int ox, int ky, int kx) {
+        const auto old = sum.at(r, q);
+        const bool mine = inside & (ky < s.kh) & (kx < s.kw);
+        const auto share = from(row, col) / static_cast<float>(s.window_size(oy, ox));
+        sum.set(r, q, math::select(mine, old + share, old));
+      });
+      c.put(sum);
+    });
   }
 };
 

@@ -29,23 +29,21 @@ struct PlaneAverageForward {
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
-    c.lines(
-        at.groups(), Depth::one, [](i64 g) { return g; },
-        [&](i64, i64 g) {
-          auto q = c.out(out, y + g * at.line_planes, at.group_planes(g));
-          c.each(q.n, [&](i64 p) { q.set(p, 0.0f); });
-          c.pipeline(
-              at.pieces(), depth,
-              [&](i64 j) { return c.get2d(in, x + at.offset(g, j), q.n, at.piece_count(j), at.count); },
-              [&](i64, auto& block) {
-                for (i64 p = 0; p < block.rows; ++p) {
-                  const auto sum = sum_of(c, block.cols, [&](i64 i) { return block(p, i); });
-                  c.once([&] { q.set(p, q.at(p) + sum); });
-                }
-              });
-          c.each(q.n, [&](i64 p) { q.set(p, q.at(p) / divisor); });
-          c.put(q);
-        });
+    const auto fetch = [](i64 g) { return g; };
+    c.lines(at.groups(), Depth::one, fetch, [&](i64, i64 g) {
+      auto q = c.out(out, y + g * at.line_planes, at.group_planes(g));
+      c.each(q.n, [&](i64 p) { q.set(p, 0.0f); });
+      c.pipeline(
+          at.pieces(), depth, [&](i64 j) { return c.get2d(in, x + at.offset(g, j), q.n, at.piece_count(j), at.count); },
+          [&](i64, auto& block) {
+            for (i64 p = 0; p < block.rows; ++p) {
+              const auto sum = sum_of(c, block.cols, [&](i64 i) { return block(p, i); });
+              c.once([&] { q.set(p, q.at(p) + sum); });
+            }
+          });
+      c.each(q.n, [&](i64 p) { q.set(p, q.at(p) / divisor); });
+      c.put(q);
+    });
   }
 };
 
@@ -62,18 +60,16 @@ struct PlaneAverageBackward {
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
-    c.lines(
-        at.groups() * at.pieces(), depth,
-        [&](i64 i) {
-          const i64 g = i / at.pieces();
-          return c.get(in, dy + g * at.line_planes, at.group_planes(g));
-        },
-        [&](i64 i, auto& line) {
-          const i64 j = i % at.pieces(), cols = at.piece_count(j);
-          auto q = c.out2d(out, dx + at.offset(i / at.pieces(), j), line.n, cols, at.count);
-          c.each2d(line.n, cols, [&](i64 p, i64 e) { q.set(p, e, line[p] / divisor); });
-          c.put(q);
-        });
+    const auto fetch = [&](i64 i) {
+      const i64 g = i / at.pieces();
+      return c.get(in, dy + g * at.line_planes, at.group_planes(g));
+    };
+    c.lines(at.groups() * at.pieces(), depth, fetch, [&](i64 i, auto& line) {
+      const i64 j = i % at.pieces(), cols = at.piece_count(j);
+      auto q = c.out2d(out, dx + at.offset(i / at.pieces(), j), line.n, cols, at.count);
+      c.each2d(line.n, cols, [&](i64 p, i64 e) { q.set(p, e, line[p] / divisor); });
+      c.put(q);
+    });
   }
 };
 

@@ -17,17 +17,16 @@ struct SoftmaxRows {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const SoftmaxRows p = *this;
-    c.lines(
-        p.rows, Depth::two, [&](i64 i) { return c.get(p.x_buf, p.x + i * p.classes, p.classes); },
-        [&](i64 i, auto& x) {
-          auto y = c.out(p.y_buf, p.y + i * p.classes, x.n);
-          const float top = c.fold(
-              x.n, -FLT_MAX, [](float a, float b) { return math::max(a, b); }, [&](i64 k) { return x[k]; });
-          c.each(x.n, [&](i64 k) { y.set(k, math::exp(x[k] - top)); });
-          const float sum = sum_of(c, x.n, [&](i64 k) { return y.at(k); });
-          c.each(x.n, [&](i64 k) { y.set(k, y.at(k) / sum); });
-          c.put(y);
-        });
+    const auto fetch = [&](i64 i) { return c.get(p.x_buf, p.x + i * p.classes, p.classes); };
+    c.lines(p.rows, Depth::two, fetch, [&](i64 i, auto& x) {
+      auto y = c.out(p.y_buf, p.y + i * p.classes, x.n);
+      const float top = c.fold(
+          x.n, -FLT_MAX, [](float a, float b) { return math::max(a, b); }, [&](i64 k) { return x[k]; });
+      c.each(x.n, [&](i64 k) { y.set(k, math::exp(x[k] - top)); });
+      const float sum = sum_of(c, x.n, [&](i64 k) { return y.at(k); });
+      c.each(x.n, [&](i64 k) { y.set(k, y.at(k) / sum); });
+      c.put(y);
+    });
   }
 };
 
@@ -42,18 +41,16 @@ struct SoftmaxRowsBackward {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const SoftmaxRowsBackward p = *this;
-    c.lines(
-        p.rows, Depth::two,
-        [&](i64 i) {
-          return gather(c.get(p.y_buf, p.y + i * p.classes, p.classes),
-                        c.get(p.dy_buf, p.dy + i * p.classes, p.classes));
-        },
-        named([&](i64 i, auto y, auto dy) {
-          auto dx = c.out(p.dx_buf, p.dx + i * p.classes, y.n);
-          const float dot = sum_of(c, y.n, [&](i64 k) { return y[k] * dy[k]; });
-          c.each(y.n, [&](i64 k) { dx.set(k, y[k] * (dy[k] - dot)); });
-          c.put(dx);
-        }));
+    const auto fetch = [&](i64 i) {
+      return gather(c.get(p.y_buf, p.y + i * p.classes, p.classes), c.get(p.dy_buf, p.dy + i * p.classes, p.classes));
+    };
+    const auto work = named([&](i64 i, auto y, auto dy) {
+      auto dx = c.out(p.dx_buf, p.dx + i * p.classes, y.n);
+      const float dot = sum_of(c, y.n, [&](i64 k) { return y[k] * dy[k]; });
+      c.each(y.n, [&](i64 k) { dx.set(k, y[k] * (dy[k] - dot)); });
+      c.put(dx);
+    });
+    c.lines(p.rows, Depth::two, fetch, work);
   }
 };
 
@@ -68,25 +65,24 @@ struct SoftmaxStatistics {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const SoftmaxStatistics p = *this;
-    c.lines(
-        p.s.lines(), Depth::two, [&](i64 i) { return p.s.get(c, p.x_buf, p.x, i); },
-        [&](i64 i, auto& x) {
-          const i64 n = x.cols, classes = p.s.classes;
-          auto top = p.s.out_positions(c, p.top_buf, p.top, i);
-          auto sum = p.s.out_positions(c, p.sum_buf, p.sum, i);
-          c.each(n, [&](i64 q) {
-            float best = -FLT_MAX;
-            for (i64 k = 0; k < classes; ++k) best = math::max(best, x(k, q));
-            top.set(q, best);
-          });
-          c.each(n, [&](i64 q) {
-            float total = 0;
-            for (i64 k = 0; k < classes; ++k) total += math::exp(x(k, q) - top.at(q));
-            sum.set(q, total);
-          });
-          c.put(top);
-          c.put(sum);
-        });
+    const auto fetch = [&](i64 i) { return p.s.get(c, p.x_buf, p.x, i); };
+    c.lines(p.s.lines(), Depth::two, fetch, [&](i64 i, auto& x) {
+      const i64 n = x.cols, classes = p.s.classes;
+      auto top = p.s.out_positions(c, p.top_buf, p.top, i);
+      auto sum = p.s.out_positions(c, p.sum_buf, p.sum, i);
+      c.each(n, [&](i64 q) {
+        float best = -FLT_MAX;
+        for (i64 k = 0; k < classes; ++k) best = math::max(best, x(k, q));
+        top.set(q, best);
+      });
+      c.each(n, [&](i64 q) {
+        float total = 0;
+        for (i64 k = 0; k < classes; ++k) total += math::exp(x(k, q) - top.at(q));
+        sum.set(q, total);
+      });
+      c.put(top);
+      c.put(sum);
+    });
   }
 };
 
@@ -101,17 +97,16 @@ struct SoftmaxApply {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const SoftmaxApply p = *this;
-    c.lines(
-        p.s.lines(), Depth::two,
-        [&](i64 i) {
-          return gather(p.s.get(c, p.x_buf, p.x, i), p.s.get_positions(c, p.top_buf, p.top, i),
-                        p.s.get_positions(c, p.sum_buf, p.sum, i));
-        },
-        named([&](i64 i, auto x, auto top, auto sum) {
-          auto y = p.s.out(c, p.y_buf, p.y, i);
-          c.each2d(x.rows, x.cols, [&](i64 k, i64 q) { y.set(k, q, math::exp(x(k, q) - top[q]) / sum[q]); });
-          c.put(y);
-        }));
+    const auto fetch = [&](i64 i) {
+      return gather(p.s.get(c, p.x_buf, p.x, i), p.s.get_positions(c, p.top_buf, p.top, i),
+                    p.s.get_positions(c, p.sum_buf, p.sum, i));
+    };
+    const auto work = named([&](i64 i, auto x, auto top, auto sum) {
+      auto y = p.s.out(c, p.y_buf, p.y, i);
+      c.each2d(x.rows, x.cols, [&](i64 k, i64 q) { y.set(k, q, math::exp(x(k, q) - top[q]) / sum[q]); });
+      c.put(y);
+    });
+    c.lines(p.s.lines(), Depth::two, fetch, work);
   }
 };
 
@@ -126,19 +121,18 @@ struct SoftmaxDot {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const SoftmaxDot p = *this;
-    c.lines(
-        p.s.lines(), Depth::two,
-        [&](i64 i) { return gather(p.s.get(c, p.y_buf, p.y, i), p.s.get(c, p.dy_buf, p.dy, i)); },
-        named([&](i64 i, auto y, auto dy) {
-          const i64 classes = y.rows;
-          auto dot = p.s.out_positions(c, p.dot_buf, p.dot, i);
-          c.each(y.cols, [&](i64 q) {
-            float total = 0;
-            for (i64 k = 0; k < classes; ++k) total += y(k, q) * dy(k, q);
-            dot.set(q, total);
-          });
-          c.put(dot);
-        }));
+    const auto fetch = [&](i64 i) { return gather(p.s.get(c, p.y_buf, p.y, i), p.s.get(c, p.dy_buf, p.dy, i)); };
+    const auto work = named([&](i64 i, auto y, auto dy) {
+      const i64 classes = y.rows;
+      auto dot = p.s.out_positions(c, p.dot_buf, p.dot, i);
+      c.each(y.cols, [&](i64 q) {
+        float total = 0;
+        for (i64 k = 0; k < classes; ++k) total += y(k, q) * dy(k, q);
+        dot.set(q, total);
+      });
+      c.put(dot);
+    });
+    c.lines(p.s.lines(), Depth::two, fetch, work);
   }
 };
 
@@ -153,17 +147,16 @@ struct SoftmaxApplyBackward {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const SoftmaxApplyBackward p = *this;
-    c.lines(
-        p.s.lines(), Depth::two,
-        [&](i64 i) {
-          return gather(p.s.get_positions(c, p.dot_buf, p.dot, i), p.s.get(c, p.y_buf, p.y, i),
-                        p.s.get(c, p.dy_buf, p.dy, i));
-        },
-        named([&](i64 i, auto dot, auto y, auto dy) {
-          auto dx = p.s.out(c, p.dx_buf, p.dx, i);
-          c.each2d(y.rows, y.cols, [&](i64 k, i64 q) { dx.set(k, q, y(k, q) * (dy(k, q) - dot[q])); });
-          c.put(dx);
-        }));
+    const auto fetch = [&](i64 i) {
+      return gather(p.s.get_positions(c, p.dot_buf, p.dot, i), p.s.get(c, p.y_buf, p.y, i),
+                    p.s.get(c, p.dy_buf, p.dy, i));
+    };
+    const auto work = named([&](i64 i, auto dot, auto y, auto dy) {
+      auto dx = p.s.out(c, p.dx_buf, p.dx, i);
+      c.each2d(y.rows, y.cols, [&](i64 k, i64 q) { dx.set(k, q, y(k, q) * (dy(k, q) - dot[q])); });
+      c.put(dx);
+    });
+    c.lines(p.s.lines(), Depth::two, fetch, work);
   }
 };
 

@@ -28,29 +28,27 @@ struct LossPartials {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const LossPartials p = *this;
-    c.lines(
-        p.s.lines(), Depth::two,
-        [&](i64 i) {
-          return gather(p.s.get(c, p.probability_buf, p.probability, i),
-                        p.s.get_positions(c, p.label_buf, p.labels, i));
-        },
-        named([&](i64 i, auto probability, auto labels) {
-          const LabelledPlanes s = p.s;
-          const float loss = sum_of(c, labels.n, [&](i64 q) {
-            const int k = static_cast<int>(labels[q]);
-            const bool valid = s.counts(k) && s.exists(k);
-            const float value = probability(math::select(valid, k, 0), q);
-            return math::select(valid, -math::log(math::max(value, FLT_MIN)), 0.0f);
-          });
-          const float counted = sum_of(
-              c, labels.n, [&](i64 q) { return math::select(s.counts(static_cast<int>(labels[q])), 1.0f, 0.0f); });
-          const float wrong = sum_of(c, labels.n, [&](i64 q) {
-            const int k = static_cast<int>(labels[q]);
-            const bool is_whole = static_cast<float>(labels[q]) == static_cast<float>(k);
-            return math::select(!is_whole || (s.counts(k) && !s.exists(k)), 1.0f, 0.0f);
-          });
-          put_values(c, p.partial_buf, p.partial + loss_sums * i, loss, counted, wrong);
-        }));
+    const auto fetch = [&](i64 i) {
+      return gather(p.s.get(c, p.probability_buf, p.probability, i), p.s.get_positions(c, p.label_buf, p.labels, i));
+    };
+    const auto work = named([&](i64 i, auto probability, auto labels) {
+      const LabelledPlanes s = p.s;
+      const float loss = sum_of(c, labels.n, [&](i64 q) {
+        const int k = static_cast<int>(labels[q]);
+        const bool valid = s.counts(k) && s.exists(k);
+        const float value = probability(math::select(valid, k, 0), q);
+        return math::select(valid, -math::log(math::max(value, FLT_MIN)), 0.0f);
+      });
+      const float counted =
+          sum_of(c, labels.n, [&](i64 q) { return math::select(s.counts(static_cast<int>(labels[q])), 1.0f, 0.0f); });
+      const float wrong = sum_of(c, labels.n, [&](i64 q) {
+        const int k = static_cast<int>(labels[q]);
+        const bool is_whole = static_cast<float>(labels[q]) == static_cast<float>(k);
+        return math::select(!is_whole || (s.counts(k) && !s.exists(k)), 1.0f, 0.0f);
+      });
+      put_values(c, p.partial_buf, p.partial + loss_sums * i, loss, counted, wrong);
+    });
+    c.lines(p.s.lines(), Depth::two, fetch, work);
   }
 };
 
@@ -94,22 +92,20 @@ struct LossGradient {
   CORTADO_FN void operator()(C& c) const {
     const LossGradient p = *this;
     const float factor = c.keep(p.weight_buf, p.weight, 1)[0] / p.normaliser;
-    c.lines(
-        p.s.lines(), Depth::two,
-        [&](i64 i) {
-          return gather(p.s.get(c, p.probability_buf, p.probability, i),
-                        p.s.get_positions(c, p.label_buf, p.labels, i));
-        },
-        named([&](i64 i, auto probability, auto labels) {
-          const LabelledPlanes s = p.s;
-          auto dx = s.out(c, p.dx_buf, p.dx, i);
-          c.each2d(probability.rows, probability.cols, [&](i64 k, i64 q) {
-            const int wanted = static_cast<int>(labels[q]);
-            const float hit = math::select(k == wanted, 1.0f, 0.0f);
-            dx.set(k, q, math::select(s.counts(wanted), (probability(k, q) - hit) * factor, 0.0f));
-          });
-          c.put(dx);
-        }));
+    const auto fetch = [&](i64 i) {
+      return gather(p.s.get(c, p.probability_buf, p.probability, i), p.s.get_positions(c, p.label_buf, p.labels, i));
+    };
+    const auto work = named([&](i64 i, auto probability, auto labels) {
+      const LabelledPlanes s = p.s;
+      auto dx = s.out(c, p.dx_buf, p.dx, i);
+      c.each2d(probability.rows, probability.cols, [&](i64 k, i64 q) {
+        const int wanted = static_cast<int>(labels[q]);
+        const float hit = math::select(k == wanted, 1.0f, 0.0f);
+        dx.set(k, q, math::select(s.counts(wanted), (probability(k, q) - hit) * factor, 0.0f));
+      });
+      c.put(dx);
+    });
+    c.lines(p.s.lines(), Depth::two, fetch, work);
   }
 };
 

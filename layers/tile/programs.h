@@ -21,15 +21,14 @@ struct TileForward {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const TileForward p = *this;
-    c.lines(
-        p.s.lines(), Depth::two, [&](i64 i) { return p.s.get(c, p.x_buf, p.x, i); },
-        [&](i64 i, auto& x) {
-          for (i64 t = 0; t < p.s.tiles; ++t) {
-            auto y = c.out(p.y_buf, p.y + p.s.repeated(i, t), x.n);
-            c.each(x.n, [&](i64 j) { y.set(j, x[j]); });
-            c.put(y);
-          }
-        });
+    const auto fetch = [&](i64 i) { return p.s.get(c, p.x_buf, p.x, i); };
+    c.lines(p.s.lines(), Depth::two, fetch, [&](i64 i, auto& x) {
+      for (i64 t = 0; t < p.s.tiles; ++t) {
+        auto y = c.out(p.y_buf, p.y + p.s.repeated(i, t), x.n);
+        c.each(x.n, [&](i64 j) { y.set(j, x[j]); });
+        c.put(y);
+      }
+    });
   }
 };
 

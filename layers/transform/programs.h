@@ -82,27 +82,24 @@ struct BatchOutermost {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const BatchOutermost p = *this;
-    c.lines(
-        p.at.lines(), Depth::two,
-        [&](i64 line) {
-          const auto t = p.at.tile(line);
-          return c.get2d(p.x_buf, p.x + p.at.in_hwcn(t), t.pixels, t.channels * t.images, p.at.channels * p.at.images);
-        },
-        [&](i64 line, auto& x) {
-          const auto t = p.at.tile(line);
-          const i64 each = p.at.piece_channels();
-          for (i64 first = 0; first < t.channels; first += each) {
-            const i64 here = math::min(each, t.channels - first);
-            auto y =
-                c.out2d(p.y_buf, p.y + p.at.in_nchw(t, first), t.images, here * t.pixels, p.at.channels * p.at.pixels);
-            for (i64 channel = 0; channel < here; ++channel) {
-              const i64 from = (first + channel) * t.images, to = channel * t.pixels;
-              c.each2d(Range{0, t.images}, Range{to, to + t.pixels},
-                       [&](i64 image, i64 col) { y.set(image, col, x(col - to, from + image)); });
-            }
-            c.put(y);
-          }
-        });
+    const auto fetch = [&](i64 line) {
+      const auto t = p.at.tile(line);
+      return c.get2d(p.x_buf, p.x + p.at.in_hwcn(t), t.pixels, t.channels * t.images, p.at.channels * p.at.images);
+    };
+    c.lines(p.at.lines(), Depth::two, fetch, [&](i64 line, auto& x) {
+      const auto t = p.at.tile(line);
+      const i64 each = p.at.piece_channels();
+      for (i64 first = 0; first < t.channels; first += each) {
+        const i64 here = math::min(each, t.channels - first);
+        auto y = c.out2d(p.y_buf, p.y + p.at.in_nchw(t, first), t.images, here * t.pixels, p.at.channels * p.at.pixels);
+        for (i64 channel = 0; channel < here; ++channel) {
+          const i64 from = (first + channel) * t.images, to = channel * t.pixels;
+          c.each2d(Range{0, t.images}, Range{to, to + t.pixels},
+                   [&](i64 image, i64 col) { y.set(image, col, x(col - to, from + image)); });
+        }
+        c.put(y);
+      }
+    });
   }
 };
 
@@ -138,20 +135,18 @@ struct BlockChannels {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const BlockChannels p = *this;
-    c.lines(
-        p.at.lines(), Depth::two,
-        [&](i64 i) {
-          const auto piece = p.at.piece(i);
-          return c.get2d(p.x_buf, p.x + piece.plain, piece.channels, piece.pixels, p.at.pixels);
-        },
-        [&](i64 i, auto& x) {
-          const auto piece = p.at.piece(i);
-          const i64 block = p.at.block, here = piece.channels;
-          auto y = c.out2d(p.y_buf, p.y + piece.blocked, piece.pixels, block, block);
-          c.each2d(Range{0, piece.pixels}, Range{0, here}, [&](i64 r, i64 j) { y.set(r, j, x(j, r)); });
-          c.each2d(Range{0, piece.pixels}, Range{here, block}, [&](i64 r, i64 j) { y.set(r, j, 0.0f); });
-          c.put(y);
-        });
+    const auto fetch = [&](i64 i) {
+      const auto piece = p.at.piece(i);
+      return c.get2d(p.x_buf, p.x + piece.plain, piece.channels, piece.pixels, p.at.pixels);
+    };
+    c.lines(p.at.lines(), Depth::two, fetch, [&](i64 i, auto& x) {
+      const auto piece = p.at.piece(i);
+      const i64 block = p.at.block, here = piece.channels;
+      auto y = c.out2d(p.y_buf, p.y + piece.blocked, piece.pixels, block, block);
+      c.each2d(Range{0, piece.pixels}, Range{0, here}, [&](i64 r, i64 j) { y.set(r, j, x(j, r)); });
+      c.each2d(Range{0, piece.pixels}, Range{here, block}, [&](i64 r, i64 j) { y.set(r, j, 0.0f); });
+      c.put(y);
+    });
   }
 };
 
@@ -167,19 +162,17 @@ struct UnblockChannels {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const UnblockChannels p = *this;
-    c.lines(
-        p.at.lines(), Depth::two,
-        [&](i64 i) {
-          const auto piece = p.at.piece(i);
-          return c.get(p.x_buf, p.x + piece.blocked, piece.pixels * p.at.block);
-        },
-        [&](i64 i, auto& x) {
-          const auto piece = p.at.piece(i);
-          const i64 block = p.at.block;
-          auto y = c.out2d(p.y_buf, p.y + piece.plain, piece.channels, piece.pixels, p.at.pixels);
-          c.each2d(piece.channels, piece.pixels, [&](i64 j, i64 e) { y.set(j, e, x[e * block + j]); });
-          c.put(y);
-        });
+    const auto fetch = [&](i64 i) {
+      const auto piece = p.at.piece(i);
+      return c.get(p.x_buf, p.x + piece.blocked, piece.pixels * p.at.block);
+    };
+    c.lines(p.at.lines(), Depth::two, fetch, [&](i64 i, auto& x) {
+      const auto piece = p.at.piece(i);
+      const i64 block = p.at.block;
+      auto y = c.out2d(p.y_buf, p.y + piece.plain, piece.channels, piece.pixels, p.at.pixels);
+      c.each2d(piece.channels, piece.pixels, [&](i64 j, i64 e) { y.set(j, e, x[e * block + j]); });
+      c.put(y);
+    });
   }
 };
 

@@ -22,16 +22,15 @@ struct RepeatPixels {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const RepeatPixels p = *this;
-    c.lines(
-        p.s.lines(), Depth::two, [&](i64 i) { return p.s.get(c, p.x_buf, p.x, i); },
-        [&](i64 i, auto& x) {
-          const i64 scale = p.s.scale_w;
-          for (i64 t = 0; t < p.s.scale_h; ++t) {
-            auto y = c.out(p.y_buf, p.y + p.s.repeated(i, t), x.n * scale);
-            c.each(y.n, [&](i64 j) { y.set(j, x[j / scale]); });
-            c.put(y);
-          }
-        });
+    const auto fetch = [&](i64 i) { return p.s.get(c, p.x_buf, p.x, i); };
+    c.lines(p.s.lines(), Depth::two, fetch, [&](i64 i, auto& x) {
+      const i64 scale = p.s.scale_w;
+      for (i64 t = 0; t < p.s.scale_h; ++t) {
+        auto y = c.out(p.y_buf, p.y + p.s.repeated(i, t), x.n * scale);
+        c.each(y.n, [&](i64 j) { y.set(j, x[j / scale]); });
+        c.put(y);
+      }
+    });
   }
 };
 
@@ -96,24 +95,23 @@ struct MaskSpans {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const MaskSpans p = *this;
-    c.lines(
-        p.s.lines(), Depth::two, [&](i64 i) { return p.s.get(c, p.mask_buf, p.mask, i); },
-        [&](i64 i, auto& mask) {
-          const float end = static_cast<float>(p.s.places);
-          const auto is_place = [&](i64 j) {
-            const float place = mask[j];
-            return place >= 0.0f && place < end && static_cast<float>(static_cast<i64>(place)) == place;
-          };
-          const float lowest = c.fold(
-              mask.n, end, [](float a, float b) { return math::min(a, b); },
-              [&](i64 j) { return is_place(j) ? static_cast<float>(mask[j]) : end; });
-          const float highest = c.fold(
-              mask.n, -1.0f, [](float a, float b) { return math::max(a, b); },
-              [&](i64 j) { return is_place(j) ? static_cast<float>(mask[j]) : -1.0f; });
-          const float wrong = sum_of(c, mask.n, [&](i64 j) { return is_place(j) ? 0.0f : 1.0f; });
-          put_values(c, p.span_buf, p.span + 2 * i, lowest, highest);
-          put_values(c, p.wrong_buf, p.wrong + i, wrong);
-        });
+    const auto fetch = [&](i64 i) { return p.s.get(c, p.mask_buf, p.mask, i); };
+    c.lines(p.s.lines(), Depth::two, fetch, [&](i64 i, auto& mask) {
+      const float end = static_cast<float>(p.s.places);
+      const auto is_place = [&](i64 j) {
+        const float place = mask[j];
+        return place >= 0.0f && place < end && static_cast<float>(static_cast<i64>(place)) == place;
+      };
+      const float lowest = c.fold(
+          mask.n, end, [](float a, float b) { return math::min(a, b); },
+          [&](i64 j) { return is_place(j) ? static_cast<float>(mask[j]) : end; });
+      const float highest = c.fold(
+          mask.n, -1.0f, [](float a, float b) { return math::max(a, b); },
+          [&](i64 j) { return is_place(j) ? static_cast<float>(mask[j]) : -1.0f; });
+      const float wrong = sum_of(c, mask.n, [&](i64 j) { return is_place(j) ? 0.0f : 1.0f; });
+      put_values(c, p.span_buf, p.span + 2 * i, lowest, highest);
+      put_values(c, p.wrong_buf, p.wrong + i, wrong);
+    });
   }
 };
 
@@ -176,28 +174,29 @@ struct TakePixels {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const TakePixels p = *this;
-    c.lines(
-        p.s.lines(), Depth::two,
-        [&](i64 i) { return gather(p.s.get(c, p.mask_buf, p.mask, i), c.get(p.span_buf, p.span + 2 * i, 2)); },
-        named([&](i64 i, auto mask, auto span) {
-          const i64 lowest = MaskedPlanes::bound(span[0]), end = MaskedPlanes::bound(span[1]) + 1;
-          auto dx = c.out(p.dx_buf, p.dx + p.s.at(i), mask.n);
-          c.each(dx.n, [&](i64 j) { dx.set(j, 0.0f); });
-          c.pipeline(
-              math::max(i64{0}, end - lowest + p.block - 1) / p.block, Depth::two,
-              [&](i64 b) {
-                const i64 first = lowest + b * p.block;
-                return c.get(p.dy_buf, p.dy + p.s.plane(i) * p.s.places + first, math::min(p.block, end - first));
-              },
-              [&](i64 b, auto& dy) {
-                const i64 first = lowest + b * p.block;
-                c.each(dx.n, [&](i64 j) {
-                  const i64 at = static_cast<i64>(static_cast<float>(mask[j])) - first;
-                  if (at >= 0 && at < dy.n) dx.set(j, dy[at]);
-                });
-              });
-          c.put(dx);
-        }));
+    const auto fetch = [&](i64 i) {
+      return gather(p.s.get(c, p.mask_buf, p.mask, i), c.get(p.span_buf, p.span + 2 * i, 2));
+    };
+    const auto work = named([&](i64 i, auto mask, auto span) {
+      const i64 lowest = MaskedPlanes::bound(span[0]), end = MaskedPlanes::bound(span[1]) + 1;
+      auto dx = c.out(p.dx_buf, p.dx + p.s.at(i), mask.n);
+      c.each(dx.n, [&](i64 j) { dx.set(j, 0.0f); });
+      c.pipeline(
+          math::max(i64{0}, end - lowest + p.block - 1) / p.block, Depth::two,
+          [&](i64 b) {
+            const i64 first = lowest + b * p.block;
+            return c.get(p.dy_buf, p.dy + p.s.plane(i) * p.s.places + first, math::min(p.block, end - first));
+          },
+          [&](i64 b, auto& dy) {
+            const i64 first = lowest + b * p.block;
+            c.each(dx.n, [&](i64 j) {
+              const i64 at = static_cast<i64>(static_cast<float>(mask[j])) - first;
+              if (at >= 0 && at < dy.n) dx.set(j, dy[at]);
+            });
+          });
+      c.put(dx);
+    });
+    c.lines(p.s.lines(), Depth::two, fetch, work);
   }
 };
 

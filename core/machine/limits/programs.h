@@ -18,32 +18,31 @@ struct MultiplyAdds {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const float a = factor, b = term;
-    c.lines(
-        lines, Depth::one, [&](i64 i) { return c.out(out, y + i * length, length); },
-        [&](i64, auto& line) {
-          for (i64 repeat = 0; repeat < repeats; ++repeat)
-            c.each(line.n, [&](i64 j) {
-              auto v0 = static_cast<float>(j);
-              auto v1 = v0 + 1, v2 = v0 + 2, v3 = v0 + 3, v4 = v0 + 4, v5 = v0 + 5, v6 = v0 + 6, v7 = v0 + 7,
-                   v8 = v0 + 8, v9 = v0 + 9, v10 = v0 + 10, v11 = v0 + 11;
-              for (i64 r = 0; r < rounds; ++r) {
-                v0 = v0 * a + b;
-                v1 = v1 * a + b;
-                v2 = v2 * a + b;
-                v3 = v3 * a + b;
-                v4 = v4 * a + b;
-                v5 = v5 * a + b;
-                v6 = v6 * a + b;
-                v7 = v7 * a + b;
-                v8 = v8 * a + b;
-                v9 = v9 * a + b;
-                v10 = v10 * a + b;
-                v11 = v11 * a + b;
-              }
-              line.set(j, v0 + v1 + v2 + v3 + v4 + v5 + v6 + v7 + v8 + v9 + v10 + v11);
-            });
-          c.put(line);
+    const auto fetch = [&](i64 i) { return c.out(out, y + i * length, length); };
+    c.lines(lines, Depth::one, fetch, [&](i64, auto& line) {
+      for (i64 repeat = 0; repeat < repeats; ++repeat)
+        c.each(line.n, [&](i64 j) {
+          auto v0 = static_cast<float>(j);
+          auto v1 = v0 + 1, v2 = v0 + 2, v3 = v0 + 3, v4 = v0 + 4, v5 = v0 + 5, v6 = v0 + 6, v7 = v0 + 7, v8 = v0 + 8,
+               v9 = v0 + 9, v10 = v0 + 10, v11 = v0 + 11;
+          for (i64 r = 0; r < rounds; ++r) {
+            v0 = v0 * a + b;
+            v1 = v1 * a + b;
+            v2 = v2 * a + b;
+            v3 = v3 * a + b;
+            v4 = v4 * a + b;
+            v5 = v5 * a + b;
+            v6 = v6 * a + b;
+            v7 = v7 * a + b;
+            v8 = v8 * a + b;
+            v9 = v9 * a + b;
+            v10 = v10 * a + b;
+            v11 = v11 * a + b;
+          }
+          line.set(j, v0 + v1 + v2 + v3 + v4 + v5 + v6 + v7 + v8 + v9 + v10 + v11);
         });
+      c.put(line);
+    });
   }
 };
 
@@ -59,14 +58,14 @@ struct Triad {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const Triad p = *this;
-    c.lines(
-        p.s.lines(), Depth::two, [&](i64 i) { return gather(p.s.get(c, p.in_a, p.a, i), p.s.get(c, p.in_b, p.b, i)); },
-        named([&](i64 i, auto a, auto b) {
-          const float factor = p.factor;
-          auto y = p.s.out(c, p.out, p.y, i);
-          c.each(y.n, [&](i64 j) { y.set(j, a[j] + factor * b[j]); });
-          c.put(y);
-        }));
+    const auto fetch = [&](i64 i) { return gather(p.s.get(c, p.in_a, p.a, i), p.s.get(c, p.in_b, p.b, i)); };
+    const auto work = named([&](i64 i, auto a, auto b) {
+      const float factor = p.factor;
+      auto y = p.s.out(c, p.out, p.y, i);
+      c.each(y.n, [&](i64 j) { y.set(j, a[j] + factor * b[j]); });
+      c.put(y);
+    });
+    c.lines(p.s.lines(), Depth::two, fetch, work);
   }
 };
 

@@ -23,17 +23,14 @@ struct Im2col {
   CORTADO_FN void operator()(C& c) const {
     const Im2col p = *this;
     const i64 bands = (p.s.oh + p.line_rows - 1) / p.line_rows;
-    c.lines(
-        p.s.images * p.s.ic * bands, p.depth,
-        [&](i64 line) {
-          const i64 y0 = p.first_row(line % bands);
-          return c.get2d(p.x_buf, p.x + (line / bands * p.s.ih + y0) * p.s.iw, p.end_row(line % bands) - y0, p.s.iw,
-                         p.s.iw);
-        },
-        [&](i64 line, auto& rows) {
-          for (i64 k = 0; k < p.s.kh * p.s.kw; ++k)
-            p.shift(c, line / bands, line % bands, k / p.s.kw, k % p.s.kw, rows);
-        });
+    const auto fetch = [&](i64 line) {
+      const i64 y0 = p.first_row(line % bands);
+      return c.get2d(p.x_buf, p.x + (line / bands * p.s.ih + y0) * p.s.iw, p.end_row(line % bands) - y0, p.s.iw,
+                     p.s.iw);
+    };
+    c.lines(p.s.images * p.s.ic * bands, p.depth, fetch, [&](i64 line, auto& rows) {
+      for (i64 k = 0; k < p.s.kh * p.s.kw; ++k) p.shift(c, line / bands, line % bands, k / p.s.kw, k % p.s.kw, rows);
+    });
   }
 
  private:

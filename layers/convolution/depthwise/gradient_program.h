@@ -29,37 +29,35 @@ struct DepthwiseWeightGradient {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const DepthwiseWeightGradient p = *this;
-    c.lines(
-        p.shares * p.cut.blocks(), Depth::one, [](i64 i) { return i; },
-        [&](i64 i, i64&) {
-          const i64 block = i % p.cut.blocks(), share = i / p.cut.blocks(), items = p.s.images * p.cut.bands(),
-                    first = share * items / p.shares, taps = p.copies * p.taps();
-          const auto line = [&](i64 item) {
-            return p.cut.line((first + item) / p.cut.bands(), block, (first + item) % p.cut.bands());
-          };
-          auto q = c.out2d(p.sums_buf, p.sums + i * taps * block_channels, taps, block_channels, block_channels);
-          c.each2d(taps, block_channels, [&](i64 t, i64 lane) { q.set(t, lane, 0.0f); });
-          c.pipeline((share + 1) * items / p.shares - first, Depth::one,
-                     [&](i64 item) {
-                       const auto at = line(item);
-                       return gather(c.stage(p.x_buf, p.inputs(at)), c.stage(p.dy_buf, p.gradients(at)));
-                     },
-                     named([&](i64 item, auto inputs, auto gradients) {
-                       const i64 rows = line(item).rows;
-                       using In = decltype(inputs);
-                       if (!p.in_blocks())
-                         p.add(c, rows, LanePixels<false, In>{inputs, p.cols_read()},
-                               LanePixels<false, In>{gradients, p.cols()}, q);
-                       else if (p.copies == 1)
-                         p.add(c, rows, LanePixels<true, In>{inputs, p.cols_read()},
-                               LanePixels<true, In>{gradients, p.cols()}, q);
-                       else
-                         p.add(c, rows,
-                               channel_copies(c, p.copies_buf, p.copies, p.s.rows_under(rows), p.cols_read(), inputs),
-                               LanePixels<true, In>{gradients, p.cols()}, q);
-                     }));
-          c.put(q);
-        });
+    const auto fetch = [](i64 i) { return i; };
+    c.lines(p.shares * p.cut.blocks(), Depth::one, fetch, [&](i64 i, i64&) {
+      const i64 block = i % p.cut.blocks(), share = i / p.cut.blocks(), items = p.s.images * p.cut.bands(),
+                first = share * items / p.shares, taps = p.copies * p.taps();
+      const auto line = [&](i64 item) {
+        return p.cut.line((first + item) / p.cut.bands(), block, (first + item) % p.cut.bands());
+      };
+      auto q = c.out2d(p.sums_buf, p.sums + i * taps * block_channels, taps, block_channels, block_channels);
+      c.each2d(taps, block_channels, [&](i64 t, i64 lane) { q.set(t, lane, 0.0f); });
+      c.pipeline(
+          (share + 1) * items / p.shares - first, Depth::one,
+          [&](i64 item) {
+            const auto at = line(item);
+            return gather(c.stage(p.x_buf, p.inputs(at)), c.stage(p.dy_buf, p.gradients(at)));
+          },
+          named([&](i64 item, auto inputs, auto gradients) {
+            const i64 rows = line(item).rows;
+            using In = decltype(inputs);
+            if (!p.in_blocks())
+              p.add(c, rows, LanePixels<false, In>{inputs, p.cols_read()}, LanePixels<false, In>{gradients, p.cols()},
+                    q);
+            else if (p.copies == 1)
+              p.add(c, rows, LanePixels<true, In>{inputs, p.cols_read()}, LanePixels<true, In>{gradients, p.cols()}, q);
+            else
+              p.add(c, rows, channel_copies(c, p.copies_buf, p.copies, p.s.rows_under(rows), p.cols_read(), inputs),
+                    LanePixels<true, In>{gradients, p.cols()}, q);
+          }));
+      c.put(q);
+    });
   }
 
  private:

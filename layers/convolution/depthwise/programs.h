@@ -18,25 +18,23 @@ struct DepthwiseGradientSums {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const DepthwiseGradientSums p = *this;
-    c.lines(
-        p.blocks(), Depth::one, [&](i64 block) { return c.stage(p.old_buf, p.old(block)); },
-        [&](i64 block, auto& before) {
-          const i64 channel = block * block_channels;
-          auto q = out_lanes<false>(c, p.dw_buf, p.dw + channel * p.taps, p.taps, p.taps, p.present(block));
-          const bool adds = !p.sets;
-          c.each2d(p.taps, block_channels, [&](i64 t, i64 lane) { q.set(t, lane, adds ? before(t, lane) : 0.0f); });
-          c.pipeline(
-              p.shares, Depth::one,
-              [&](i64 share) {
-                return c.get2d(p.sums_buf, p.sums + (share * p.blocks() + block) * p.taps * block_channels, p.taps,
-                               block_channels, block_channels);
-              },
-              [&](i64, auto& part) {
-                c.each2d(p.taps, block_channels,
-                         [&](i64 t, i64 lane) { q.set(t, lane, q.at(t, lane) + part(t, lane)); });
-              });
-          c.put(q);
-        });
+    const auto fetch = [&](i64 block) { return c.stage(p.old_buf, p.old(block)); };
+    c.lines(p.blocks(), Depth::one, fetch, [&](i64 block, auto& before) {
+      const i64 channel = block * block_channels;
+      auto q = out_lanes<false>(c, p.dw_buf, p.dw + channel * p.taps, p.taps, p.taps, p.present(block));
+      const bool adds = !p.sets;
+      c.each2d(p.taps, block_channels, [&](i64 t, i64 lane) { q.set(t, lane, adds ? before(t, lane) : 0.0f); });
+      c.pipeline(
+          p.shares, Depth::one,
+          [&](i64 share) {
+            return c.get2d(p.sums_buf, p.sums + (share * p.blocks() + block) * p.taps * block_channels, p.taps,
+                           block_channels, block_channels);
+          },
+          [&](i64, auto& part) {
+            c.each2d(p.taps, block_channels, [&](i64 t, i64 lane) { q.set(t, lane, q.at(t, lane) + part(t, lane)); });
+          });
+      c.put(q);
+    });
   }
 
  private:
@@ -59,17 +57,15 @@ struct TurnGroups {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const TurnGroups p = *this;
-    c.lines(
-        p.channels, Depth::two,
-        [&](i64 i) {
-          const i64 of_group = i % p.copies, first = (i - of_group) * p.copies + of_group;
-          return c.get2d(p.from_buf, p.from + first * p.taps, p.copies, p.taps, p.copies * p.taps);
-        },
-        [&](i64 i, auto& in) {
-          auto q = c.out2d(p.to_buf, p.to + i * p.copies * p.taps, p.copies, p.taps, p.taps);
-          c.each2d(p.copies, p.taps, [&](i64 r, i64 t) { q.set(r, t, in(r, t)); });
-          c.put(q);
-        });
+    const auto fetch = [&](i64 i) {
+      const i64 of_group = i % p.copies, first = (i - of_group) * p.copies + of_group;
+      return c.get2d(p.from_buf, p.from + first * p.taps, p.copies, p.taps, p.copies * p.taps);
+    };
+    c.lines(p.channels, Depth::two, fetch, [&](i64 i, auto& in) {
+      auto q = c.out2d(p.to_buf, p.to + i * p.copies * p.taps, p.copies, p.taps, p.taps);
+      c.each2d(p.copies, p.taps, [&](i64 r, i64 t) { q.set(r, t, in(r, t)); });
+      c.put(q);
+    });
   }
 };
 

@@ -35,24 +35,23 @@ struct DepthwiseSum {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const DepthwiseSum p = *this;
-    c.lines(
-        p.cut.lines(), Depth::one,
-        [&](i64 i) {
-          const auto at = p.cut.line(i);
-          return gather(c.stage(p.from_buf, p.values(at)), c.stage(p.w_buf, p.weights(at)));
-        },
-        named([&](i64 i, auto staged, auto weights) {
-          const auto at = p.cut.line(i);
-          const i64 rows = p.rows_read(at.row, at.rows).count(), cols = p.cols_read().count();
-          if (p.in_blocks() && p.copies == 1)
-            p.template band<true>(c, at, LanePixels<true, decltype(staged)>{staged, cols}, weights);
-          else if (p.in_blocks())
-            p.template band<true>(c, at, channel_copies(c, p.copies_buf, p.copies, rows, cols, staged), weights);
-          else if (p.writes_blocks())
-            p.template band<true>(c, at, LanePixels<false, decltype(staged)>{staged, cols}, weights);
-          else
-            p.template band<false>(c, at, LanePixels<false, decltype(staged)>{staged, cols}, weights);
-        }));
+    const auto fetch = [&](i64 i) {
+      const auto at = p.cut.line(i);
+      return gather(c.stage(p.from_buf, p.values(at)), c.stage(p.w_buf, p.weights(at)));
+    };
+    const auto work = named([&](i64 i, auto staged, auto weights) {
+      const auto at = p.cut.line(i);
+      const i64 rows = p.rows_read(at.row, at.rows).count(), cols = p.cols_read().count();
+      if (p.in_blocks() && p.copies == 1)
+        p.template band<true>(c, at, LanePixels<true, decltype(staged)>{staged, cols}, weights);
+      else if (p.in_blocks())
+        p.template band<true>(c, at, channel_copies(c, p.copies_buf, p.copies, rows, cols, staged), weights);
+      else if (p.writes_blocks())
+        p.template band<true>(c, at, LanePixels<false, decltype(staged)>{staged, cols}, weights);
+      else
+        p.template band<false>(c, at, LanePixels<false, decltype(staged)>{staged, cols}, weights);
+    });
+    c.lines(p.cut.lines(), Depth::one, fetch, work);
   }
 
  private:

@@ -59,31 +59,28 @@ struct PackWeights {
   CORTADO_FN void operator()(C& c) const {
     const PackWeights p = *this;
     const i64 slice = p.packed.slice, panel = p.packed.panel;
-    c.lines(
-        p.packed.pieces(), Depth::one,
-        [&](i64 line) {
-          const auto from = p.packed.place_of(line);
-          Box<float> box;
-          box.base = p.w + from.group * p.group_pitch;
-          const i64 extent[4] = {1, p.channels, p.kernel, p.packed.outputs},
-                    pitch[4] = {0, p.channel_pitch, 1, p.output_pitch};
-          const i64 origin[4] = {0, from.term * together, 0, from.output},
-                    size[4] = {1, slice * together, p.kernel, panel};
-          box.set(extent, pitch, origin, size);
-          return c.stage(p.from_buf, box);
-        },
-        [&](i64 line, auto& in) {
-          const i64 taps = p.packed.taps, unit = p.packed.unit;
-          Operand<T>* const to = p.to + line * p.packed.piece();
-          for (i64 i = 0; i < taps * slice / unit; ++i) {
-            const i64 t = i % taps, term = i / taps * unit;
-            const i64 tap = p.y.position(t / p.x.count) * p.kw + p.x.position(t % p.x.count);
-            auto q = c.out_streamed(p.to_buf, to + i * unit * panel, unit, panel, panel);
-            c.each2d(unit, panel,
-                     [&](i64 r, i64 j) { q.set(r, j, p.operand(in, (term + r) * together * p.kernel + tap, j)); });
-            c.put(q);
-          }
-        });
+    const auto fetch = [&](i64 line) {
+      const auto from = p.packed.place_of(line);
+      Box<float> box;
+      box.base = p.w + from.group * p.group_pitch;
+      const i64 extent[4] = {1, p.channels, p.kernel, p.packed.outputs},
+                pitch[4] = {0, p.channel_pitch, 1, p.output_pitch};
+      const i64 origin[4] = {0, from.term * together, 0, from.output}, size[4] = {1, slice * together, p.kernel, panel};
+      box.set(extent, pitch, origin, size);
+      return c.stage(p.from_buf, box);
+    };
+    c.lines(p.packed.pieces(), Depth::one, fetch, [&](i64 line, auto& in) {
+      const i64 taps = p.packed.taps, unit = p.packed.unit;
+      Operand<T>* const to = p.to + line * p.packed.piece();
+      for (i64 i = 0; i < taps * slice / unit; ++i) {
+        const i64 t = i % taps, term = i / taps * unit;
+        const i64 tap = p.y.position(t / p.x.count) * p.kw + p.x.position(t % p.x.count);
+        auto q = c.out_streamed(p.to_buf, to + i * unit * panel, unit, panel, panel);
+        c.each2d(unit, panel,
+                 [&](i64 r, i64 j) { q.set(r, j, p.operand(in, (term + r) * together * p.kernel + tap, j)); });
+        c.put(q);
+      }
+    });
   }
 
  private:

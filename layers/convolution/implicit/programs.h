@@ -244,20 +244,18 @@ struct TurnWeights {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const TurnWeights p = *this;
-    c.lines(
-        p.g * p.group_ic, Depth::two,
-        [&](i64 line) {
-          const i64 group = line / p.group_ic, i = line % p.group_ic, pitch = p.group_ic * p.taps;
-          return c.get2d(p.from_buf, p.w + group * p.group_oc * pitch + i * p.taps, p.group_oc, p.taps, pitch);
-        },
-        [&](i64 line, auto& kernels) {
-          const i64 own = p.y.count * p.x.count;
-          auto q = c.out2d(p.to_buf, p.to + line * p.group_oc * own, p.group_oc, own, own);
-          c.each2d(p.group_oc, own, [&](i64 o, i64 t) {
-            q.set(o, t, kernels(o, p.y.position(t / p.x.count) * p.kw + p.x.position(t % p.x.count)));
-          });
-          c.put(q);
-        });
+    const auto fetch = [&](i64 line) {
+      const i64 group = line / p.group_ic, i = line % p.group_ic, pitch = p.group_ic * p.taps;
+      return c.get2d(p.from_buf, p.w + group * p.group_oc * pitch + i * p.taps, p.group_oc, p.taps, pitch);
+    };
+    c.lines(p.g * p.group_ic, Depth::two, fetch, [&](i64 line, auto& kernels) {
+      const i64 own = p.y.count * p.x.count;
+      auto q = c.out2d(p.to_buf, p.to + line * p.group_oc * own, p.group_oc, own, own);
+      c.each2d(p.group_oc, own, [&](i64 o, i64 t) {
+        q.set(o, t, kernels(o, p.y.position(t / p.x.count) * p.kw + p.x.position(t % p.x.count)));
+      });
+      c.put(q);
+    });
   }
 };
 

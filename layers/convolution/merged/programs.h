@@ -30,16 +30,15 @@ struct SpreadGroups {
   CORTADO_FN void operator()(C& c) const {
     const SpreadGroups p = *this;
     const i64 width = p.at.width;
-    c.lines(
-        p.at.rows, Depth::two, [&](i64 row) { return c.get(p.from_buf, p.from + row * width, width); },
-        [&](i64 row, auto& weights) {
-          const i64 all = p.at.merged * width, first = p.at.group(row) * width;
-          auto q = c.out(p.to_buf, p.to + p.at.place(row, 0), all);
-          c.each(Range{0, first}, [&](i64 i) { q.set(i, 0.0f); });
-          c.each(Range{first, first + width}, [&](i64 i) { q.set(i, weights[i - first]); });
-          c.each(Range{first + width, all}, [&](i64 i) { q.set(i, 0.0f); });
-          c.put(q);
-        });
+    const auto fetch = [&](i64 row) { return c.get(p.from_buf, p.from + row * width, width); };
+    c.lines(p.at.rows, Depth::two, fetch, [&](i64 row, auto& weights) {
+      const i64 all = p.at.merged * width, first = p.at.group(row) * width;
+      auto q = c.out(p.to_buf, p.to + p.at.place(row, 0), all);
+      c.each(Range{0, first}, [&](i64 i) { q.set(i, 0.0f); });
+      c.each(Range{first, first + width}, [&](i64 i) { q.set(i, weights[i - first]); });
+      c.each(Range{first + width, all}, [&](i64 i) { q.set(i, 0.0f); });
+      c.put(q);
+    });
   }
 };
 
@@ -57,12 +56,10 @@ struct GatherGroups {
   CORTADO_FN void operator()(C& c) const {
     const GatherGroups p = *this;
     const i64 width = p.at.width;
-    c.lines(
-        p.at.rows, Depth::two,
-        [&](i64 row) { return c.get(p.from_buf, p.from + p.at.place(row, p.at.group(row)), width); },
-        [&](i64 row, auto& merged) {
-          p.to.leave(c, p.sets, p.dw + row * width, width, [&](i64 i) { return merged[i]; });
-        });
+    const auto fetch = [&](i64 row) { return c.get(p.from_buf, p.from + p.at.place(row, p.at.group(row)), width); };
+    c.lines(p.at.rows, Depth::two, fetch, [&](i64 row, auto& merged) {
+      p.to.leave(c, p.sets, p.dw + row * width, width, [&](i64 i) { return merged[i]; });
+    });
   }
 };
 

@@ -82,21 +82,20 @@ struct StrassenGradientSums {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const StrassenGradientSums p = *this;
-    c.lines(
-        p.lines(), Depth::one,
-        [&](i64 line) {
-          return gather(p.product(c, line, 0), p.product(c, line, 1), p.product(c, line, 2), p.product(c, line, 3),
-                        p.product(c, line, 4), p.product(c, line, 5), p.product(c, line, 6));
-        },
-        named([&](i64 line, const auto&... products) {
-          const i64 out = line / p.chunks() * rows, first = line % p.chunks() * cols;
-          const i64 outs = math::min(rows, p.outputs - out), count = math::min(cols, p.inputs - first);
-          for (i64 r = 0; r < outs; ++r)
-            for (i64 quadrant = 0; quadrant < 4; ++quadrant) {
-              const i64 output = quadrant / 2 * p.outputs + out + r;
-              p.write(c, quadrant, r, count, p.dw + (2 * output + quadrant % 2) * p.inputs + first, products...);
-            }
-        }));
+    const auto fetch = [&](i64 line) {
+      return gather(p.product(c, line, 0), p.product(c, line, 1), p.product(c, line, 2), p.product(c, line, 3),
+                    p.product(c, line, 4), p.product(c, line, 5), p.product(c, line, 6));
+    };
+    const auto work = named([&](i64 line, const auto&... products) {
+      const i64 out = line / p.chunks() * rows, first = line % p.chunks() * cols;
+      const i64 outs = math::min(rows, p.outputs - out), count = math::min(cols, p.inputs - first);
+      for (i64 r = 0; r < outs; ++r)
+        for (i64 quadrant = 0; quadrant < 4; ++quadrant) {
+          const i64 output = quadrant / 2 * p.outputs + out + r;
+          p.write(c, quadrant, r, count, p.dw + (2 * output + quadrant % 2) * p.inputs + first, products...);
+        }
+    });
+    c.lines(p.lines(), Depth::one, fetch, work);
   }
 
  private:

@@ -33,30 +33,29 @@ struct StrassenWeights {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const StrassenWeights p = *this;
-    c.lines(
-        p.lines(), Depth::one,
-        [&](i64 line) {
-          return gather(p.quadrant(c, line, 0), p.quadrant(c, line, 1), p.quadrant(c, line, 2), p.quadrant(c, line, 3));
-        },
-        named([&](i64 line, auto q0, auto q1, auto q2, auto q3) {
-          const auto of = [&](i64 quadrant) {
-            return quadrant < 2 ? (quadrant == 0 ? q0 : q1) : (quadrant == 2 ? q2 : q3);
-          };
-          const i64 first = line % p.chunks() * p.s.line, terms = math::min(p.s.line, p.s.terms / 2 - first),
-                    panel = p.s.panel;
-          for (i64 product = 0; product < strassen::products; ++product) {
-            const auto pair = strassen::of_left(product);
-            auto q = c.out_streamed(p.to_buf, p.to + p.s.place(line / p.chunks(), product) + first * panel, terms,
-                                    panel, panel);
-            const auto a = of(pair.first), b = of(pair.second);
-            const float sign = pair.sign;
-            if (pair.is_one())
-              c.each2d(terms, panel, [&](i64 r, i64 lane) { q.set(r, lane, a(r, lane)); });
-            else
-              c.each2d(terms, panel, [&](i64 r, i64 lane) { q.set(r, lane, a(r, lane) + sign * b(r, lane)); });
-            c.put(q);
-          }
-        }));
+    const auto fetch = [&](i64 line) {
+      return gather(p.quadrant(c, line, 0), p.quadrant(c, line, 1), p.quadrant(c, line, 2), p.quadrant(c, line, 3));
+    };
+    const auto work = named([&](i64 line, auto q0, auto q1, auto q2, auto q3) {
+      const auto of = [&](i64 quadrant) {
+        return quadrant < 2 ? (quadrant == 0 ? q0 : q1) : (quadrant == 2 ? q2 : q3);
+      };
+      const i64 first = line % p.chunks() * p.s.line, terms = math::min(p.s.line, p.s.terms / 2 - first),
+                panel = p.s.panel;
+      for (i64 product = 0; product < strassen::products; ++product) {
+        const auto pair = strassen::of_left(product);
+        auto q =
+            c.out_streamed(p.to_buf, p.to + p.s.place(line / p.chunks(), product) + first * panel, terms, panel, panel);
+        const auto a = of(pair.first), b = of(pair.second);
+        const float sign = pair.sign;
+        if (pair.is_one())
+          c.each2d(terms, panel, [&](i64 r, i64 lane) { q.set(r, lane, a(r, lane)); });
+        else
+          c.each2d(terms, panel, [&](i64 r, i64 lane) { q.set(r, lane, a(r, lane) + sign * b(r, lane)); });
+        c.put(q);
+      }
+    });
+    c.lines(p.lines(), Depth::one, fetch, work);
   }
 
  private:

@@ -34,21 +34,20 @@ struct PhasesOfImages {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const PhasesOfImages p = *this;
-    c.lines(
-        p.lines(), Depth::one, [&](i64 line) { return p.inputs(c, line); },
-        [&](i64 line, auto& in) {
-          const i64 first = line % p.bands() * p.band, rows = math::min(p.band, p.phases.height - first);
-          const i64 pixel = channel_block(p.s.src), channel = line / p.bands() % p.s.ic % pixel,
-                    plane = p.phases.height * p.phases.width;
-          for (i64 phase = 0; phase < p.phases.count(); ++phase) {
-            const i64 y = phase / p.s.sw, x = phase % p.s.sw * pixel + channel, sh = p.s.sh, step = p.s.sw * pixel;
-            auto q =
-                c.out2d(p.to_buf, p.to + (line / p.bands() * p.phases.count() + phase) * plane + first * p.phases.width,
-                        rows, p.phases.width, p.phases.width);
-            c.each2d(rows, p.phases.width, [&](i64 r, i64 j) { q.set(r, j, in(r * sh + y, j * step + x)); });
-            c.put(q);
-          }
-        });
+    const auto fetch = [&](i64 line) { return p.inputs(c, line); };
+    c.lines(p.lines(), Depth::one, fetch, [&](i64 line, auto& in) {
+      const i64 first = line % p.bands() * p.band, rows = math::min(p.band, p.phases.height - first);
+      const i64 pixel = channel_block(p.s.src), channel = line / p.bands() % p.s.ic % pixel,
+                plane = p.phases.height * p.phases.width;
+      for (i64 phase = 0; phase < p.phases.count(); ++phase) {
+        const i64 y = phase / p.s.sw, x = phase % p.s.sw * pixel + channel, sh = p.s.sh, step = p.s.sw * pixel;
+        auto q =
+            c.out2d(p.to_buf, p.to + (line / p.bands() * p.phases.count() + phase) * plane + first * p.phases.width,
+                    rows, p.phases.width, p.phases.width);
+        c.each2d(rows, p.phases.width, [&](i64 r, i64 j) { q.set(r, j, in(r * sh + y, j * step + x)); });
+        c.put(q);
+      }
+    });
   }
 
  private:
@@ -86,14 +85,13 @@ struct PhasesOfWeights {
   CORTADO_FN void operator()(C& c) const {
     const PhasesOfWeights p = *this;
     const i64 in = gradients ? p.phase_weights() : p.weights(), out = gradients ? p.weights() : p.phase_weights();
-    c.lines(
-        p.outputs, Depth::one, [&](i64 line) { return c.get(p.from_buf, p.from + line * in, in); },
-        [&](i64 line, auto& w) {
-          auto q = p.output(c, line * out, out);
-          for (i64 channel = 0; channel < p.channels; ++channel)
-            for (i64 phase = 0; phase < p.phases.count(); ++phase) p.move(c, channel, phase, w, q);
-          c.put(q);
-        });
+    const auto fetch = [&](i64 line) { return c.get(p.from_buf, p.from + line * in, in); };
+    c.lines(p.outputs, Depth::one, fetch, [&](i64 line, auto& w) {
+      auto q = p.output(c, line * out, out);
+      for (i64 channel = 0; channel < p.channels; ++channel)
+        for (i64 phase = 0; phase < p.phases.count(); ++phase) p.move(c, channel, phase, w, q);
+      c.put(q);
+    });
   }
 
  private:

@@ -87,19 +87,18 @@ struct WinogradTransform {
     const WinogradTransform p = *this;
     const WinogradTiles& tiles = p.pixels.tiles;
     const auto order = tiles.template order<F>();
-    c.lines(
-        tiles.lines(), Depth::one, [&](i64 i) { return p.pixels.stage(c, tiles.line(i)); },
-        [&](i64 i, auto& x) {
-          const auto at = tiles.line(i);
-          const auto row = order.row(at.image * tiles.rows + at.row);
-          for (i64 col = 0; col < tiles.cols; ++col) {
-            auto v = c.out_streamed(p.v_buf, p.v + at.channel * tiles.count() + row.place(col) * winograd::lanes,
-                                    F::products, winograd::lanes, tiles.matrix());
-            p.pixels.to_points(c, x, row.outputs, order.outputs_of_col(col), col,
-                               [&](i64 product, i64 lane, auto point) { v.set(product, lane, point); });
-            c.put(v);
-          }
-        });
+    const auto fetch = [&](i64 i) { return p.pixels.stage(c, tiles.line(i)); };
+    c.lines(tiles.lines(), Depth::one, fetch, [&](i64 i, auto& x) {
+      const auto at = tiles.line(i);
+      const auto row = order.row(at.image * tiles.rows + at.row);
+      for (i64 col = 0; col < tiles.cols; ++col) {
+        auto v = c.out_streamed(p.v_buf, p.v + at.channel * tiles.count() + row.place(col) * winograd::lanes,
+                                F::products, winograd::lanes, tiles.matrix());
+        p.pixels.to_points(c, x, row.outputs, order.outputs_of_col(col), col,
+                           [&](i64 product, i64 lane, auto point) { v.set(product, lane, point); });
+        c.put(v);
+      }
+    });
   }
 };
 
@@ -185,19 +184,17 @@ struct WinogradWeights {
   CORTADO_FN void operator()(C& c) const {
     const WinogradWeights p = *this;
     const i64 groups = p.groups(), panel = p.panels.panel, matrix = p.panels.matrix(), step = p.filters.line_terms;
-    c.lines(
-        p.lines(), Depth::one,
-        [&](i64 i) { return p.filters.stage(c, i / groups * step, i % groups * winograd::lanes); },
-        [&](i64 i, auto& w) {
-          const i64 first = i / groups * step, terms = math::min(step, p.panels.terms - first),
-                    output = i % groups * winograd::lanes;
-          float* const to = p.u + output / panel * F::products * matrix + output % panel;
-          for (i64 k = 0; k < terms; ++k) {
-            auto u = c.out_streamed(p.u_buf, to + (first + k) * panel, F::products, winograd::lanes, matrix);
-            p.filters.to_points(c, w, k, [&](i64 product, i64 lane, auto point) { u.set(product, lane, point); });
-            c.put(u);
-          }
-        });
+    const auto fetch = [&](i64 i) { return p.filters.stage(c, i / groups * step, i % groups * winograd::lanes); };
+    c.lines(p.lines(), Depth::one, fetch, [&](i64 i, auto& w) {
+      const i64 first = i / groups * step, terms = math::min(step, p.panels.terms - first),
+                output = i % groups * winograd::lanes;
+      float* const to = p.u + output / panel * F::products * matrix + output % panel;
+      for (i64 k = 0; k < terms; ++k) {
+        auto u = c.out_streamed(p.u_buf, to + (first + k) * panel, F::products, winograd::lanes, matrix);
+        p.filters.to_points(c, w, k, [&](i64 product, i64 lane, auto point) { u.set(product, lane, point); });
+        c.put(u);
+      }
+    });
   }
 };
 
