@@ -1,5 +1,7 @@
 #include "layers/data/batch_layer.h"
 
+#include <google/protobuf/descriptor.h>
+
 #include <cstdio>
 
 #include "core/base/random.h"
@@ -10,6 +12,20 @@ namespace {
 constexpr i64 most_prefetch = 1 << 16;
 constexpr std::uint64_t order_purpose = 0x6F72646572, skip_purpose = 0x736B6970;
 }  // namespace
+
+void BatchLayer::divide_batch(caffe::LayerParameter& parameter, const BatchShare& share) {
+  const auto& of_layer = *parameter.GetReflection();
+  std::vector<const google::protobuf::FieldDescriptor*> given;
+  of_layer.ListFields(parameter, &given);
+  for (const auto* const field : given) {
+    if (field->is_repeated() || field->message_type() == nullptr) continue;
+    const auto* const size = field->message_type()->FindFieldByName("batch_size");
+    if (size == nullptr) continue;
+    auto& message = *of_layer.MutableMessage(&parameter, field);
+    const auto& of_message = *message.GetReflection();
+    of_message.SetUInt32(&message, size, static_cast<unsigned>(share(of_message.GetUInt32(message, size))));
+  }
+}
 
 i64 BatchLayer::skipped(i64 most) const {
   return most > 0 ? static_cast<i64>(random_bits(run().seed, skip_purpose) % static_cast<std::uint64_t>(most)) : 0;

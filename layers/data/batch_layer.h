@@ -17,6 +17,8 @@ constexpr unsigned most_side = 65500;
 class BatchLayer : public Layer {
  public:
   using Layer::Layer;
+  /// Divides the `batch_size` of each message that the parameter has.
+  static void divide_batch(caffe::LayerParameter& parameter, const BatchShare& share);
   Arity bottoms() const override { return {0, 0}; }
   bool allows_backward_to(std::size_t) const override { return false; }
   void setup(const Blobs& bottom, const Blobs& top) override;

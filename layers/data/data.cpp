@@ -12,11 +12,6 @@ namespace {
 class DataLayer : public BatchLayer {
  public:
   using BatchLayer::BatchLayer;
-  static void divide_batch(caffe::LayerParameter& parameter, const BatchShare& share) {
-    auto& p = *parameter.mutable_data_param();
-    p.set_batch_size(static_cast<unsigned>(share(p.batch_size())));
-  }
-
   Arity tops() const override { return {1, 2}; }
 
  protected:

@@ -11,11 +11,6 @@ namespace {
 class Hdf5DataLayer : public BatchLayer {
  public:
   using BatchLayer::BatchLayer;
-  static void divide_batch(caffe::LayerParameter& parameter, const BatchShare& share) {
-    auto& p = *parameter.mutable_hdf5_data_param();
-    p.set_batch_size(static_cast<unsigned>(share(p.batch_size())));
-  }
-
   Arity tops() const override { return {1, -1}; }
 
  protected:

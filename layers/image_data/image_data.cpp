@@ -13,11 +13,6 @@ namespace {
 class ImageDataLayer : public BatchLayer {
  public:
   using BatchLayer::BatchLayer;
-  static void divide_batch(caffe::LayerParameter& parameter, const BatchShare& share) {
-    auto& p = *parameter.mutable_image_data_param();
-    p.set_batch_size(static_cast<unsigned>(share(p.batch_size())));
-  }
-
   Arity tops() const override { return {1, 2}; }
 
  protected:

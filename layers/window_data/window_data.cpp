@@ -18,11 +18,6 @@ namespace {
 class WindowDataLayer : public BatchLayer {
  public:
   using BatchLayer::BatchLayer;
-  static void divide_batch(caffe::LayerParameter& parameter, const BatchShare& share) {
-    auto& p = *parameter.mutable_window_data_param();
-    p.set_batch_size(static_cast<unsigned>(share(p.batch_size())));
-  }
-
   Arity tops() const override { return {2, 2}; }
 
  protected:
