@@ -81,9 +81,7 @@ void time_net(Session& session, const Work& work, bool host_sums, Report& report
   caffe::NetParameter parameter;
   read_set(work.set, work.batch, parameter);
   if (session.group.spec().timing_only) start_with_zeros(parameter);
-  SolverOptions with;
-  static_cast<Services&>(with) = session.services();
-  with.without = session.without;
+  SolverOptions with = session.solver_options();
   with.core_groups = session.processor->core_groups();
   with.host_sums = host_sums;
   NetTimes times;

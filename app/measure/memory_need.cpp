@@ -5,6 +5,7 @@
 
 #include "app/measure/dry_runs.h"
 #include "app/measure/layer_times.h"
+#include "app/tune/tuning.h"
 #include "core/base/log.h"
 #include "core/base/memory_error.h"
 #include "core/formats/caffe.pb.h"
@@ -58,10 +59,8 @@ i64 MemoryNeed::batch_within(i64 bytes) const {
 DryRun::DryRun(Session& session, const caffe::SolverParameter& parameter, const TuningTable& tuning)
     : group_(session.group), sources_(session.sources.without_values()) {
   const QuietLog quiet(true);
-  SolverOptions with;
-  static_cast<Services&>(with) = session.services();
+  SolverOptions with = session.solver_options();
   with.group = &group_;
-  with.without = session.without;
   with.sources = &sources_;
   with.sinks = &unwritten();
   with.hdf5 = &session.hdf5;
@@ -171,6 +170,17 @@ void advising_on_memory(const std::function<std::string()>& advice, const std::f
   try {
     naming_memory("", work);
   } catch (const MemoryError& error) { throw MemoryError("", error.what(), advice()); }
+}
+
+void with_net(Session& session, const NetFlags& flags, const std::function<void(Net&)>& work) {
+  caffe::NetParameter parameter;
+  flags.read(parameter);
+  advising_on_memory(
+      [&] { return memory_advice(session, parameter, session.net_options(), empty_tuning(session.group.spec())); },
+      [&] {
+        Net net(parameter, session.net_options());
+        work(net);
+      });
 }
 
 }  // namespace cortado

@@ -5,14 +5,10 @@
 #include <string>
 
 #include "app/measure/dry_group.h"
+#include "app/session/net_flags.h"
 #include "app/session/session.h"
 #include "core/solver/solver.h"
 #include "core/tuner/tuning_table.h"
-
-namespace caffe {
-class NetParameter;
-class SolverParameter;
-}  // namespace caffe
 
 namespace cortado {
 
@@ -67,5 +63,8 @@ std::string memory_advice(Session& session, const caffe::NetParameter& parameter
 
 /// Runs `work`; where memory runs out, throws a MemoryError with the advice.
 void advising_on_memory(const std::function<std::string()>& advice, const std::function<void()>& work);
+
+/// Builds the net that the flags name, untuned, and runs `work` on it, advising on memory.
+void with_net(Session& session, const NetFlags& flags, const std::function<void(Net&)>& work);
 
 }  // namespace cortado

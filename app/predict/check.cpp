@@ -80,9 +80,7 @@ class PredictionCheck {
  private:
   void add(const std::string& exchange) {
     caffe::SolverParameter parameter = solver_around(net_, session_.precision);
-    SolverOptions with;
-    static_cast<Services&>(with) = session_.services();
-    with.without = session_.without;
+    SolverOptions with = session_.solver_options();
     with.tuning = &tuning_;
     Candidate candidate;
     candidate.exchange = exchange;

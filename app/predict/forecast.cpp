@@ -28,9 +28,7 @@ std::string text_of(const char* format, Values... values) {
 }
 
 Work measured(const Session& session, const PredictFlags& flags, const caffe::NetParameter& net) {
-  SolverOptions with;
-  static_cast<Services&>(with) = session.services();
-  with.without = session.without;
+  SolverOptions with = session.solver_options();
   const TuningTable tuning = read_tuning(session.group.spec(), flags.tuning);
   with.tuning = &tuning;
   Solver solver(solver_around(net, session.precision), with);

@@ -82,14 +82,19 @@ Session::Session(const MpiJob& its_job, const SessionFlags& flags)
   check_without(without);
 }
 
-Services Session::services() const { return {&group, &layers, &sources, &sinks}; }
-
 NetOptions Session::net_options() const {
   NetOptions options;
-  static_cast<Services&>(options) = services();
+  static_cast<Services&>(options) = {&group, &layers, &sources, &sinks};
   options.writer = job.replicas().rank();
   options.writers = job.replicas().size();
   options.precision = precision;
+  options.without = without;
+  return options;
+}
+
+SolverOptions Session::solver_options() const {
+  SolverOptions options;
+  static_cast<Services&>(options) = {&group, &layers, &sources, &sinks};
   options.without = without;
   return options;
 }

@@ -7,7 +7,7 @@
 #include "app/command_line/flags.h"
 #include "app/session/shape_sources.h"
 #include "comm/job.h"
-#include "core/net/net.h"
+#include "core/solver/solver.h"
 #include "parallel_io/feed/sinks.h"
 #include "parallel_io/weights/hdf5_weights.h"
 
@@ -51,8 +51,8 @@ struct Session {
   std::set<std::string> without;  ///< passes that do not rewrite nets
 
   /// For nets and solvers on core group 0, alone.
-  Services services() const;
   NetOptions net_options() const;
+  SolverOptions solver_options() const;
   /// Copies weights from a .caffemodel or .caffemodel.h5 to the net. Throws FileError; NumericError for weights that
   /// are not finite.
   void take_weights(Net& net, const std::string& file) const;

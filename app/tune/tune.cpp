@@ -98,12 +98,87 @@ std::string error_of_model(const std::vector<Tuner::Row>& rows) {
 
 class Tune : public Verb {
  public:
-  void add_to(Flags& flags) override;
-  int run(const MpiJob& job) override;
+  void add_to(Flags& flags) override {
+    const Flag model = net_.add_model(flags);
+    const Flag collectives =
+        flags
+            .add_switch(
+                "--collectives", collectives_,
+                "Instead: the fastest allreduce, reduce and broadcast of every length for this job, to rules; run "
+                "under mpirun")
+            .excludes(model);
+    flags.add("--sizes", sizes_, "Of --collectives: bytes; default 4 KB to 64 MB").not_negative().needs(collectives);
+    topology_.add_to(flags);
+    flags.add("--iterations", iterations_, "Runs of every plan that is not far behind, of which the best counts")
+        .shows_default()
+        .positive();
+    flags.add_switch("--explain", explain_, "Also show plans that were not tried, and why").excludes(collectives);
+    flags
+        .add("--out", out_,
+             "Tuning file to write or add to, or rules to write; default tuning.prototxt, or collectives.json")
+        .names_output();
+    add_json(flags, json_);
+    session_.add_precision(flags);
+    session_.add_without(flags);
+    session_.add_shape(flags);
+    net_.add_state(flags);
+    session_.add_devices(flags);
+    session_.add_simulator(flags);
+  }
+
+  int run(const MpiJob& job) override {
+    const Session session(job, session_);
+    if (collectives_)
+      tune_collectives(session, {sizes_, topology_, iterations_, out_.empty() ? "collectives.json" : out_, json_});
+    else if (net_.model().empty())
+      throw ConfigError("command line", "tune needs --model or --collectives");
+    else
+      advising_on_memory([] { return "tuning holds two nets: give a smaller batch_size"; }, [&] { tune_net(session); });
+    return 0;
+  }
 
  private:
-  void tune_net(const Session& session) const;
-  void report(const Session& session, const std::vector<Tuner::Row>& rows, const std::string& layouts) const;
+  void tune_net(const Session& session) const {
+    caffe::NetParameter parameter;
+    net_.read(parameter);
+    if (session_.timing_only) start_with_zeros(parameter);
+    const std::string out = out_.empty() ? "tuning.prototxt" : out_;
+    TuningTable table = empty_tuning(session.group.spec());
+    if (exists(out)) table.read(out);
+
+    const auto net = net_in(session, parameter, Layout::nchw), blocks = net_in(session, parameter, Layout::nchw16c);
+    session.sources.settle_shapes();
+    std::vector<Tuner::Row> rows;
+    std::string layouts;
+    const bool chooses_layouts = has_blocks(*blocks);
+    for (Net* const one : {net.get(), blocks.get()}) {
+      if (one == blocks.get() && !chooses_layouts) continue;
+      Tuner tuner(*one);
+      run_trials(tuner, *one, session.group, iterations_);
+      one->use_plans(tuner.best());
+      tuner.add_to(table);
+      for (const auto& row : tuner.rows()) rows.push_back(row);
+    }
+    if (chooses_layouts) layouts = text_of(tune_layouts(session, parameter, *net, *blocks, iterations_, table));
+    report(session, rows, layouts);
+    if (session.job.rank() != 0) return;
+    table.write(out);
+    std::cout << "wrote " << printable(out) << "; use it with --tuning " << printable(out) << "\n";
+  }
+
+  void report(const Session& session, const std::vector<Tuner::Row>& rows, const std::string& layouts) const {
+    Report report({{"layer", "layer"},
+                   {"direction", "direction"},
+                   {"plan", "plan"},
+                   {"ms", "ms", 3},
+                   {"estimate_ms", "estimate ms", 3},
+                   {"chosen", "chosen"},
+                   {"reason", ""}},
+                  session.group.spec(), {{"model", net_.model()}, {"iterations", iterations_}});
+    for (const auto& row : rows)
+      if (explain_ || row.skipped.empty()) report.add(row_of(row));
+    show(report, session.job, error_of_model(rows) + layouts, json_);
+  }
 
   NetFlags net_;
   SessionFlags session_;
@@ -114,86 +189,6 @@ class Tune : public Verb {
   std::string out_, json_;
 };
 
-void Tune::add_to(Flags& flags) {
-  const Flag model = net_.add_model(flags);
-  const Flag collectives =
-      flags
-          .add_switch(
-              "--collectives", collectives_,
-              "Instead: the fastest allreduce, reduce and broadcast of every length for this job, to rules; run "
-              "under mpirun")
-          .excludes(model);
-  flags.add("--sizes", sizes_, "Of --collectives: bytes; default 4 KB to 64 MB").not_negative().needs(collectives);
-  topology_.add_to(flags);
-  flags.add("--iterations", iterations_, "Runs of every plan that is not far behind, of which the best counts")
-      .shows_default()
-      .positive();
-  flags.add_switch("--explain", explain_, "Also show plans that were not tried, and why").excludes(collectives);
-  flags
-      .add("--out", out_,
-           "Tuning file to write or add to, or rules to write; default tuning.prototxt, or collectives.json")
-      .names_output();
-  add_json(flags, json_);
-  session_.add_precision(flags);
-  session_.add_without(flags);
-  session_.add_shape(flags);
-  net_.add_state(flags);
-  session_.add_devices(flags);
-  session_.add_simulator(flags);
-}
-
-int Tune::run(const MpiJob& job) {
-  const Session session(job, session_);
-  if (collectives_)
-    tune_collectives(session, {sizes_, topology_, iterations_, out_.empty() ? "collectives.json" : out_, json_});
-  else if (net_.model().empty())
-    throw ConfigError("command line", "tune needs --model or --collectives");
-  else
-    advising_on_memory([] { return "tuning holds two nets: give a smaller batch_size"; }, [&] { tune_net(session); });
-  return 0;
-}
-
-void Tune::tune_net(const Session& session) const {
-  caffe::NetParameter parameter;
-  net_.read(parameter);
-  if (session_.timing_only) start_with_zeros(parameter);
-  const std::string out = out_.empty() ? "tuning.prototxt" : out_;
-  TuningTable table = empty_tuning(session.group.spec());
-  if (exists(out)) table.read(out);
-
-  const auto net = net_in(session, parameter, Layout::nchw), blocks = net_in(session, parameter, Layout::nchw16c);
-  session.sources.settle_shapes();
-  std::vector<Tuner::Row> rows;
-  std::string layouts;
-  const bool chooses_layouts = has_blocks(*blocks);
-  for (Net* const one : {net.get(), blocks.get()}) {
-    if (one == blocks.get() && !chooses_layouts) continue;
-    Tuner tuner(*one);
-    run_trials(tuner, *one, session.group, iterations_);
-    one->use_plans(tuner.best());
-    tuner.add_to(table);
-    for (const auto& row : tuner.rows()) rows.push_back(row);
-  }
-  if (chooses_layouts) layouts = text_of(tune_layouts(session, parameter, *net, *blocks, iterations_, table));
-  report(session, rows, layouts);
-  if (session.job.rank() != 0) return;
-  table.write(out);
-  std::cout << "wrote " << printable(out) << "; use it with --tuning " << printable(out) << "\n";
-}
-
-void Tune::report(const Session& session, const std::vector<Tuner::Row>& rows, const std::string& layouts) const {
-  Report report({{"layer", "layer"},
-                 {"direction", "direction"},
-                 {"plan", "plan"},
-                 {"ms", "ms", 3},
-                 {"estimate_ms", "estimate ms", 3},
-                 {"chosen", "chosen"},
-                 {"reason", ""}},
-                session.group.spec(), {{"model", net_.model()}, {"iterations", iterations_}});
-  for (const auto& row : rows)
-    if (explain_ || row.skipped.empty()) report.add(row_of(row));
-  show(report, session.job, error_of_model(rows) + layouts, json_);
-}
 }  // namespace
 
 std::unique_ptr<Verb> make_tune() { return std::make_unique<Tune>(); }

@@ -51,8 +51,83 @@ caffe::NetParameter net_of(const caffe::SolverParameter& solver, const NetFlags&
 
 class Check : public Verb {
  public:
-  void add_to(Flags& flags) override;
-  int run(const MpiJob& job) override;
+  void add_to(Flags& flags) override {
+    const Flag model = net_.add_model(flags);
+    flags.add("--solver", solver_, "Solver prototxt, whose net is checked")
+        .excludes(model)
+        .compared_by([this](StartFields& fields) {
+          if (solver_.empty()) return;
+          caffe::SolverParameter solver;
+          read_solver_for(net_.state(), solver_, solver);
+          add_solver(solver, fields);
+        });
+    net_.add_phase(flags);
+    flags.add_switch("--explain", explain_, "Also show the plans that each layer passed over, and why");
+    flags.add_switch("--passes", passes_, "Also show how passes rewrote the net");
+    add_tuning(flags, tuning_);
+    add_json(flags, json_);
+    session_.add_precision(flags);
+    session_.add_without(flags);
+    session_.add_devices(flags);
+    session_.add_shape(flags);
+    net_.add_state(flags);
+  }
+
+  int run(const MpiJob& job) override {
+    Session session(job, session_);
+    NetOptions net_options = session.net_options();
+    caffe::SolverParameter solver;
+    std::string file = net_.model();
+    caffe::NetParameter parameter;
+    const bool tests = net_.phase() == Phase::test;
+    if (!solver_.empty()) {
+      read_solver(solver_, solver);
+      if (session.precision == Precision::bf16) solver.set_precision(caffe::BF16);
+      if (solver.precision() == caffe::BF16) net_options.precision = Precision::bf16;
+      file = solver_;
+      parameter = net_of(solver, net_, file);
+    } else if (file.empty()) {
+      throw ConfigError("command line", "check needs --model or --solver");
+    } else {
+      net_.read(parameter);
+    }
+    if (solver_.empty()) {
+      solver = solver_around(parameter, net_options.precision);
+    } else {
+      solver.mutable_train_state()->set_level(net_.state().level);
+      for (const auto& stage : net_.state().stages) solver.mutable_train_state()->add_stage(stage);
+    }
+    if (job.rank() != 0) return 0;
+    const TuningTable tuning = read_tuning(session.group.spec(), tuning_);
+    const auto runs = tests ? std::make_unique<DryRuns>(session, parameter, net_options, tuning)
+                            : std::make_unique<DryRuns>(session, solver, tuning);
+    const Net& net = runs->net();
+    session.sources.settle_shapes();
+    CORTADO_LOG(info) << tuning.coverage(net);
+    const MemoryNeed need = runs->need();
+
+    Report report(
+        {{"layer", "layer"}, {"type", "type"}, {"top", "top"}, {"parameters", "parameters"}, {"plans", "plans"}},
+        session.group.spec(), {{"model", file}});
+    for (std::size_t i = 0; i < net.layers().size(); ++i) {
+      const auto& entry = net.layers()[i];
+      report.add({{"layer", entry.layer->name()},
+                  {"type", entry.type},
+                  {"bottom", text_of(runs->bottoms(i))},
+                  {"top", text_of(runs->tops(i))},
+                  {"parameters", parameters_of(*entry.layer)},
+                  {"plans", plans_of(*entry.layer)}});
+    }
+    report.summarize(to_json(need));
+    if (runs->planned() > 0)
+      std::cout << "a batch of " << need.batch << " is planned as one of " << runs->planned()
+                << "; its memory and shapes follow from that\n";
+    std::cout << describe(need) << "\n" << report.table();
+    if (passes_) std::cout << "\n" << passes_of(net);
+    if (explain_) std::cout << "\n" << reasons_of(net);
+    if (!json_.empty()) report.write_json(json_);
+    return 0;
+  }
 
  private:
   NetFlags net_;
@@ -61,83 +136,6 @@ class Check : public Verb {
   bool explain_ = false, passes_ = false;
 };
 
-void Check::add_to(Flags& flags) {
-  const Flag model = net_.add_model(flags);
-  flags.add("--solver", solver_, "Solver prototxt, whose net is checked")
-      .excludes(model)
-      .compared_by([this](StartFields& fields) {
-        if (solver_.empty()) return;
-        caffe::SolverParameter solver;
-        read_solver_for(net_.state(), solver_, solver);
-        add_solver(solver, fields);
-      });
-  net_.add_phase(flags);
-  flags.add_switch("--explain", explain_, "Also show the plans that each layer passed over, and why");
-  flags.add_switch("--passes", passes_, "Also show how passes rewrote the net");
-  add_tuning(flags, tuning_);
-  add_json(flags, json_);
-  session_.add_precision(flags);
-  session_.add_without(flags);
-  session_.add_devices(flags);
-  session_.add_shape(flags);
-  net_.add_state(flags);
-}
-
-int Check::run(const MpiJob& job) {
-  Session session(job, session_);
-  NetOptions net_options = session.net_options();
-  caffe::SolverParameter solver;
-  std::string file = net_.model();
-  caffe::NetParameter parameter;
-  const bool tests = net_.phase() == Phase::test;
-  if (!solver_.empty()) {
-    read_solver(solver_, solver);
-    if (session.precision == Precision::bf16) solver.set_precision(caffe::BF16);
-    if (solver.precision() == caffe::BF16) net_options.precision = Precision::bf16;
-    file = solver_;
-    parameter = net_of(solver, net_, file);
-  } else if (file.empty()) {
-    throw ConfigError("command line", "check needs --model or --solver");
-  } else {
-    net_.read(parameter);
-  }
-  if (solver_.empty()) {
-    solver = solver_around(parameter, net_options.precision);
-  } else {
-    solver.mutable_train_state()->set_level(net_.state().level);
-    for (const auto& stage : net_.state().stages) solver.mutable_train_state()->add_stage(stage);
-  }
-  if (job.rank() != 0) return 0;
-  const TuningTable tuning = read_tuning(session.group.spec(), tuning_);
-  const auto runs = tests ? std::make_unique<DryRuns>(session, parameter, net_options, tuning)
-                          : std::make_unique<DryRuns>(session, solver, tuning);
-  const Net& net = runs->net();
-  session.sources.settle_shapes();
-  CORTADO_LOG(info) << tuning.coverage(net);
-  const MemoryNeed need = runs->need();
-
-  Report report(
-      {{"layer", "layer"}, {"type", "type"}, {"top", "top"}, {"parameters", "parameters"}, {"plans", "plans"}},
-      session.group.spec(), {{"model", file}});
-  for (std::size_t i = 0; i < net.layers().size(); ++i) {
-    const auto& entry = net.layers()[i];
-    report.add({{"layer", entry.layer->name()},
-                {"type", entry.type},
-                {"bottom", text_of(runs->bottoms(i))},
-                {"top", text_of(runs->tops(i))},
-                {"parameters", parameters_of(*entry.layer)},
-                {"plans", plans_of(*entry.layer)}});
-  }
-  report.summarize(to_json(need));
-  if (runs->planned() > 0)
-    std::cout << "a batch of " << need.batch << " is planned as one of " << runs->planned()
-              << "; its memory and shapes follow from that\n";
-  std::cout << describe(need) << "\n" << report.table();
-  if (passes_) std::cout << "\n" << passes_of(net);
-  if (explain_) std::cout << "\n" << reasons_of(net);
-  if (!json_.empty()) report.write_json(json_);
-  return 0;
-}
 }  // namespace
 
 std::unique_ptr<Verb> make_check() { return std::make_unique<Check>(); }

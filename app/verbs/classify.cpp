@@ -11,7 +11,6 @@
 #include "app/session/net_flags.h"
 #include "app/session/session.h"
 #include "app/start/start_files.h"
-#include "app/tune/tuning.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/log.h"
@@ -149,7 +148,7 @@ class Classify : public Verb {
   int run(const MpiJob& job) override;
 
  private:
-  void classify(const Session& session, const caffe::NetParameter& parameter) const;
+  void classify(const Session& session, Net& net) const;
 
   NetFlags net_{Phase::test};
   SessionFlags session_;
@@ -197,16 +196,11 @@ Blob& input_of(Net& net, const std::string& model) {
 
 int Classify::run(const MpiJob& job) {
   Session session(job, session_);
-  caffe::NetParameter parameter;
-  net_.read(parameter);
-  advising_on_memory(
-      [&] { return memory_advice(session, parameter, session.net_options(), empty_tuning(session.group.spec())); },
-      [&] { classify(session, parameter); });
+  with_net(session, net_, [&](Net& net) { classify(session, net); });
   return 0;
 }
 
-void Classify::classify(const Session& session, const caffe::NetParameter& parameter) const {
-  Net net(parameter, session.net_options());
+void Classify::classify(const Session& session, Net& net) const {
   session.take_weights(net, weights_);
   Blob& input = input_of(net, net_.model());
   net.run().parameter_version = 1;

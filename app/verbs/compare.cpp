@@ -20,72 +20,6 @@
 namespace cortado {
 namespace {
 
-class Compare : public Verb {
- public:
-  void add_to(Flags& flags) override;
-  int run(const MpiJob& job) override;
-
- private:
-  std::vector<NetValue> run_on(const Session& session, CoreGroup& group, bool tuned) const;
-  std::vector<NetValue> other_values(const Session& session) const;
-  void write_rows(const Session& session, const std::vector<ValueDifference>& differences) const;
-
-  NetFlags net_;
-  SessionFlags session_;
-  std::string weights_, with_ = "reference", save_, json_, tuning_;
-  double tolerance_ = 1e-3;
-  std::uint64_t seed_ = 1;
-};
-
-void Compare::add_to(Flags& flags) {
-  net_.add_model(flags, "Net prototxt; its Input layers get random values").required();
-  add_weights(flags, weights_, "The .caffemodel or .caffemodel.h5; default: the fillers");
-  net_.add_phase(flags);
-  const Flag with = flags
-                        .add("--with", with_,
-                             "reference: the checking backend; plans: --tuning's plans with layers' own; or a file "
-                             "that --save wrote, by another build for example")
-                        .shows_default()
-                        .compared_by([this](StartFields& fields) {
-                          const std::string content = content_of(with_);
-                          fields.push_back({"--with", "--with", content.empty() ? "\"" + with_ + "\"" : content});
-                        });
-  flags.add("--save", save_, "Write the values to this HDF5 file instead of comparing them")
-      .replaces_nothing()
-      .excludes(with);
-  flags.add("--tolerance", tolerance_, "Largest difference, over the largest value of the blob")
-      .shows_default()
-      .not_negative();
-  flags.add("--seed", seed_, "Of fillers, inputs and dropout").shows_default();
-  add_json(flags, json_);
-  add_tuning(flags, tuning_);
-  session_.add_devices(flags);
-  session_.add_without(flags);
-  net_.add_state(flags);
-}
-
-/// Runs the net once on a group, with or without the plans that tuning files name.
-std::vector<NetValue> Compare::run_on(const Session& session, CoreGroup& group, bool tuned) const {
-  caffe::NetParameter parameter;
-  net_.read(parameter);
-  NetOptions with = session.net_options();
-  with.group = &group;
-  with.seed = seed_;
-  const TuningTable tuning = tuned ? read_tuning(group.spec(), tuning_) : empty_tuning(group.spec());
-  with.layouts = tuning.layouts();
-  Net net(parameter, with);
-  net.use_plans(tuning.plans_for(net));
-  if (!weights_.empty()) session.take_weights(net, weights_);
-  return values_of_pass(net, seed_);
-}
-
-std::vector<NetValue> Compare::other_values(const Session& session) const {
-  if (with_ == "plans") return run_on(session, session.group, false);
-  if (with_ != "reference") return load_values(with_, session.hdf5);
-  const auto reference = make_reference_processor();
-  return run_on(session, reference->group(0), false);
-}
-
 void print(const char* lead, const ValueDifference& difference) {
   if (!difference.shapes.empty()) {
     std::printf("%s %s: its shape is %s\n", lead, printable(difference.what).c_str(), difference.shapes.c_str());
@@ -96,45 +30,108 @@ void print(const char* lead, const ValueDifference& difference) {
               static_cast<double>(difference.here), static_cast<double>(difference.there));
 }
 
-void Compare::write_rows(const Session& session, const std::vector<ValueDifference>& differences) const {
-  Report report({}, session.group.spec(), {{"model", net_.model()}, {"with", with_}, {"tolerance", tolerance_}});
-  for (const auto& d : differences)
-    report.add(
-        {{"value", d.what}, {"difference", d.relative}, {"element", d.element}, {"here", d.here}, {"there", d.there}});
-  report.write_json(json_);
-}
+class Compare : public Verb {
+ public:
+  void add_to(Flags& flags) override {
+    net_.add_model(flags, "Net prototxt; its Input layers get random values").required();
+    add_weights(flags, weights_, "The .caffemodel or .caffemodel.h5; default: the fillers");
+    net_.add_phase(flags);
+    const Flag with = flags
+                          .add("--with", with_,
+                               "reference: the checking backend; plans: --tuning's plans with layers' own; or a file "
+                               "that --save wrote, by another build for example")
+                          .shows_default()
+                          .compared_by([this](StartFields& fields) {
+                            const std::string content = content_of(with_);
+                            fields.push_back({"--with", "--with", content.empty() ? "\"" + with_ + "\"" : content});
+                          });
+    flags.add("--save", save_, "Write the values to this HDF5 file instead of comparing them")
+        .replaces_nothing()
+        .excludes(with);
+    flags.add("--tolerance", tolerance_, "Largest difference, over the largest value of the blob")
+        .shows_default()
+        .not_negative();
+    flags.add("--seed", seed_, "Of fillers, inputs and dropout").shows_default();
+    add_json(flags, json_);
+    add_tuning(flags, tuning_);
+    session_.add_devices(flags);
+    session_.add_without(flags);
+    net_.add_state(flags);
+  }
 
-int Compare::run(const MpiJob& job) {
-  const Session session(job, session_);
-  std::vector<NetValue> here, there;
-  advising_on_memory([] { return "all values are kept: give a smaller batch_size"; },
-                     [&] {
-                       here = run_on(session, session.group, true);
-                       if (save_.empty()) there = other_values(session);
-                     });
-  if (!save_.empty()) {
-    if (job.rank() != 0) return 0;
-    save_values(here, save_, session.hdf5);
-    CORTADO_LOG(info) << "Wrote " << here.size() << " values to " << save_;
-    return 0;
+  int run(const MpiJob& job) override {
+    const Session session(job, session_);
+    std::vector<NetValue> here, there;
+    advising_on_memory([] { return "all values are kept: give a smaller batch_size"; },
+                       [&] {
+                         here = run_on(session, session.group, true);
+                         if (save_.empty()) there = other_values(session);
+                       });
+    if (!save_.empty()) {
+      if (job.rank() != 0) return 0;
+      save_values(here, save_, session.hdf5);
+      CORTADO_LOG(info) << "Wrote " << here.size() << " values to " << save_;
+      return 0;
+    }
+    const auto differences = differences_of(here, there);
+    if (differences.empty())
+      throw ConfigError(with_, "has no value of " + net_.model(), "compare one net, in one phase");
+    const auto exceeds = [&](const ValueDifference& d) { return d.relative > tolerance_; };
+    const auto first = std::find_if(differences.begin(), differences.end(), exceeds);
+    const auto worst =
+        std::max_element(differences.begin(), differences.end(),
+                         [](const ValueDifference& a, const ValueDifference& b) { return a.relative < b.relative; });
+    if (job.rank() == 0) {
+      std::printf("compared %zu values with %s; only here: %zu, only there: %zu\n", differences.size(),
+                  printable(with_).c_str(), here.size() - differences.size(), there.size() - differences.size());
+      if (first != differences.end()) print("first beyond the tolerance:", *first);
+      print("largest difference:", *worst);
+      std::fflush(stdout);
+      if (!json_.empty()) write_rows(session, differences);
+    }
+    return first == differences.end() ? 0 : 1;
   }
-  const auto differences = differences_of(here, there);
-  if (differences.empty()) throw ConfigError(with_, "has no value of " + net_.model(), "compare one net, in one phase");
-  const auto exceeds = [&](const ValueDifference& d) { return d.relative > tolerance_; };
-  const auto first = std::find_if(differences.begin(), differences.end(), exceeds);
-  const auto worst =
-      std::max_element(differences.begin(), differences.end(),
-                       [](const ValueDifference& a, const ValueDifference& b) { return a.relative < b.relative; });
-  if (job.rank() == 0) {
-    std::printf("compared %zu values with %s; only here: %zu, only there: %zu\n", differences.size(),
-                printable(with_).c_str(), here.size() - differences.size(), there.size() - differences.size());
-    if (first != differences.end()) print("first beyond the tolerance:", *first);
-    print("largest difference:", *worst);
-    std::fflush(stdout);
-    if (!json_.empty()) write_rows(session, differences);
+
+ private:
+  /// Runs the net once on a group, with or without the plans that tuning files name.
+  std::vector<NetValue> run_on(const Session& session, CoreGroup& group, bool tuned) const {
+    caffe::NetParameter parameter;
+    net_.read(parameter);
+    NetOptions with = session.net_options();
+    with.group = &group;
+    with.seed = seed_;
+    const TuningTable tuning = tuned ? read_tuning(group.spec(), tuning_) : empty_tuning(group.spec());
+    with.layouts = tuning.layouts();
+    Net net(parameter, with);
+    net.use_plans(tuning.plans_for(net));
+    if (!weights_.empty()) session.take_weights(net, weights_);
+    return values_of_pass(net, seed_);
   }
-  return first == differences.end() ? 0 : 1;
-}
+
+  std::vector<NetValue> other_values(const Session& session) const {
+    if (with_ == "plans") return run_on(session, session.group, false);
+    if (with_ != "reference") return load_values(with_, session.hdf5);
+    const auto reference = make_reference_processor();
+    return run_on(session, reference->group(0), false);
+  }
+
+  void write_rows(const Session& session, const std::vector<ValueDifference>& differences) const {
+    Report report({}, session.group.spec(), {{"model", net_.model()}, {"with", with_}, {"tolerance", tolerance_}});
+    for (const auto& d : differences)
+      report.add({{"value", d.what},
+                  {"difference", d.relative},
+                  {"element", d.element},
+                  {"here", d.here},
+                  {"there", d.there}});
+    report.write_json(json_);
+  }
+
+  NetFlags net_;
+  SessionFlags session_;
+  std::string weights_, with_ = "reference", save_, json_, tuning_;
+  double tolerance_ = 1e-3;
+  std::uint64_t seed_ = 1;
+};
 
 }  // namespace
 

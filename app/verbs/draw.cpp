@@ -77,8 +77,34 @@ void write_picture(const std::string& out, const std::string& text) {
 
 class Draw : public Verb {
  public:
-  void add_to(Flags& flags) override;
-  int run(const MpiJob& job) override;
+  void add_to(Flags& flags) override {
+    net_.add_model(flags).required();
+    flags.add("--out", out_, "X.dot (or X.gv), or X.svg, X.png, X.pdf by dot; default: text to the screen");
+    net_.add_phase(flags);
+    flags.add_switch("--left-to-right", left_to_right_, "Instead of from top to bottom");
+    session_.add_shape(flags);
+    session_.add_without(flags);
+    net_.add_state(flags);
+  }
+
+  int run(const MpiJob& job) override {
+    const Session session(job, session_);
+    caffe::NetParameter parameter;
+    net_.read(parameter);
+    const auto net = try_to_build(parameter, session.net_options());
+    if (net != nullptr) session.sources.settle_shapes();
+    const std::string text = net_graph(filter_layers(parameter), left_to_right_,
+                                       [&](const std::string& blob) { return shape_text(net.get(), blob); });
+    if (job.rank() != 0) return 0;
+    const std::string extension = fs::path(out_).extension().string();
+    if (out_.empty())
+      std::cout << text;
+    else if (extension.empty() || extension == ".dot" || extension == ".gv")
+      write_text(out_, text);
+    else
+      write_picture(out_, text);
+    return 0;
+  }
 
  private:
   NetFlags net_;
@@ -86,35 +112,6 @@ class Draw : public Verb {
   std::string out_;
   bool left_to_right_ = false;
 };
-
-void Draw::add_to(Flags& flags) {
-  net_.add_model(flags).required();
-  flags.add("--out", out_, "X.dot (or X.gv), or X.svg, X.png, X.pdf by dot; default: text to the screen");
-  net_.add_phase(flags);
-  flags.add_switch("--left-to-right", left_to_right_, "Instead of from top to bottom");
-  session_.add_shape(flags);
-  session_.add_without(flags);
-  net_.add_state(flags);
-}
-
-int Draw::run(const MpiJob& job) {
-  const Session session(job, session_);
-  caffe::NetParameter parameter;
-  net_.read(parameter);
-  const auto net = try_to_build(parameter, session.net_options());
-  if (net != nullptr) session.sources.settle_shapes();
-  const std::string text = net_graph(filter_layers(parameter), left_to_right_,
-                                     [&](const std::string& blob) { return shape_text(net.get(), blob); });
-  if (job.rank() != 0) return 0;
-  const std::string extension = fs::path(out_).extension().string();
-  if (out_.empty())
-    std::cout << text;
-  else if (extension.empty() || extension == ".dot" || extension == ".gv")
-    write_text(out_, text);
-  else
-    write_picture(out_, text);
-  return 0;
-}
 
 }  // namespace
 

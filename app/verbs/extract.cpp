@@ -8,7 +8,6 @@
 #include "app/session/net_flags.h"
 #include "app/session/session.h"
 #include "app/start/start_files.h"
-#include "app/tune/tuning.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/formats/caffe.pb.h"
@@ -113,7 +112,7 @@ class Extract : public Verb {
   int run(const MpiJob& job) override;
 
  private:
-  void extract(const Session& session, const caffe::NetParameter& parameter) const;
+  void extract(const Session& session, Net& net) const;
   void write(Net& net, const std::vector<std::string>& names, const std::string& to, const MpiJob& job) const;
 
   NetFlags net_{Phase::test};
@@ -141,16 +140,11 @@ void Extract::add_to(Flags& flags) {
 
 int Extract::run(const MpiJob& job) {
   Session session(job, session_);
-  caffe::NetParameter parameter;
-  net_.read(parameter);
-  advising_on_memory(
-      [&] { return memory_advice(session, parameter, session.net_options(), empty_tuning(session.group.spec())); },
-      [&] { extract(session, parameter); });
+  with_net(session, net_, [&](Net& net) { extract(session, net); });
   return 0;
 }
 
-void Extract::extract(const Session& session, const caffe::NetParameter& parameter) const {
-  Net net(parameter, session.net_options());
+void Extract::extract(const Session& session, Net& net) const {
   if (!net.inputs().empty())
     throw ConfigError(net_.model(), "has Input layers, which read nothing", "give a net with a data layer");
   session.take_weights(net, weights_);

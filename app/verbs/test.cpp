@@ -6,7 +6,6 @@
 #include "app/report/progress_bar.h"
 #include "app/session/net_flags.h"
 #include "app/session/session.h"
-#include "app/tune/tuning.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/formats/caffe.pb.h"
@@ -31,7 +30,7 @@ class Test : public Verb {
   int run(const MpiJob& job) override;
 
  private:
-  void score(const Session& session, const caffe::NetParameter& parameter) const;
+  void score(const Session& session, Net& net) const;
 
   NetFlags net_{Phase::test};
   SessionFlags session_;
@@ -41,16 +40,11 @@ class Test : public Verb {
 
 int Test::run(const MpiJob& job) {
   Session session(job, session_);
-  caffe::NetParameter parameter;
-  net_.read(parameter);
-  advising_on_memory(
-      [&] { return memory_advice(session, parameter, session.net_options(), empty_tuning(session.group.spec())); },
-      [&] { score(session, parameter); });
+  with_net(session, net_, [&](Net& net) { score(session, net); });
   return 0;
 }
 
-void Test::score(const Session& session, const caffe::NetParameter& parameter) const {
-  Net net(parameter, session.net_options());
+void Test::score(const Session& session, Net& net) const {
   if (!net.inputs().empty())
     throw ConfigError("net '" + net.name() + "'", "has inputs that nothing fills: there is nothing to score",
                       "give it a data layer in place of Input, or use cortado classify");

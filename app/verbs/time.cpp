@@ -127,9 +127,7 @@ void Time::add_to(Flags& flags) {
 TimedNet Time::build(const Session& session, const TuningTable& tuning, const caffe::NetParameter& parameter) const {
   TimedNet timed;
   if (trains()) {
-    SolverOptions with;
-    static_cast<Services&>(with) = session.services();
-    with.without = session.without;
+    SolverOptions with = session.solver_options();
     with.tuning = &tuning;
     timed.solver = std::make_unique<Solver>(solver_around(parameter, session.precision), with);
   } else {

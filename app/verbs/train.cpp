@@ -163,9 +163,7 @@ int Train::run(const MpiJob& job) {
   const Sources sources(timeline.get());
   ProgressBar bar("training");
   LoadWatch load;
-  SolverOptions with;
-  static_cast<Services&>(with) = session.services();
-  with.without = session.without;
+  SolverOptions with = session.solver_options();
   with.sources = &sources;
   with.hdf5 = &session.hdf5;
   with.feed = feed_ == "master" ? Feed::master : Feed::direct;
