@@ -16,8 +16,6 @@ class WorkerPool {
   /// `helpers` threads besides the caller; they may run on all CPUs of the process.
   explicit WorkerPool(int helpers);
   ~WorkerPool();
-  WorkerPool(const WorkerPool&) = delete;
-  WorkerPool& operator=(const WorkerPool&) = delete;
 
   /// Calls work(i) for all i in [0, n), in any order; throws the first exception. One thread may call it at a time.
   void for_each(i64 n, const std::function<void(i64)>& work);
