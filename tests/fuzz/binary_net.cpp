@@ -4,18 +4,16 @@
 
 namespace cortado::fuzz {
 namespace {
-void run(const std::uint8_t* data, std::size_t size) {
-  const InputFile file(data, size);
+/// As a net, and as a state.
+void read(const std::string& file) {
   expect_errors_only([&] {
     caffe::NetParameter net;
-    read_binary(file.name(), net);
-    upgrade_net(net, file.name());
+    read_binary(file, net);
+    upgrade_net(net, file);
     to_text(net);
   });
-  expect_errors_only([&] {
-    caffe::SolverState state;
-    read_binary(file.name(), state);
-  });
+  caffe::SolverState state;
+  read_binary(file, state);
 }
 
 std::vector<std::string> seeds() {
@@ -49,6 +47,6 @@ std::vector<std::string> seeds() {
 }
 }  // namespace
 
-Target binary_net() { return {"binary_net", run, seeds}; }
+Target binary_net() { return {"binary_net", of_file(read), seeds}; }
 
 }  // namespace cortado::fuzz

@@ -6,10 +6,7 @@
 
 namespace cortado::fuzz {
 namespace {
-void run(const std::uint8_t* data, std::size_t size) {
-  const InputFile file(data, size);
-  expect_errors_only([&] { const IdxFile idx(file.name()); });
-}
+void read(const std::string& file) { const IdxFile idx(file); }
 
 std::string gzipped(const std::string& bytes) {
   z_stream stream{};
@@ -33,6 +30,6 @@ std::vector<std::string> seeds() {
 }
 }  // namespace
 
-Target idx() { return {"idx", run, seeds}; }
+Target idx() { return {"idx", of_file(read), seeds}; }
 
 }  // namespace cortado::fuzz

@@ -5,14 +5,11 @@
 
 namespace cortado::fuzz {
 namespace {
-void run(const std::uint8_t* data, std::size_t size) {
-  const InputFile file(data, size);
-  expect_errors_only([&] {
-    caffe::NetParameter net;
-    read_text(file.name(), net);
-    upgrade_net(net, file.name());
-    to_text(net);
-  });
+void read(const std::string& file) {
+  caffe::NetParameter net;
+  read_text(file, net);
+  upgrade_net(net, file);
+  to_text(net);
 }
 
 std::vector<std::string> seeds() {
@@ -44,6 +41,6 @@ layers { layer { name: "c" type: "conv" num_output: 6 kernelsize: 5 weight_fille
 
 }  // namespace
 
-Target prototxt() { return {"prototxt", run, seeds, caffe_words}; }
+Target prototxt() { return {"prototxt", of_file(read), seeds, caffe_words}; }
 
 }  // namespace cortado::fuzz

@@ -6,13 +6,12 @@ namespace cortado::fuzz {
 namespace {
 
 /// As rules of collectives, and as a machine to predict for, which is JSON too.
-void run(const std::uint8_t* data, std::size_t size) {
-  const InputFile file(data, size);
+void read(const std::string& file) {
   expect_errors_only([&] {
-    const auto rules = read_rules(file.name());
+    const auto rules = read_rules(file);
     write_rules(folder() + "/rules.json", rules);
   });
-  expect_errors_only([&] { read_prediction_machine(file.name()); });
+  read_prediction_machine(file);
 }
 
 std::vector<std::string> seeds() {
@@ -34,6 +33,6 @@ std::vector<std::string> words() {
 }
 }  // namespace
 
-Target rules() { return {"rules", run, seeds, words}; }
+Target rules() { return {"rules", of_file(read), seeds, words}; }
 
 }  // namespace cortado::fuzz

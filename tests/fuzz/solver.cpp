@@ -4,14 +4,11 @@
 
 namespace cortado::fuzz {
 namespace {
-void run(const std::uint8_t* data, std::size_t size) {
-  const InputFile file(data, size);
-  expect_errors_only([&] {
-    caffe::SolverParameter solver;
-    read_solver(file.name(), solver);
-    solver_type_name(solver);
-    to_text(solver);
-  });
+void read(const std::string& file) {
+  caffe::SolverParameter solver;
+  read_solver(file, solver);
+  solver_type_name(solver);
+  to_text(solver);
 }
 
 std::vector<std::string> seeds() {
@@ -26,6 +23,6 @@ solver_type: ADAGRAD snapshot_prefix: "/tmp" solver_mode: CPU momentum: inf weig
 }
 }  // namespace
 
-Target solver() { return {"solver", run, seeds, caffe_words}; }
+Target solver() { return {"solver", of_file(read), seeds, caffe_words}; }
 
 }  // namespace cortado::fuzz

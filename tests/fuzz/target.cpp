@@ -54,6 +54,13 @@ void expect_errors_only(const std::function<void()>& read) {
   }
 }
 
+std::function<void(const std::uint8_t*, std::size_t)> of_file(void (*read)(const std::string& file)) {
+  return [read](const std::uint8_t* data, std::size_t size) {
+    const InputFile file(data, size);
+    expect_errors_only([&] { read(file.name()); });
+  };
+}
+
 InputFile::InputFile(const std::uint8_t* data, std::size_t size)
     : descriptor_(memfd_create("input", MFD_CLOEXEC)), name_("/proc/self/fd/" + std::to_string(descriptor_)) {
   if (descriptor_ < 0 || write(descriptor_, data, size) != static_cast<ssize_t>(size))

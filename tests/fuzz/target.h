@@ -49,6 +49,9 @@ std::string content_of(const std::string& file);
 /// Runs `read` and takes an Error for an answer.
 void expect_errors_only(const std::function<void()>& read);
 
+/// The `run` of a target that reads files: `read` gets the input as one, and an Error is an answer.
+std::function<void(const std::uint8_t*, std::size_t)> of_file(void (*read)(const std::string& file));
+
 /// Bytes as a file that lies in memory.
 class InputFile {
  public:

@@ -12,16 +12,13 @@ TuningKey key() {
   return made;
 }
 
-void run(const std::uint8_t* data, std::size_t size) {
-  const InputFile file(data, size);
-  expect_errors_only([&] {
-    TuningTable table(key());
-    table.read(file.name());
-    table.layouts();
-    table.plans_for(small_net());
-    table.coverage(small_net());
-    table.write(folder() + "/tuning.prototxt");
-  });
+void read(const std::string& file) {
+  TuningTable table(key());
+  table.read(file);
+  table.layouts();
+  table.plans_for(small_net());
+  table.coverage(small_net());
+  table.write(folder() + "/tuning.prototxt");
 }
 
 std::vector<std::string> seeds() {
@@ -40,6 +37,6 @@ machine {
 }
 }  // namespace
 
-Target tuning() { return {"tuning", run, seeds, caffe_words}; }
+Target tuning() { return {"tuning", of_file(read), seeds, caffe_words}; }
 
 }  // namespace cortado::fuzz
