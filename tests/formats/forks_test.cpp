@@ -5,27 +5,17 @@
 
 #include "core/base/error.h"
 #include "core/base/mistakes.h"
-#include "core/formats/caffe.pb.h"
 #include "core/formats/close_name.h"
 #include "core/formats/foreign_words.h"
-#include "core/formats/prototxt.h"
+#include "tests/formats/upgraded.h"
+#include "tests/support/message_of.h"
 #include "tests/support/temporary_folder.h"
 
 namespace cortado::test {
 namespace {
 
-caffe::NetParameter net_of(const std::string& text) {
-  caffe::NetParameter net;
-  parse_text(text, "net.prototxt", net);
-  upgrade_net(net, "net.prototxt");
-  return net;
-}
-
 std::string complaint(const std::string& text) {
-  try {
-    net_of(text);
-  } catch (const ConfigError& error) { return error.what(); }
-  return "";
+  return message_of([&] { upgraded(text); });
 }
 
 void expect_says(const std::string& text, const std::vector<std::string>& pieces) {
@@ -35,7 +25,7 @@ void expect_says(const std::string& text, const std::vector<std::string>& pieces
 
 TEST(Forks, CeilModeIsARoundMode) {
   const auto mode = [](const std::string& given) {
-    const auto net = net_of("layer { name: 'p' type: 'Pooling' pooling_param { kernel_size: 2 " + given + " } }");
+    const auto net = upgraded("layer { name: 'p' type: 'Pooling' pooling_param { kernel_size: 2 " + given + " } }");
     EXPECT_FALSE(net.layer(0).pooling_param().has_ceil_mode());
     return net.layer(0).pooling_param().round_mode();
   };
@@ -44,7 +34,7 @@ TEST(Forks, CeilModeIsARoundMode) {
   EXPECT_EQ(mode("ceil_mode: false round_mode: FLOOR"), caffe::PoolingParameter::FLOOR);
   expect_says("layer { name: 'p' type: 'Pooling' pooling_param { ceil_mode: false round_mode: CEIL } }",
               {"layer 'p'", "contradict", "round_mode"});
-  EXPECT_EQ(net_of("layers { name: 'p' type: POOLING pooling_param { ceil_mode: false } }")
+  EXPECT_EQ(upgraded("layers { name: 'p' type: POOLING pooling_param { ceil_mode: false } }")
                 .layer(0)
                 .pooling_param()
                 .round_mode(),
@@ -54,7 +44,7 @@ TEST(Forks, CeilModeIsARoundMode) {
 
 TEST(Forks, HolesAreDilations) {
   const auto dilation = [](const std::string& given) {
-    const auto net = net_of("layer { name: 'c' type: 'Convolution' convolution_param { " + given + " } }");
+    const auto net = upgraded("layer { name: 'c' type: 'Convolution' convolution_param { " + given + " } }");
     return std::vector<unsigned>(net.layer(0).convolution_param().dilation().begin(),
                                  net.layer(0).convolution_param().dilation().end());
   };
@@ -65,7 +55,7 @@ TEST(Forks, HolesAreDilations) {
 }
 
 TEST(Forks, CropsMayBeNamedByTheirSides) {
-  const auto net = net_of("layer { name: 'd' type: 'Data' transform_param { crop_h: 224 crop_w: 224 } }");
+  const auto net = upgraded("layer { name: 'd' type: 'Data' transform_param { crop_h: 224 crop_w: 224 } }");
   EXPECT_EQ(net.layer(0).transform_param().crop_size(), 224u);
   expect_says("layer { name: 'd' type: 'Data' transform_param { crop_h: 224 crop_w: 192 } }", {"'d'", "square"});
 }
@@ -75,7 +65,7 @@ TEST(Forks, LibrariesAreNoMatter) {
             "");
   EXPECT_EQ(complaint("layer { name: 'b' type: 'BatchNorm' batch_norm_param { engine: CAFFE eps: 1e-4 } }"), "");
   EXPECT_EQ(complaint("layer { name: 'e' type: 'Eltwise' eltwise_param { engine: MKL2017 operation: MAX } }"), "");
-  const auto net = net_of("layer { name: 'c' convolution_param {\tengine: MKL2017 num_output: 7 } }");
+  const auto net = upgraded("layer { name: 'c' convolution_param {\tengine: MKL2017 num_output: 7 } }");
   EXPECT_EQ(net.layer(0).convolution_param().num_output(), 7u) << "what stands behind is read";
 }
 
@@ -128,7 +118,7 @@ TEST(Forks, AnUnknownValueIsNamedOnceForAllItsPlaces) {
 
 TEST(Forks, ManyKindsAreCounted) {
   try {
-    net_of("nme: 'a' nme: 'b' typ: 1");
+    upgraded("nme: 'a' nme: 'b' typ: 1");
     FAIL();
   } catch (const Mistakes& mistakes) {
     EXPECT_EQ(mistakes.lines().size(), 2U);
@@ -150,10 +140,7 @@ TEST(Prototxt, AByteOrderMarkIsNoText) {
     TemporaryFolder folder;
     std::ofstream(folder.file("net.prototxt")) << text;
     caffe::NetParameter net;
-    try {
-      read_net(folder.file("net.prototxt"), net);
-    } catch (const Error& error) { return std::string(error.what()); }
-    return std::string();
+    return message_of([&] { read_net(folder.file("net.prototxt"), net); });
   };
   const auto has = [](const std::string& text, const char* piece) { return text.find(piece) != std::string::npos; };
   EXPECT_EQ(said("\xEF\xBB\xBFname: 'n'\r\nlayer {\r\n name: 'a' type: 'ReLU' }\r\n"), "");

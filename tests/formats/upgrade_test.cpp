@@ -1,19 +1,11 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
-#include "core/formats/caffe.pb.h"
-#include "core/formats/prototxt.h"
+#include "tests/formats/upgraded.h"
 #include "tests/support/temporary_folder.h"
 
 namespace cortado::test {
 namespace {
-caffe::NetParameter upgraded(const std::string& text) {
-  caffe::NetParameter net;
-  parse_text(text, "net.prototxt", net);
-  upgrade_net(net, "net.prototxt");
-  return net;
-}
-
 TEST(Upgrade, InputFieldsBecomeAnInputLayerInFront) {
   for (const std::string shape :
        {"input_dim: 2 input_dim: 3 input_dim: 5 input_dim: 7", "input_shape { dim: 2 dim: 3 dim: 5 dim: 7 }"}) {

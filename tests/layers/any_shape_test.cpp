@@ -15,6 +15,7 @@
 #include "tests/support/hdf5_file.h"
 #include "tests/support/layer_rig.h"
 #include "tests/support/lmdb_file.h"
+#include "tests/support/message_of.h"
 #include "tests/support/temporary_folder.h"
 
 namespace cortado::test {
@@ -84,13 +85,6 @@ const std::vector<Sample>& samples() {
     return made;
   }();
   return all;
-}
-
-std::string message_of(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const Error& error) { return error.what(); }
-  return "no error";
 }
 
 struct Result {

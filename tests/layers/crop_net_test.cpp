@@ -5,10 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/formats/prototxt.h"
-#include "core/net/net.h"
-#include "layers/all_layers.h"
 #include "tests/support/layer_rig.h"
+#include "tests/support/real_nets.h"
 
 namespace cortado::test {
 namespace {
@@ -33,15 +31,10 @@ constexpr const char* unet = R"(
 class CropNet : public ::testing::TestWithParam<std::string> {
  protected:
   std::unique_ptr<Net> make(const PlanBook& plans, bool only_trains) const {
-    caffe::NetParameter parameter;
-    parse_text(unet, "net", parameter);
-    parameter.mutable_state()->set_phase(caffe::TRAIN);
-    NetOptions options;
-    options.group = &group_of(GetParam());
-    options.layers = &layers_;
+    NetOptions options = net_options(GetParam());
     options.plans = plans;
     options.only_trains = only_trains;
-    auto net = std::make_unique<Net>(parameter, options);
+    auto net = std::make_unique<Net>(training_net(unet), options);
     Blob &data = *net->inputs()[0], &label = *net->inputs()[1];
     data.write_data(noise_vector(1, data.count()).data());
     std::vector<float> labels(static_cast<std::size_t>(label.count()));
@@ -49,8 +42,6 @@ class CropNet : public ::testing::TestWithParam<std::string> {
     label.write_data(labels.data());
     return net;
   }
-
-  const LayerTable layers_ = all_layers();
 };
 
 TEST_P(CropNet, GradientsAreThoseOfTheLoss) {

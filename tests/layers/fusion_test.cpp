@@ -2,10 +2,8 @@
 // which are never taken over.
 #include <gtest/gtest.h>
 
-#include "core/formats/prototxt.h"
-#include "core/net/net.h"
-#include "layers/all_layers.h"
 #include "tests/support/layer_rig.h"
+#include "tests/support/real_nets.h"
 
 namespace cortado::test {
 namespace {
@@ -91,16 +89,10 @@ struct Results {
 };
 
 Results run(const std::string& backend, const std::string& text, Precision precision, bool only_trains = false) {
-  static const LayerTable layers = all_layers();
-  caffe::NetParameter parameter;
-  parse_text(text, "net", parameter);
-  parameter.mutable_state()->set_phase(caffe::TRAIN);
-  NetOptions options;
-  options.group = &group_of(backend);
-  options.layers = &layers;
+  NetOptions options = net_options(backend);
   options.precision = precision;
   options.only_trains = only_trains;
-  Net net(parameter, options);
+  Net net(training_net(text), options);
   for (const auto& p : net.learnable())
     if (p.statistic) p.blob->write_data(std::vector<float>(static_cast<std::size_t>(p.blob->count()), 1.5F).data());
   Results results;

@@ -1,9 +1,9 @@
 // Layers of forks that scale channels: Axpy, Normalize.
 
-#include "core/base/error.h"
 #include "layers/axpy/oracle.h"
 #include "layers/normalize/oracle.h"
 #include "tests/support/layer_rig.h"
+#include "tests/support/message_of.h"
 
 namespace cortado::test {
 namespace {
@@ -11,10 +11,7 @@ namespace {
 class NormalizeTest : public ::testing::TestWithParam<std::string> {
  protected:
   std::string complaint(const std::string& text, const std::vector<Shape>& shapes) const {
-    try {
-      LayerRig(GetParam(), text, shapes);
-    } catch (const Error& error) { return error.what(); }
-    return "";
+    return message_of([&] { LayerRig(GetParam(), text, shapes); });
   }
 };
 

@@ -3,6 +3,7 @@
 #include "core/base/error.h"
 #include "layers/permute/oracle.h"
 #include "tests/support/layer_rig.h"
+#include "tests/support/message_of.h"
 
 namespace cortado::test {
 namespace {
@@ -10,10 +11,7 @@ namespace {
 class PermuteTest : public ::testing::TestWithParam<std::string> {
  protected:
   std::string complaint(const std::string& text, const Shape& shape) const {
-    try {
-      LayerRig(GetParam(), text, {shape});
-    } catch (const Error& error) { return error.what(); }
-    return "";
+    return message_of([&] { LayerRig(GetParam(), text, {shape}); });
   }
 };
 

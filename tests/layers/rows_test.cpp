@@ -3,10 +3,9 @@
 #include <sstream>
 
 #include "core/base/error.h"
-#include "core/formats/prototxt.h"
-#include "core/net/net.h"
-#include "layers/all_layers.h"
 #include "tests/support/layer_rig.h"
+#include "tests/support/message_of.h"
+#include "tests/support/real_nets.h"
 
 namespace cortado::test {
 namespace {
@@ -51,10 +50,7 @@ TEST_P(RowsTest, NumbersOfNoRowAreNamed) {
     rig.fill_bottom(bottom, [&](i64 i) { return i == 1 ? wrong : 0.0f; });
     std::ostringstream due;
     due << "its " << whose << " value 1 is " << wrong << ", no whole number from 0 to 3";
-    std::string message;
-    try {
-      rig.forward();
-    } catch (const ConfigError& error) { message = error.what(); }
+    const std::string message = message_of([&] { rig.forward(); });
     EXPECT_NE(message.find(due.str()), std::string::npos) << message;
   };
   for (const float wrong :
@@ -89,10 +85,7 @@ TEST_P(RowsTest, BatchReindexPicksSamples) {
 TEST_P(RowsTest, FilterIsToldWhatPasses) {
   LayerRig rig(GetParam(), "name: \"f\" type: \"Filter\" bottom: \"a\" bottom: \"s\"", {{3, 2}, {3}}, 1);
   rig.fill_bottom(1, [](i64 i) { return i == 2 ? std::numeric_limits<float>::quiet_NaN() : 1.0f; });
-  std::string message;
-  try {
-    rig.forward();
-  } catch (const ConfigError& error) { message = error.what(); }
+  const std::string message = message_of([&] { rig.forward(); });
   EXPECT_NE(message.find("whether sample 2 of this batch passes is nan"), std::string::npos) << message;
 }
 
@@ -122,7 +115,6 @@ TEST_P(RowsTest, FilterKeepsChosenSamples) {
 
 /// What stands behind a Filter follows its batch, in both directions.
 TEST_P(RowsTest, LayersBehindAFilterFollowItsBatch) {
-  const LayerTable layers = all_layers();
   caffe::NetParameter parameter;
   parse_text(R"(
     force_backward: true
@@ -132,10 +124,7 @@ TEST_P(RowsTest, LayersBehindAFilterFollowItsBatch) {
     layer { name: "sum" type: "Reduction" bottom: "y" top: "sum" loss_weight: 1 }
   )",
              "net", parameter);
-  NetOptions options;
-  options.group = &group_of(GetParam());
-  options.layers = &layers;
-  Net net(parameter, options);
+  Net net(parameter, net_options(GetParam()));
   const std::vector<float> x = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
   for (const std::vector<float>& keep : {std::vector<float>{0, 1, 0, 1}, std::vector<float>{1, 0, 0, 0}}) {
     net.blob("x")->write_data(x.data());

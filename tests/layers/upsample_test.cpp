@@ -2,13 +2,11 @@
 
 #include <limits>
 
-#include "core/base/error.h"
-#include "core/formats/prototxt.h"
-#include "core/net/net.h"
-#include "layers/all_layers.h"
 #include "layers/interp/oracle.h"
 #include "layers/upsample/oracle.h"
 #include "tests/support/layer_rig.h"
+#include "tests/support/message_of.h"
+#include "tests/support/real_nets.h"
 
 namespace cortado::test {
 namespace {
@@ -16,11 +14,7 @@ namespace {
 class UpsampleTest : public ::testing::TestWithParam<std::string> {
  protected:
   std::string complaint(const std::string& text, const std::vector<Shape>& shapes) const {
-    try {
-      LayerRig rig(GetParam(), text, shapes);
-      rig.forward();
-    } catch (const Error& error) { return error.what(); }
-    return "";
+    return message_of([&] { LayerRig(GetParam(), text, shapes).forward(); });
   }
   /// Each of these says its part, and the layer's name.
   void expect_refused(const std::vector<std::pair<std::string, std::string>>& cases,
@@ -123,11 +117,7 @@ TEST_P(UpsampleTest, UndoesPooling) {
     layer { name: 'u' type: 'Upsample' bottom: 'p' bottom: 'm' top: 'u' upsample_param { scale: 2 } }
     layer { name: 'r' type: 'Reduction' bottom: 'u' top: 'r' reduction_param { operation: SUMSQ } loss_weight: 1 })",
              "net", parameter);
-  const LayerTable layers = all_layers();
-  NetOptions options;
-  options.group = &group_of(GetParam());
-  options.layers = &layers;
-  Net net(parameter, options);
+  Net net(parameter, net_options(GetParam()));
   net.inputs()[0]->write_data(noise_vector(1, net.inputs()[0]->count()).data());
   net.forward();
   net.clear_gradients();
@@ -159,10 +149,7 @@ TEST_P(UpsampleTest, MistakesAreNamed) {
   for (const float wrong : {16.0f, -1.0f, 0.5f, std::numeric_limits<float>::quiet_NaN()}) {
     LayerRig rig(GetParam(), upsample("scale: 2"), {{1, 2, 2, 2}, {1, 2, 2, 2}});
     rig.fill_bottom(1, [&](i64 i) { return i % 4 == 3 ? wrong : static_cast<float>(i); });
-    std::string said;
-    try {
-      rig.forward();
-    } catch (const ShapeError& error) { said = error.what(); }
+    const std::string said = message_of([&] { rig.forward(); });
     EXPECT_NE(said.find("layer 'u': 2 values of its second bottom, the mask"), std::string::npos) << said;
   }
 }

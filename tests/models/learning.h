@@ -6,8 +6,21 @@
 #include <vector>
 
 #include "core/solver/solver.h"
+#include "layers/all_layers.h"
+#include "parallel_io/feed/sources.h"
 
 namespace cortado::test {
+
+/// Options of a solver of the tree's layers, on data in files.
+inline SolverOptions learner_options(CoreGroup& group) {
+  static const LayerTable layers = all_layers();
+  static const Sources sources;
+  SolverOptions options;
+  options.group = &group;
+  options.layers = &layers;
+  options.sources = &sources;
+  return options;
+}
 
 /// Trains for `iterations` and expects the sum of the last `few` losses below `falls_to` times that of the first.
 inline void expect_learns(Solver& solver, int iterations, std::ptrdiff_t few, double falls_to) {

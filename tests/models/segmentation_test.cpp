@@ -8,8 +8,6 @@
 #include "core/base/random.h"
 #include "core/formats/prototxt.h"
 #include "core/solver/solver.h"
-#include "layers/all_layers.h"
-#include "parallel_io/feed/sources.h"
 #include "tests/models/learning.h"
 #include "tests/support/lmdb_file.h"
 #include "tests/support/temporary_folder.h"
@@ -147,13 +145,7 @@ TEST_P(Segmentation, LearnsFromImagesOfTheirOwnSizes) {
       data("data", "images", "transform_param { scale: 0.0078125 mean_value: 100 mean_value: 100 mean_value: 100 }") +
           data("label", "labels", "") + GetParam().net(),
       "net", *parameter.mutable_net_param());
-  const LayerTable layers = all_layers();
-  const Sources sources;
-  SolverOptions options;
-  options.group = &group();
-  options.layers = &layers;
-  options.sources = &sources;
-  Solver solver(parameter, options);
+  Solver solver(parameter, learner_options(group()));
   expect_learns(solver, GetParam().iterations, 12, 0.6);
   solver.test();
   double accuracy = 0;

@@ -7,7 +7,6 @@
 #include "core/formats/prototxt.h"
 #include "core/solver/solver.h"
 #include "layers/all_layers.h"
-#include "parallel_io/feed/sources.h"
 #include "tests/models/generated_data.h"
 #include "tests/models/learning.h"
 
@@ -49,13 +48,7 @@ TEST_P(SmallNets, LearnFromGeneratedData) {
   parameter.set_test_initialization(false);
   parameter.set_test_interval(1000);
   parameter.set_test_iter(0, 1);
-  const LayerTable layers = all_layers();
-  const Sources sources;
-  SolverOptions options;
-  options.group = &group();
-  options.layers = &layers;
-  options.sources = &sources;
-  Solver solver(parameter, options);
+  Solver solver(parameter, learner_options(group()));
   expect_learns(solver, GetParam().iterations, GetParam().iterations / 6, GetParam().falls_to);
   solver.test();
   for (const auto& score : solver.scores().at(0)) EXPECT_TRUE(std::isfinite(score.value)) << score.name;

@@ -2,15 +2,13 @@
 
 #include "core/solver/finite.h"
 #include "tests/net/small_net.h"
+#include "tests/support/message_of.h"
 
 namespace cortado::test {
 namespace {
 /// What building the net complains about; empty if nothing.
 std::string complaint(const std::string& text, const PlanBook& plans = {}) {
-  try {
-    small_net(net_parameter(text), plans);
-  } catch (const Error& error) { return error.what(); }
-  return "";
+  return message_of([&] { small_net(net_parameter(text), plans); });
 }
 
 void expect_says(const std::string& text, const std::vector<std::string>& pieces) {

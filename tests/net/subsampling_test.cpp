@@ -1,11 +1,9 @@
 // Strided convolutions of single pixels that read one blob: they share the pixels, and nothing changes but time.
 #include <gtest/gtest.h>
 
-#include "core/formats/prototxt.h"
-#include "core/net/net.h"
 #include "core/net/passes/net_text.h"
-#include "layers/all_layers.h"
 #include "tests/support/layer_rig.h"
+#include "tests/support/real_nets.h"
 
 namespace cortado::test {
 namespace {
@@ -79,18 +77,11 @@ const std::string residual = conv("d", "data", "kernel_size: 3") + conv("e", "da
 
 class SubsampledNet : public ::testing::TestWithParam<std::string> {
  protected:
-  const LayerTable layers_ = all_layers();
-
   std::unique_ptr<Net> run(const std::string& readers, Precision precision) {
-    caffe::NetParameter parameter;
-    parse_text(data + residual + readers, "net", parameter);
-    parameter.mutable_state()->set_phase(caffe::TRAIN);
-    NetOptions options;
-    options.group = &group_of(GetParam());
-    options.layers = &layers_;
+    NetOptions options = net_options(GetParam());
     options.precision = precision;
     options.only_trains = true;
-    auto net = std::make_unique<Net>(parameter, options);
+    auto net = std::make_unique<Net>(training_net(data + residual + readers), options);
     net->inputs()[0]->write_data(noise_vector(1, net->inputs()[0]->count()).data());
     net->clear_gradients();
     net->forward();

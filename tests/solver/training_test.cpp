@@ -40,27 +40,29 @@ int matches(const std::vector<std::string>& lines, const std::string& pattern) {
   return count;
 }
 
+/// Trains to the end, writing to `folder`, with `action` asked for at iteration 3.
+std::unique_ptr<Solver> solved(const TemporaryFolder& folder, SolverAction action, const std::string& limits) {
+  auto options = toy_options();
+  options.action = action_at(3, action);
+  auto solver = std::make_unique<Solver>(
+      solver_of(rates + limits + " snapshot_prefix: '" + folder.file("toy") + "'", toy_net(5, 2)), options);
+  solver->solve();
+  return solver;
+}
+
 TEST(Training, StopsWhenAskedAndSnapshots) {
   const TemporaryFolder folder;
-  auto options = toy_options();
-  options.action = action_at(3, SolverAction::stop);
-  const auto text = rates + ("max_iter: 10 snapshot_prefix: '" + folder.file("toy") + "'");
-  Solver solver(solver_of(text, toy_net(5, 2)), options);
-  solver.solve();
-  EXPECT_TRUE(solver.stopped_early());
-  EXPECT_EQ(solver.iteration(), 3);
+  const auto solver = solved(folder, SolverAction::stop, "max_iter: 10");
+  EXPECT_TRUE(solver->stopped_early());
+  EXPECT_EQ(solver->iteration(), 3);
   EXPECT_TRUE(std::filesystem::exists(folder.file("toy_iter_3.solverstate")));
 }
 
 TEST(Training, SnapshotsWhenAskedAndGoesOn) {
   const TemporaryFolder folder;
-  auto options = toy_options();
-  options.action = action_at(3, SolverAction::snapshot);
-  const auto text = rates + ("max_iter: 5 snapshot_after_train: false snapshot_prefix: '" + folder.file("toy") + "'");
-  Solver solver(solver_of(text, toy_net(5, 2)), options);
-  solver.solve();
-  EXPECT_FALSE(solver.stopped_early());
-  EXPECT_EQ(solver.iteration(), 5);
+  const auto solver = solved(folder, SolverAction::snapshot, "max_iter: 5 snapshot_after_train: false");
+  EXPECT_FALSE(solver->stopped_early());
+  EXPECT_EQ(solver->iteration(), 5);
   EXPECT_TRUE(std::filesystem::exists(folder.file("toy_iter_3.solverstate")));
   EXPECT_FALSE(std::filesystem::exists(folder.file("toy_iter_5.solverstate")));
 }
