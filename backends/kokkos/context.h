@@ -1,4 +1,6 @@
 #pragma once
+#include <type_traits>
+
 #include "backends/kokkos/share.h"
 #include "backends/kokkos/tiles.h"
 #include "core/base/bf16.h"
@@ -8,12 +10,21 @@ namespace cortado::kokkos {
 
 constexpr int max_bookings = 16;  ///< buffers of one plan; a context counts their slots
 
+/// Loads what the launch has not written. A device may do so ahead of stores to other memory.
+template <class T>
+CORTADO_FN T load_unwritten(const T* p) {
+#if defined(__CUDA_ARCH__)
+  if constexpr (std::is_arithmetic_v<T>) return __ldg(p);
+#endif
+  return *p;
+}
+
 /// Read-only line; borrows the memory.
 template <class T>
 struct Span {
   const T* p;
   i64 n;
-  CORTADO_FN Lane<T> operator[](i64 i) const { return p[i]; }
+  CORTADO_FN Lane<T> operator[](i64 i) const { return load_unwritten(p + i); }
 };
 
 /// Read-only block of rows; borrows the memory.
@@ -21,7 +32,15 @@ template <class T>
 struct Block {
   const T* p;
   i64 rows, cols, pitch;
-  CORTADO_FN Lane<T> operator()(i64 r, i64 c) const { return p[r * pitch + c]; }
+  CORTADO_FN Lane<T> operator()(i64 r, i64 c) const { return load_unwritten(p + r * pitch + c); }
+};
+
+/// Read-only block of rows that may lie in scratch.
+template <class T>
+struct StagedBlock {
+  const T* p;
+  i64 rows, cols;
+  CORTADO_FN T operator()(i64 r, i64 c) const { return p[r * cols + c]; }
 };
 
 /// Line to be written; writes go straight to memory.
@@ -104,8 +123,8 @@ class Context {
     return {p, rows, cols, pitch};
   }
   template <class T>
-  CORTADO_FN Block<Lane<T>> stage(Buf buf, const Box<T>& box) {
-    return {team_.stage(place<Lane<T>>(buf), box), box.size[0] * box.size[1] * box.size[2], box.size[3], box.size[3]};
+  CORTADO_FN StagedBlock<Lane<T>> stage(Buf buf, const Box<T>& box) {
+    return {team_.stage(place<Lane<T>>(buf), box), box.size[0] * box.size[1] * box.size[2], box.size[3]};
   }
   template <class T>
   CORTADO_FN Span<T> keep(Buf, const T* p, i64 n) {

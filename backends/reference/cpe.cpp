@@ -141,7 +141,7 @@ void Cpe::input(Slot& slot, const void* p, i64 rows, i64 cols, i64 pitch, i64 el
       if (!other.region.overlaps(region)) continue;
       if (!other.region.same(region) || (other.live() && other.slot->count != slot.count))
         violation(slot, "an input may lie on an output of the same line exactly or not at all");
-      if (!other.live()) continue;
+      if (!other.live()) violation(slot, rereads);
       for (const char set : other.slot->set)
         if (set == 1) violation(slot, "an input is fetched from where an output has been set but not put");
       share_tracks(slot, *other.slot);

@@ -111,6 +111,8 @@ struct Loop {
 /// The checks of one CPE: everything about a context that does not depend on types. Violations throw ClusterError,
 /// which ends the launch and comes out of the wait.
 class Cpe {
+  static constexpr const char* rereads = "reads what the same line has put: a device may hold what was there before";
+
  public:
   explicit Cpe(Launch& launch);
   Cpe(const Cpe&) = delete;

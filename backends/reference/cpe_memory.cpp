@@ -55,9 +55,11 @@ bool Cpe::touch(const Region& region, bool write, const Slot& slot) {
 void Cpe::touch_run(const char* first, i64 bytes, bool write, const Slot& slot) {
   const Region run{first, 1, bytes, 0};
   if (!touch(run, write, slot)) return;
-  for (const Item::Use& other : item().writes)
-    if (other.live() && other.region.overlaps(run))
-      violation(slot, "touches the memory of an output that was not put yet");
+  for (const Item::Use& other : item().writes) {
+    if (!other.region.overlaps(run)) continue;
+    if (other.live()) violation(slot, "touches the memory of an output that was not put yet");
+    if (!write) violation(slot, rereads);
+  }
   if (!write) return;
   for (const Item::Use& other : item().reads)
     if (other.live() && other.region.overlaps(run)) violation(slot, "writes the memory of an input of the same tile");

@@ -67,6 +67,7 @@ ProgramKey program_key();
 //   c.put(out)                         sends an out or update on its way; the handle is dead afterwards
 //   `out` may alias a `get` of the same line exactly or not at all; what it sets is gone from the `get`. Within a
 //   launch no line may read what another line writes, nor two lines write the same element: CPEs run in any order.
+//   Nor may a line get, keep or stage what it has put itself: a device may hold what was there before.
 //
 // Lanes. After a lane loop all lanes see what it wrote. There is no other barrier: between the ends of two lane loops
 // no lane may read or set an element that another lane sets. Lane loops do not nest and hold no operations on data.

@@ -11,9 +11,12 @@ struct RowLines {
 
   CORTADO_FN i64 blocks() const { return (width + block - 1) / block; }
   CORTADO_FN i64 lines() const { return rows * blocks(); }
-  CORTADO_FN i64 row(i64 line) const { return line / blocks(); }
+  /// The row of a line. Flat arrays and whole rows, most of all, do without a division.
+  CORTADO_FN i64 row(i64 line) const { return rows == 1 ? 0 : width <= block ? line : line / blocks(); }
   /// Column of a line's first value, and how many values the line has.
-  CORTADO_FN i64 first(i64 line) const { return line % blocks() * block; }
+  CORTADO_FN i64 first(i64 line) const {
+    return rows == 1 ? line * block : width <= block ? 0 : line % blocks() * block;
+  }
   CORTADO_FN i64 count(i64 line) const { return math::min(block, width - first(line)); }
   /// Place of a line's first value in the array.
   CORTADO_FN i64 at(i64 line) const { return row(line) * width + first(line); }

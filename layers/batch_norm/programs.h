@@ -140,9 +140,9 @@ struct NormaliseForward {
     }
   }
 
-  /// Sums of distances from a pivot and of their squares, in one pass; returns the pivot, the mean of the first of n
-  /// pieces: variance is at least an nth of the square of its distance from the mean, so no more than n roundings are
-  /// lost.
+  /// Sums of distances from a pivot and of their squares, in one pass; returns the pivot, the mean of a first nth of
+  /// the values: variance is at least an nth of the square of its distance from the mean, so no more than n roundings
+  /// are lost. (Lanes of a team keep sums in double, and may take a small share.)
   template <class C, class Sums>
   CORTADO_FN Values measure(C& c, i64 group, Range pieces, Sums& moments) const {
     const NormaliseForward& p = *this;

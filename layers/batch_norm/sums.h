@@ -39,11 +39,12 @@ struct PieceSums<1, To> {
     plain = join_lanes(c, plain);
     product = join_lanes(c, product);
   }
-  /// The mean of the first terms of piece i.
+  /// The mean of the first terms of piece i: of its first row, of which a team of lanes takes one each.
   template <class C, class Parts, class Term>
   CORTADO_FN ChannelValues<1> mean_of(C& c, Parts& /*parts*/, const ChannelLines<1>& s, i64 i, Term term) {
-    const auto sum = join_lanes(c, s.own_sum(c, i, [&](i64 r, i64 q) { return term(r, q).plain; }));
-    return ChannelValues<1>::all(static_cast<float>(sum) / static_cast<float>(s.rows(i) * s.width(i)));
+    const i64 most = has_own_lanes<C> ? OwnLanes<C>::count : s.width(i), few = math::min(s.width(i), most);
+    const auto sum = join_lanes(c, s.own_sum(c, 1, few, [&](i64 r, i64 q) { return term(r, q).plain; }));
+    return ChannelValues<1>::all(static_cast<float>(sum) / static_cast<float>(few));
   }
   /// The arrays get the sums.
   template <class C>

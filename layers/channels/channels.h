@@ -40,17 +40,26 @@ struct Channels {
   /// `buffers` pieces.
   template <class Use>
   void with_lines(const MachineSpec& spec, int buffers, const Use& use) const {
-    if (layout == Layout::nchw) {
-      ChannelLines<1> lines{outer, channels, inner, line_elements(spec, inner, buffers)};
-      // Four values for each lane of a team, so that several loads are on their way.
-      if (spec.own_lanes > 0 && inner > 0 && inner <= lines.piece)
-        lines.stacked = std::clamp<i64>(4 * spec.own_lanes / inner, 1, std::max<i64>(1, outer));
-      return use(lines);
-    }
+    if (layout == Layout::nchw && spec.own_lanes > 0) return use(lines_of_lanes(spec.own_lanes));
+    if (layout == Layout::nchw)
+      return use(ChannelLines<1>{outer, channels, inner, line_elements(spec, inner, buffers)});
     // Short enough to be added up in float, and to give every CPE some.
     constexpr i64 most = 1024;
     const i64 pixels = line_elements(spec, inner * block_channels, 6) / block_channels;
     use(ChannelLines<block_channels>{outer, channels / block_channels, inner, std::clamp<i64>(pixels, 1, most)});
+  }
+
+  static constexpr i64 workers_of_devices = 2048;  ///< teams that a large device runs at the same time, about
+
+ private:
+  /// Pieces such that a large device's teams get one each, of at least four values for each of their `lanes`: of whole
+  /// planes where these are smaller, of part of one else.
+  ChannelLines<1> lines_of_lanes(i64 lanes) const {
+    const i64 parts = ceil_div(workers_of_devices, std::max<i64>(1, channels)),
+              values = std::max(4 * lanes, outer * inner / parts);
+    if (values < inner) return {outer, channels, inner, round_up(values, lanes)};
+    return {outer, channels, inner, std::max<i64>(1, inner),
+            std::clamp<i64>(values / std::max<i64>(1, inner), 1, std::max<i64>(1, outer))};
   }
 };
 
@@ -58,9 +67,9 @@ struct Channels {
 /// array alone, and so do results.
 template <i64 block>
 i64 parts_of_channels(const MachineSpec& spec, const ChannelLines<block>& lines) {
-  constexpr i64 workers = 2048;  // that a large device has at the same time
   if (block > 1 || spec.host_memory || lines.groups < 1) return 1;
-  return std::clamp<i64>(ceil_div(workers, lines.groups), 1, std::max<i64>(1, lines.of_group()));
+  const i64 wanted = ceil_div(Channels::workers_of_devices, lines.groups), pieces = std::max<i64>(1, lines.of_group());
+  return pieces < 2 * wanted ? pieces : wanted;
 }
 
 /// Queues `p`, which adds sums over channels to those at p.*sums. Where the channels are cut into parts, the sums of

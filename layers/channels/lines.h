@@ -60,7 +60,9 @@ struct ChannelLines {
   using Values = ChannelValues<block>;
   i64 images, groups, pixels, piece, stacked = 1;
 
-  CORTADO_FN i64 pieces() const { return (pixels + piece - 1) / piece; }  ///< of an image
+  /// Pieces of an image. Whole images, which devices have, do without a division here and below.
+  CORTADO_FN i64 pieces() const { return is_whole() ? 1 : (pixels + piece - 1) / piece; }
+  CORTADO_FN bool is_whole() const { return pixels <= piece; }
   CORTADO_FN i64 of_group() const { return (images + stacked - 1) / stacked * pieces(); }
   CORTADO_FN i64 lines() const { return groups * of_group(); }
   CORTADO_FN i64 channels() const { return groups * block; }
@@ -69,15 +71,14 @@ struct ChannelLines {
   CORTADO_FN i64 values() const { return piece * block; }
 
   /// Pixels of piece i of a group in an image, its images, and where it begins in the array.
-  CORTADO_FN i64 width(i64 i) const { return math::min(piece, pixels - i % pieces() * piece); }
-  CORTADO_FN i64 rows(i64 i) const { return math::min(stacked, images - i / pieces() * stacked); }
-  CORTADO_FN i64 offset(i64 group, i64 i) const {
-    return ((i / pieces() * stacked * groups + group) * pixels + i % pieces() * piece) * block;
-  }
+  CORTADO_FN i64 width(i64 i) const { return math::min(piece, pixels - column(i)); }
+  CORTADO_FN i64 rows(i64 i) const { return math::min(stacked, images - image(i)); }
+  CORTADO_FN i64 offset(i64 group, i64 i) const { return ((image(i) * groups + group) * pixels + column(i)) * block; }
+  /// Its first image, and the first pixel there.
+  CORTADO_FN i64 image(i64 i) const { return (is_whole() ? i : i / pieces()) * stacked; }
+  CORTADO_FN i64 column(i64 i) const { return is_whole() ? 0 : i % pieces() * piece; }
   /// Values of a channel in the pieces before piece i of its group.
-  CORTADO_FN i64 before(i64 i) const {
-    return math::min(images, i / pieces() * stacked) * pixels + i % pieces() * piece;
-  }
+  CORTADO_FN i64 before(i64 i) const { return math::min(images, image(i)) * pixels + column(i); }
   /// Group and piece of a line, where lines follow the memory.
   CORTADO_FN i64 group(i64 line) const { return line / pieces() % groups; }
   CORTADO_FN i64 in_group(i64 line) const { return line / pieces() / groups * pieces() + line % pieces(); }
@@ -125,12 +126,17 @@ struct ChannelLines {
   /// The sum of term(row, column) over piece i, in planes: of the lane's own values where lanes have such.
   template <class C, class Term>
   CORTADO_FN auto own_sum(C& c, i64 i, Term term) const {
+    return own_sum(c, rows(i), width(i), term);
+  }
+  /// The same over its first rows and columns.
+  template <class C, class Term>
+  CORTADO_FN auto own_sum(C& c, i64 first_rows, i64 first_columns, Term term) const {
     if constexpr (has_own_lanes<C>) {
       double sum = 0;
-      c.each2d_own(rows(i), width(i), [&](i64 r, i64 q) { sum += term(r, q); });
+      c.each2d_own(first_rows, first_columns, [&](i64 r, i64 q) { sum += term(r, q); });
       return sum;
     } else {
-      return sum_of(c, width(i), [&](i64 q) { return term(0, q); });
+      return sum_of(c, first_columns, [&](i64 q) { return term(0, q); });
     }
   }
 
