@@ -98,6 +98,22 @@ PoolPlan plan_pooling_by_planes(const MachineSpec& spec, const PoolShape& s, Poo
   return plan;
 }
 
+PoolPlan plan_pooling_by_windows(const MachineSpec& spec, const PoolShape& s, PoolMethod method, Precision precision,
+                                 bool forward) {
+  constexpr i64 most = 1024;  // inputs that one lane adds up
+  if (i64{s.kh} * s.kw > most) return refusal("its windows are many values");
+  if (method == PoolMethod::by_lot) return refusal("draws go by rows");
+  if (precision == Precision::bf16) return refusal("is for single precision");
+  if (s.layout != Layout::nchw) return refusal("takes planes, not blocks of channels");
+  return attempt([&] {
+    if (method == PoolMethod::average)
+      return forward ? runs_forward(plan_windows_forward<false>(spec, s))
+                     : runs_backward(plan_windows_backward<false>(spec, s));
+    return forward ? runs_forward(plan_windows_forward<true>(spec, s))
+                   : runs_backward(plan_windows_backward<true>(spec, s));
+  });
+}
+
 PoolPlan plan_pooling_by_rows(const MachineSpec& spec, const PoolShape& s, PoolMethod method, Precision precision,
                               bool forward) {
   if (averages_planes(s, method)) {

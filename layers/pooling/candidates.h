@@ -34,6 +34,9 @@ struct PoolPlan {
 /// "planes": lanes are planes, which are staged turned.
 PoolPlan plan_pooling_by_planes(const MachineSpec& spec, const PoolShape& shape, PoolMethod method, Precision precision,
                                 bool forward);
+/// "windows": a lane visits the whole window of an output, or all windows that hold an input.
+PoolPlan plan_pooling_by_windows(const MachineSpec& spec, const PoolShape& shape, PoolMethod method,
+                                 Precision precision, bool forward);
 /// "rows": swCaffe's program, whose lanes are columns (section IV-D). Averages of whole planes take another program.
 PoolPlan plan_pooling_by_rows(const MachineSpec& spec, const PoolShape& shape, PoolMethod method, Precision precision,
                               bool forward);

@@ -71,7 +71,8 @@ PlaneCut choose_cut(const MachineSpec& spec, i64 planes, int height, int width,
   const i64 enough = 64 * spec.line_bytes;
   MachineSpec strict = spec;
   strict.lines_in_scratch = true;
-  strict.scratch_bytes = std::min(spec.scratch_bytes, enough);
+  // A device's lines do not lie in the scratchpad.
+  strict.scratch_bytes = spec.own_lanes > 0 && !spec.lines_in_scratch ? enough : std::min(spec.scratch_bytes, enough);
   PlaneCut cut{planes, height, width, 1, height, width};
   const auto fits = [&](int PlaneCut::*size, i64 n) {
     PlaneCut tried = cut;
@@ -95,23 +96,55 @@ PlaneCut choose_cut(const MachineSpec& spec, i64 planes, int height, int width,
   return cut;
 }
 
+namespace {
+/// Book the lines of a forward and of a backward program, and those of masks where it has such.
+template <class Program, bool masks>
+void book_outputs(PlanBuilder& book, const PoolShape& s, const PlaneCut& c, Program& p) {
+  p.in = book.line<float>("in", input_count(s, c), p.depth);
+  p.out = book.line<float>("out", own_count(c), p.depth);
+  if constexpr (masks) p.out_mask = book.line<int>("out_mask", own_count(c), p.depth);
+}
+template <class Program, bool masks>
+void book_inputs(PlanBuilder& book, const PoolShape& s, const PlaneCut& c, Program& p) {
+  p.in = book.line<float>("in", output_count(s, c), p.depth);
+  if constexpr (masks) p.in_mask = book.line<int>("in_mask", output_count(s, c), p.depth);
+  p.out = book.line<float>("out", own_count(c), p.depth);
+}
+template <class Program, bool masks>
+Planned<Program> planned_outputs(const MachineSpec& spec, const PoolShape& shape) {
+  return planned<Program>(spec, shape, shape.oh, shape.ow, book_outputs<Program, masks>);
+}
+template <class Program, bool masks>
+Planned<Program> planned_inputs(const MachineSpec& spec, const PoolShape& shape) {
+  return planned<Program>(spec, shape, shape.h, shape.w, book_inputs<Program, masks>);
+}
+}  // namespace
+
 Planned<MaxPoolForward> plan_max_forward(const MachineSpec& spec, const PoolShape& shape) {
-  return planned<MaxPoolForward>(spec, shape, shape.oh, shape.ow,
-                                 [](PlanBuilder& book, const PoolShape& s, const PlaneCut& c, MaxPoolForward& p) {
-                                   p.in = book.line<float>("in", input_count(s, c), p.depth);
-                                   p.out = book.line<float>("out", own_count(c), p.depth);
-                                   p.out_mask = book.line<int>("out_mask", own_count(c), p.depth);
-                                 });
+  return planned_outputs<MaxPoolForward, true>(spec, shape);
+}
+Planned<MaxPoolBackward> plan_max_backward(const MachineSpec& spec, const PoolShape& shape) {
+  return planned_inputs<MaxPoolBackward, true>(spec, shape);
+}
+Planned<AveragePoolForward> plan_average_forward(const MachineSpec& spec, const PoolShape& shape) {
+  return planned_outputs<AveragePoolForward, false>(spec, shape);
+}
+Planned<AveragePoolBackward> plan_average_backward(const MachineSpec& spec, const PoolShape& shape) {
+  return planned_inputs<AveragePoolBackward, false>(spec, shape);
 }
 
-Planned<MaxPoolBackward> plan_max_backward(const MachineSpec& spec, const PoolShape& shape) {
-  return planned<MaxPoolBackward>(spec, shape, shape.h, shape.w,
-                                  [](PlanBuilder& book, const PoolShape& s, const PlaneCut& c, MaxPoolBackward& p) {
-                                    p.in = book.line<float>("in", output_count(s, c), p.depth);
-                                    p.in_mask = book.line<int>("in_mask", output_count(s, c), p.depth);
-                                    p.out = book.line<float>("out", own_count(c), p.depth);
-                                  });
+template <bool largest>
+Planned<PoolWindowsForward<largest>> plan_windows_forward(const MachineSpec& spec, const PoolShape& shape) {
+  return planned_outputs<PoolWindowsForward<largest>, largest>(spec, shape);
 }
+template Planned<PoolWindowsForward<true>> plan_windows_forward(const MachineSpec& spec, const PoolShape& shape);
+template Planned<PoolWindowsForward<false>> plan_windows_forward(const MachineSpec& spec, const PoolShape& shape);
+template <bool largest>
+Planned<PoolWindowsBackward<largest>> plan_windows_backward(const MachineSpec& spec, const PoolShape& shape) {
+  return planned_inputs<PoolWindowsBackward<largest>, largest>(spec, shape);
+}
+template Planned<PoolWindowsBackward<true>> plan_windows_backward(const MachineSpec& spec, const PoolShape& shape);
+template Planned<PoolWindowsBackward<false>> plan_windows_backward(const MachineSpec& spec, const PoolShape& shape);
 
 template <bool train>
 Planned<StochasticPoolForward<train>> plan_stochastic_forward(const MachineSpec& spec, const PoolShape& shape) {
@@ -126,24 +159,6 @@ Planned<StochasticPoolForward<train>> plan_stochastic_forward(const MachineSpec&
 }
 template Planned<StochasticPoolForward<true>> plan_stochastic_forward(const MachineSpec& spec, const PoolShape& shape);
 template Planned<StochasticPoolForward<false>> plan_stochastic_forward(const MachineSpec& spec, const PoolShape& shape);
-
-Planned<AveragePoolForward> plan_average_forward(const MachineSpec& spec, const PoolShape& shape) {
-  return planned<AveragePoolForward>(
-      spec, shape, shape.oh, shape.ow,
-      [](PlanBuilder& book, const PoolShape& s, const PlaneCut& c, AveragePoolForward& p) {
-        p.in = book.line<float>("in", input_count(s, c), p.depth);
-        p.out = book.line<float>("out", own_count(c), p.depth);
-      });
-}
-
-Planned<AveragePoolBackward> plan_average_backward(const MachineSpec& spec, const PoolShape& shape) {
-  return planned<AveragePoolBackward>(
-      spec, shape, shape.h, shape.w,
-      [](PlanBuilder& book, const PoolShape& s, const PlaneCut& c, AveragePoolBackward& p) {
-        p.in = book.line<float>("in", output_count(s, c), p.depth);
-        p.out = book.line<float>("out", own_count(c), p.depth);
-      });
-}
 
 namespace {
 /// The largest band of rows whose buffers stay in a cache near the core, with enough lines for all CPEs; `book` books

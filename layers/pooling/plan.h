@@ -14,6 +14,11 @@ template <bool train>
 Planned<StochasticPoolForward<train>> plan_stochastic_forward(const MachineSpec& spec, const PoolShape& shape);
 Planned<AveragePoolForward> plan_average_forward(const MachineSpec& spec, const PoolShape& shape);
 Planned<AveragePoolBackward> plan_average_backward(const MachineSpec& spec, const PoolShape& shape);
+/// Plan the programs whose lanes visit whole windows, cut as the others.
+template <bool largest>
+Planned<PoolWindowsForward<largest>> plan_windows_forward(const MachineSpec& spec, const PoolShape& shape);
+template <bool largest>
+Planned<PoolWindowsBackward<largest>> plan_windows_backward(const MachineSpec& spec, const PoolShape& shape);
 /// Plan averages where one window holds each plane, of any size.
 template <class T>
 Planned<PlaneAverageForward<T>> plan_plane_average_forward(const MachineSpec& spec, const PoolShape& shape);

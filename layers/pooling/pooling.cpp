@@ -142,7 +142,8 @@ void PoolingLayer::reshape(const Blobs& bottom, const Blobs& top) {
   choose();
 }
 
-/// Chooses planes where memory is near the lanes, and rows where lines come by transfers, if they can run.
+/// Chooses planes where memory is near the lanes, windows where lanes are many, and rows where lines come by transfers,
+/// if they can run.
 void PoolingLayer::choose() {
   const PoolShape& s = shape_;
   const MachineSpec& spec = group().spec();
@@ -152,7 +153,7 @@ void PoolingLayer::choose() {
                            std::to_string(s.sh) + "x" + std::to_string(s.sw) + "p" + std::to_string(s.ph) + "x" +
                            std::to_string(s.pw) + (precision_ == Precision::bf16 ? "bf16" : "") +
                            (s.layout == Layout::nchw ? "" : "c16");
-  const bool near = !spec.lines_in_scratch && spec.host_memory;
+  const bool near = !spec.lines_in_scratch && spec.host_memory, many = spec.own_lanes > 0;
   for (const std::size_t direction : {forward_direction, backward_direction}) {
     const auto by = [&, this](auto planner) {
       return [this, planner, direction, shape = s, &spec] {
@@ -160,7 +161,9 @@ void PoolingLayer::choose() {
       };
     };
     choices_.choose(direction, name(), text,
-                    {{"planes", by(plan_pooling_by_planes), near}, {"rows", by(plan_pooling_by_rows), !near}});
+                    {{"planes", by(plan_pooling_by_planes), near},
+                     {"windows", by(plan_pooling_by_windows), many},
+                     {"rows", by(plan_pooling_by_rows), !near}});
   }
 }
 

@@ -3,6 +3,7 @@
 #include "layers/pooling/plane_programs.h"
 #include "layers/pooling/row_programs.h"
 #include "layers/pooling/whole_plane_programs.h"
+#include "layers/pooling/window_programs.h"
 
 namespace cortado {
 

@@ -47,7 +47,7 @@ float coarse(i64 i) { return std::floor(3 * noise(7, i)); }
 template <class F>
 void for_plans(const std::string& backend, const char* pool, int tops, F work) {
   for (const Case& c : cases)
-    for (const char* plan : {"rows", "planes"}) {
+    for (const char* plan : {"rows", "windows", "planes"}) {
       LayerRig rig(backend, layer_text(pool, c), {{c.n, c.channels, c.h, c.w}}, tops);
       PlanBook wanted;
       for (const auto& option : rig.layer().plan_options())
@@ -183,6 +183,7 @@ void run_with_scratch(const std::string& backend, i64 bytes, PlaneCut expected) 
   CoreGroup& group = group_of(backend);
   MachineSpec small = group.spec();
   small.scratch_bytes = bytes;
+  small.lines_in_scratch = true;
   small.cpes = 1;
   const PoolShape shape{2, 9, 70, 5, 36, 3, 3, 2, 2, 1, 1};
   Blob x(group, {2, 9, 70}), y(group, {2, 5, 36});

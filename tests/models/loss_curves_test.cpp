@@ -79,7 +79,7 @@ TEST_P(LossCurves, AreThoseOfTheReferenceWhateverThePlan) {
   int forced = 0;
   const auto expected = losses_with("reference", "", forced);
   EXPECT_LT(expected.back(), 0.5 * expected.front());
-  std::vector<std::string> plans = {"planes", "rows", "library", "tile_program"};
+  std::vector<std::string> plans = {"planes", "windows", "rows", "library", "tile_program"};
   for (const auto& candidate : convolution_candidates()) plans.push_back(candidate.name);
   int ran = 0;
   for (const auto& plan : plans) {
