@@ -6,8 +6,10 @@
 #include <cudnn.h>
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
+#include <vector>
 
 namespace cortado::kokkos {
 namespace {
@@ -22,18 +24,22 @@ std::size_t most_workspace(const ConvolutionLibrary::Shape& s) {
   return (std::size_t{1} << 29) + static_cast<std::size_t>(2 * values) * sizeof(float);
 }
 
-/// True for algorithms whose error is that of plain sums, or of Winograd on 3 x 3 kernels. Transforms of Fourier and of
-/// larger tiles lose more digits.
-bool keeps_digits(cudnnConvolutionFwdAlgo_t algorithm, bool is_3x3) {
-  return algorithm <= CUDNN_CONVOLUTION_FWD_ALGO_DIRECT || (is_3x3 && algorithm >= CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD);
+/// True for algorithms with the error of plain sums. Transforms of Fourier lose more digits.
+bool is_plain(cudnnConvolutionFwdAlgo_t algorithm) { return algorithm <= CUDNN_CONVOLUTION_FWD_ALGO_DIRECT; }
+bool is_plain(cudnnConvolutionBwdFilterAlgo_t algorithm) {
+  return algorithm <= CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1 || algorithm == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_3;
 }
-bool keeps_digits(cudnnConvolutionBwdFilterAlgo_t algorithm, bool is_3x3) {
-  return algorithm <= CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1 || algorithm == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_3 ||
-         (is_3x3 && algorithm == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD_NONFUSED);
+bool is_plain(cudnnConvolutionBwdDataAlgo_t algorithm) { return algorithm <= CUDNN_CONVOLUTION_BWD_DATA_ALGO_1; }
+
+/// True for Winograd's in three steps, which is the faster one.
+bool is_winograd(cudnnConvolutionFwdAlgo_t algorithm) {
+  return algorithm == CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED;
 }
-bool keeps_digits(cudnnConvolutionBwdDataAlgo_t algorithm, bool is_3x3) {
-  return algorithm <= CUDNN_CONVOLUTION_BWD_DATA_ALGO_1 ||
-         (is_3x3 && algorithm >= CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD);
+bool is_winograd(cudnnConvolutionBwdFilterAlgo_t algorithm) {
+  return algorithm == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD_NONFUSED;
+}
+bool is_winograd(cudnnConvolutionBwdDataAlgo_t algorithm) {
+  return algorithm == CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD_NONFUSED;
 }
 
 /// What is used of the library, by its own names.
@@ -216,7 +222,8 @@ class CuDnn : public ConvolutionLibrary {
 
   std::string name() const override { return "cuDNN " + version_text(f_.GetVersion()); }
 
-  std::unique_ptr<Convolution> prepare(const Shape& shape, Product product, std::string& why) override {
+  std::unique_ptr<Convolution> prepare(const Shape& shape, Product product, Method method, int quicker,
+                                       std::string& why) override {
     watch_.enter();
     auto d = std::make_unique<Described>(f_);
     const cudnnStatus_t status = d->describe(shape);
@@ -227,11 +234,13 @@ class CuDnn : public ConvolutionLibrary {
     f_.SetConvolutionMathType(d->convolution.get(), tf32_ ? CUDNN_TENSOR_OP_MATH : CUDNN_FMA_MATH);
     std::unique_ptr<Convolution> made;
     switch (product) {
-      case Product::forward: made = prepared<Product::forward>(std::move(d)); break;
-      case Product::weight_gradient: made = prepared<Product::weight_gradient>(std::move(d)); break;
-      case Product::input_gradient: made = prepared<Product::input_gradient>(std::move(d)); break;
+      case Product::forward: made = prepared<Product::forward>(std::move(d), method, quicker); break;
+      case Product::weight_gradient: made = prepared<Product::weight_gradient>(std::move(d), method, quicker); break;
+      case Product::input_gradient: made = prepared<Product::input_gradient>(std::move(d), method, quicker); break;
     }
-    if (made == nullptr) why = name() + " has no algorithm that repeats its bits for the shape";
+    if (made == nullptr)
+      why = name() + (quicker == 0 ? " has no algorithm" : " has no other algorithm") +
+            " that repeats its bits for the shape";
     return made;
   }
 
@@ -260,22 +269,29 @@ class CuDnn : public ConvolutionLibrary {
     const typename On::Proposal by_;
   };
 
-  /// By the first proposed algorithm that repeats its bits, keeps digits, fits and multiplies as wanted.
+  /// By a proposed algorithm of the method that repeats its bits, fits and multiplies as wanted: the first, or the next
+  /// after `quicker` others.
   template <Product product>
-  std::unique_ptr<Convolution> prepared(std::unique_ptr<Described> d) const {
+  std::unique_ptr<Convolution> prepared(std::unique_ptr<Described> d, Method method, int quicker) const {
     using On = Calls<product>;
     std::array<typename On::Proposal, On::most> proposals{};
     int count = 0;
     if (On::propose(handle_.get(), *d, &count, proposals.data()) != CUDNN_STATUS_SUCCESS) return nullptr;
+    if (method == Method::winograd && (d->shape.kh != 3 || d->shape.kw != 3)) return nullptr;
+    std::vector<std::pair<int, int>> passed;  // algorithms, and how they multiply
     for (int i = 0; i < count; ++i) {
       auto& by = proposals[static_cast<std::size_t>(i)];
       if (by.status != CUDNN_STATUS_SUCCESS || by.determinism != CUDNN_DETERMINISTIC) continue;
-      if (!keeps_digits(by.algo, d->shape.kh == 3 && d->shape.kw == 3)) continue;
+      if (method == Method::winograd ? !is_winograd(by.algo) : !is_plain(by.algo)) continue;
       if (!tf32_) by.mathType = CUDNN_FMA_MATH;
       if (f_.SetConvolutionMathType(d->convolution.get(), by.mathType) != CUDNN_STATUS_SUCCESS) continue;
       if (On::size(handle_.get(), *d, by, &by.memory) != CUDNN_STATUS_SUCCESS || by.memory > most_workspace(d->shape))
         continue;
-      return std::make_unique<Prepared<product>>(*this, std::move(d), by);
+      const std::pair<int, int> one{by.algo, by.mathType};
+      if (std::find(passed.begin(), passed.end(), one) != passed.end()) continue;
+      if (static_cast<int>(passed.size()) == quicker)
+        return std::make_unique<Prepared<product>>(*this, std::move(d), by);
+      passed.push_back(one);
     }
     return nullptr;
   }

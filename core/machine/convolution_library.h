@@ -19,6 +19,8 @@ class ConvolutionLibrary {
   };
   /// The product's result and operands: y of x and w, dw of x and dy, dx of dy and w.
   enum class Product { forward, weight_gradient, input_gradient };
+  /// Plain sums, or Winograd's of 3 x 3 kernels, with fewer products and errors about ten times as large.
+  enum class Method { plain, winograd };
 
   /// One product of one shape, by an algorithm that gives the same bits in every run.
   class Convolution {
@@ -32,8 +34,10 @@ class ConvolutionLibrary {
   };
 
   virtual std::string name() const = 0;  ///< with its version
-  /// The product's convolution; nullptr where the library has no algorithm for it, and `why` says so.
-  virtual std::unique_ptr<Convolution> prepare(const Shape& shape, Product product, std::string& why) = 0;
+  /// The product's convolution by the quickest algorithm of a method, as the library reckons, or the next after
+  /// `quicker` others; nullptr where it has none, and `why` says so.
+  virtual std::unique_ptr<Convolution> prepare(const Shape& shape, Product product, Method method, int quicker,
+                                               std::string& why) = 0;
 };
 
 }  // namespace cortado

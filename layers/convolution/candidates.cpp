@@ -19,9 +19,13 @@ namespace {
 std::deque<ConvolutionCandidate>& table() {
   using Form = WinogradVariant::Form;
   using Blocks = ConvolutionCandidate::Blocks;
+  using Method = ConvolutionLibrary::Method;
   constexpr Blocks planes = Blocks::none, blocks = Blocks::of_a_group, shared_blocks = Blocks::of_groups;
   static std::deque<ConvolutionCandidate> rows = {
-      {"vendor", "the machine's convolution library: cuDNN on CUDA", plan_vendor, planes},
+      {"vendor_winograd", "the machine's convolution library by Winograd's algorithm, for 3 x 3 kernels",
+       vendor_convolution(Method::winograd), planes, vendor_winograd_pays},
+      {"vendor", "the machine's convolution library: cuDNN on CUDA", vendor_convolution(Method::plain), planes,
+       vendor_pays},
       {"depthwise",
        "one channel per group, or two, four or eight in blocks: a band of rows of sixteen channels at a time",
        plan_depthwise, shared_blocks, depthwise_pays},
@@ -43,6 +47,9 @@ std::deque<ConvolutionCandidate>& table() {
        explicit_convolution(Multiplier::published), planes},
       {"implicit_paper", "swCaffe's implicit plan as published, to measure against; on meshes only",
        plan_published_implicit, planes},
+      {"vendor:second", "the library's second algorithm, as it reckons", vendor_convolution(Method::plain, 1), planes,
+       vendor_pays, "vendor"},
+      {"vendor:third", "the library's third", vendor_convolution(Method::plain, 2), planes, vendor_pays, "vendor"},
       {"winograd:4x4", "F(4x4, 3x3) where `winograd` takes F(6x6, 3x3)", winograd_convolution({false, true}), blocks,
        winograd_pays, "winograd"},
       {"winograd:small_parts", "weight gradients as by `winograd`, a quarter as much of the batch at a time",

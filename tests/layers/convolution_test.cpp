@@ -106,8 +106,12 @@ TEST_P(ConvolutionTest, EveryCandidateOfEveryDirectionIsTheOracle) {
       const PlanBook wanted = force(rig, candidate);
       if (wanted.empty()) continue;
       // The transforms of Winograd's larger tiles add and subtract multiples of the values: errors are those of sums
-      // about ten times as large. Those of F(2x2, 3x3) only halve.
-      expect(rig, expected, c.name + " by " + candidate.name, method_of(candidate) == "winograd" ? 2e-4f : 2e-5f);
+      // about ten times as large, and of cuDNN's twice that. Those of F(2x2, 3x3) only halve.
+      const std::string method = method_of(candidate);
+      expect(rig, expected, c.name + " by " + candidate.name,
+             method == "winograd"          ? 2e-4f
+             : method == "vendor_winograd" ? 4e-4f
+                                           : 2e-5f);
       for (const auto& [direction, name] : wanted) EXPECT_EQ(rig.layer().plans().at(direction), name);
     }
   }
@@ -263,7 +267,7 @@ TEST_P(ConvolutionTest, VariantsAreTheOracleOrDoWhatThePlanDoes) {
   const Expected expected = expected_of(large);
   int variants = 0, ran = 0;
   for (const auto& candidate : convolution_candidates()) {
-    if (candidate.name == method_of(candidate)) continue;
+    if (candidate.name == method_of(candidate) || method_of(candidate) == "vendor") continue;
     ++variants;
     const auto is = [&](const char* variant) { return candidate.name.find(variant) != std::string::npos; };
     const bool differs = is(":by_") ? spec.cpes > 1 : !is(":large_parts");  // the batch is one part as it is

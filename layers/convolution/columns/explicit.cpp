@@ -7,7 +7,8 @@
 namespace cortado {
 namespace {
 constexpr i64 column_floats = i64{8} << 20;   // 32 MiB of columns at a time
-constexpr i64 partial_floats = i64{2} << 20;  // 8 MiB of partial weight gradients
+constexpr i64 partial_floats = i64{2} << 20;  // 8 MiB of partial weight gradients; on devices, which want more
+constexpr i64 partial_floats_of_devices = i64{32} << 20;  // products at the same time, 128 MiB
 constexpr i64 most_partials = 16;
 
 i64 column_image(const ConvolutionShape& s) { return s.g * s.terms() * s.pixels(); }
@@ -23,9 +24,9 @@ i64 chunk_of(const ConvolutionShape& s, Multiplier multiplier) {
 /// threads, so that the result does not. Where a mesh shares a product there is nothing to run beside it.
 i64 partials_of(const MachineSpec& spec, const ConvolutionShape& s, i64 chunk) {
   if (spec.mesh_rows * spec.mesh_cols > 1) return 1;
-  const i64 weights = s.oc * s.terms();
+  const i64 weights = s.oc * s.terms(), most = spec.host_memory ? partial_floats : partial_floats_of_devices;
   i64 partials = 1;
-  while (partials < most_partials && 2 * partials <= chunk && 2 * partials * weights <= partial_floats) partials *= 2;
+  while (partials < most_partials && 2 * partials <= chunk && 2 * partials * weights <= most) partials *= 2;
   return partials;
 }
 
