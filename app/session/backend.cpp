@@ -34,7 +34,7 @@ constexpr bool has_devices = false;
 std::unique_ptr<Processor> make_processor(const BackendOptions& wanted) {
   if (!has_devices && (wanted.devices.all || !wanted.devices.numbers.empty()))
     CORTADO_LOG(warning) << "This build runs on processors: it takes no notice of the devices asked for";
-  if (!has_devices && wanted.tf32)
+  if (!has_devices && wanted.tf32 == Tf32::all)
     CORTADO_LOG(warning) << "This build runs on processors: it multiplies in FP32, not in TF32";
 #ifdef CORTADO_WITH_SUNWAY
   sunway::sim::Options options;

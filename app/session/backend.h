@@ -6,13 +6,14 @@
 
 #include "core/machine/core_group.h"
 #include "core/machine/devices.h"
+#include "core/machine/tf32.h"
 
 namespace cortado {
 
 struct BackendOptions {
   int core_groups = 0;       ///< 0: as many as the backend finds useful (1 on OpenMP), or as devices were chosen
   DeviceChoice devices;      ///< of backends that have any; others warn and run as ever
-  bool tf32 = false;         ///< products of floats may be of operands rounded to TF32, on GPUs; others warn
+  Tf32 tf32 = Tf32::none;    ///< on GPUs; others warn if it is `all`
   int cpus = 0;              ///< OpenMP threads unless OMP_NUM_THREADS says otherwise; 0 means as many as OpenMP makes
   bool timing_only = false;  ///< simulator: programs run their schedule without arithmetic
   std::string profile;       ///< simulator: a timeline is written here at the end, and a table by kernel to stderr

@@ -17,7 +17,7 @@ BackendOptions backend_options(const MpiJob& job, const SessionFlags& flags) {
   backend.devices = parse_devices(flags.devices);
   backend.devices.local_rank = job.local_rank();
   backend.devices.local_ranks = job.local_size();
-  backend.tf32 = flags.multiply == "tf32";
+  backend.tf32 = flags.multiply == "tf32" ? Tf32::all : flags.multiply == "auto" ? Tf32::convolutions : Tf32::none;
   backend.timing_only = flags.timing_only;
   backend.profile = flags.profile;
   return backend;
@@ -37,9 +37,11 @@ void SessionFlags::add_devices(Flags& flags) {
            "GPUs of this node, separated by commas, or all; a number given twice gets two core groups. Ranks of a "
            "node share them; default: each its own")
       .differs_by_rank();
-  flags.add("--multiply", multiply, "How GPUs multiply floats: fp32, or tf32 with operands rounded to 11 bits")
+  flags
+      .add("--multiply", multiply,
+           "How GPUs multiply floats: fp32; tf32, with operands rounded to 11 bits; auto: convolutions in tf32")
       .shows_default()
-      .one_of({"fp32", "tf32"});
+      .one_of({"auto", "fp32", "tf32"});
 }
 
 void SessionFlags::add_profile(Flags& flags) {

@@ -17,7 +17,7 @@ namespace cortado {
 struct SessionFlags {
   int core_groups = 1;               ///< 0 means as many as the backend finds useful
   std::vector<std::string> devices;  ///< GPUs: numbers, or "all"; empty means the local rank's
-  std::string multiply = "fp32";     ///< or tf32: how GPUs multiply floats
+  std::string multiply = "auto";     ///< or fp32, tf32: how GPUs multiply floats
   bool timing_only = false;          ///< of the simulator (app/session/backend.h), like the next
   std::string profile;
   bool needs_shapes_only = false;    ///< Zeros stand for data whose source is away.

@@ -100,7 +100,7 @@ std::vector<int> choose_cuda_devices(const Options& options) {
   return devices;
 }
 
-MachineSpec spec_of_device(int device, int core_groups, bool tf32) {
+MachineSpec spec_of_device(int device, int core_groups, Tf32 tf32) {
   const cudaDeviceProp properties = properties_of(device);
   int clock_khz = 0;
   cuda_check(cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, device), "read the clock rate");
@@ -112,12 +112,14 @@ MachineSpec spec_of_device(int device, int core_groups, bool tf32) {
   spec.description = std::string(properties.name) + " (device " + std::to_string(device) + "), compute capability " +
                      std::to_string(properties.major) + "." + std::to_string(properties.minor) + ", " +
                      std::to_string(properties.multiProcessorCount) + " multiprocessors, " + memory +
-                     (tf32 ? ", floats multiplied in TF32" : "");
+                     (tf32 == Tf32::all            ? ", floats multiplied in TF32"
+                      : tf32 == Tf32::convolutions ? ", convolutions in TF32"
+                                                   : "");
   spec.core_groups = core_groups;
   spec.cpes = properties.multiProcessorCount * teams;
   spec.scratch_bytes = static_cast<i64>(properties.sharedMemPerBlock) - CudaTeam::reserved_bytes;
   spec.host_memory = false;
-  spec.tf32 = tf32 && properties.major >= 8;
+  spec.tf32 = tf32 != Tf32::none && properties.major >= 8;
   spec.own_lanes = CudaTeam::own_lanes;
   spec.simd_bytes = 128;
   spec.line_bytes = 8192;  // eight floats for each lane of a team, so that several loads are on their way

@@ -5,6 +5,7 @@
 
 #include "backends/kokkos/processor.h"
 #include "core/machine/machine_spec.h"
+#include "core/machine/tf32.h"
 
 namespace cortado::kokkos {
 
@@ -13,7 +14,7 @@ namespace cortado::kokkos {
 std::vector<int> choose_cuda_devices(const Options& options);
 
 /// The device as the machine of one of `core_groups` core groups of this process. `tf32`: as asked for, if it can.
-MachineSpec spec_of_device(int device, int core_groups, bool tf32);
+MachineSpec spec_of_device(int device, int core_groups, Tf32 tf32);
 
 /// Lets the devices copy from each other without the host between them, if the machine can.
 void let_devices_reach_each_other(const std::vector<int>& devices);

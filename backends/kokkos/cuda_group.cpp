@@ -49,10 +49,10 @@ CudaGroup::Queue::~Queue() {
   cudaStreamDestroy(stream);
 }
 
-CudaGroup::CudaGroup(int index, int device, const MachineSpec& spec, const Programs& programs)
+CudaGroup::CudaGroup(int index, int device, const MachineSpec& spec, Tf32 tf32, const Programs& programs)
     : index_(index), watch_(device), spec_(spec), programs_(programs) {
   make_stream();
-  library_ = make_cublas(cuda_stream({}), watch_, spec_.tf32);
+  library_ = make_cublas(cuda_stream({}), watch_, spec_.tf32 && tf32 == Tf32::all);
   convolutions_ = make_cudnn(cuda_stream({}), watch_, spec_.tf32, why_no_convolutions_);
   failure_ = static_cast<CudaFailure*>(allocate(sizeof(CudaFailure)));
   const CudaFailure none{{}, watch_.begun()};
@@ -168,13 +168,13 @@ void CudaGroup::run_program(ProgramKey key, const char* label, const void* progr
   watch_.launched(label, into.stream);
 }
 
-std::vector<std::unique_ptr<CoreGroup>> make_groups(const std::vector<int>& devices, int, bool tf32,
+std::vector<std::unique_ptr<CoreGroup>> make_groups(const std::vector<int>& devices, int, Tf32 tf32,
                                                     const Programs& programs) {
   std::vector<std::unique_ptr<CoreGroup>> groups;
   let_devices_reach_each_other(devices);
   for (std::size_t i = 0; i < devices.size(); ++i) {
     const MachineSpec spec = spec_of_device(devices[i], static_cast<int>(devices.size()), tf32);
-    groups.push_back(std::make_unique<CudaGroup>(static_cast<int>(i), devices[i], spec, programs));
+    groups.push_back(std::make_unique<CudaGroup>(static_cast<int>(i), devices[i], spec, tf32, programs));
   }
   return groups;
 }

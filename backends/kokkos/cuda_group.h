@@ -7,6 +7,7 @@
 #include "backends/kokkos/space.h"
 #include "core/machine/convolution_library.h"
 #include "core/machine/core_group.h"
+#include "core/machine/tf32.h"
 
 namespace cortado::kokkos {
 
@@ -16,7 +17,7 @@ struct CudaFailure;
 /// its own. Once the device is lost every call throws and nothing is released any more.
 class CudaGroup : public CoreGroup {
  public:
-  CudaGroup(int index, int device, const MachineSpec& spec, const Programs& programs);
+  CudaGroup(int index, int device, const MachineSpec& spec, Tf32 tf32, const Programs& programs);
   ~CudaGroup() override;
 
   const MachineSpec& spec() const override { return spec_; }

@@ -5,12 +5,13 @@
 #include "backends/kokkos/programs.h"
 #include "backends/kokkos/space.h"
 #include "core/machine/core_group.h"
+#include "core/machine/tf32.h"
 
 namespace cortado::kokkos {
 
 /// The core groups of this build's machine, one for each of `devices` (OpenMP: which mean nothing), `threads` host
 /// threads each. Throws ConfigError when there are not enough. `programs` must outlive them. `tf32`: Options::tf32.
-std::vector<std::unique_ptr<CoreGroup>> make_groups(const std::vector<int>& devices, int threads, bool tf32,
+std::vector<std::unique_ptr<CoreGroup>> make_groups(const std::vector<int>& devices, int threads, Tf32 tf32,
                                                     const Programs& programs);
 
 /// Label and worker count of a launch. Throws PlanError for a plan with more bookings than a context counts or more

@@ -89,7 +89,7 @@ Space space_of(int core_groups, int threads) {
 
 }  // namespace
 
-std::vector<std::unique_ptr<CoreGroup>> make_groups(const std::vector<int>& devices, int threads, bool /*tf32*/,
+std::vector<std::unique_ptr<CoreGroup>> make_groups(const std::vector<int>& devices, int threads, Tf32 /*tf32*/,
                                                     const Programs& programs) {
   const int core_groups = static_cast<int>(devices.size());
   const MachineSpec spec = openmp_spec(core_groups, threads);

@@ -38,7 +38,7 @@ void run_members(int count, int threads, F member) {
 
 class KokkosProcessor : public Processor {
  public:
-  KokkosProcessor(const std::vector<int>& devices, int threads, bool tf32, Programs programs)
+  KokkosProcessor(const std::vector<int>& devices, int threads, Tf32 tf32, Programs programs)
       : runtime_(Runtime::get(static_cast<int>(devices.size()) * threads, devices.front())),
         programs_(std::move(programs)),
         threads_(threads),

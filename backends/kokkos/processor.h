@@ -7,14 +7,15 @@
 #include "backends/kokkos/programs.h"
 #include "core/machine/core_group.h"
 #include "core/machine/devices.h"
+#include "core/machine/tf32.h"
 
 namespace cortado::kokkos {
 
 struct Options {
   int core_groups = 0;  ///< 0: one; CUDA: one for each device that the user chose for this process
   int threads = 0;  ///< OpenMP threads of all core groups together; 0: what OMP_NUM_THREADS or the affinity mask says
-  DeviceChoice devices;  ///< of CUDA
-  bool tf32 = false;     ///< CUDA: products of floats may be of operands rounded to TF32
+  DeviceChoice devices;    ///< of CUDA
+  Tf32 tf32 = Tf32::none;  ///< of CUDA
 };
 
 /// Initialises Kokkos on first use. CUDA: throws ConfigError, with advice, where no device can be used.

@@ -21,7 +21,7 @@ struct MachineSpec {
   bool host_memory = true;        ///< whether cluster memory is the host's, so that copies are free
   bool timing_only = false;       ///< programs run their schedule without arithmetic; memory contents mean nothing
   bool bf16 = false;              ///< whether programs may keep values as bf16
-  bool tf32 = false;              ///< whether products of floats may be of operands rounded to TF32, on GPUs
+  bool tf32 = false;              ///< whether convolutions may round floats to TF32, on GPUs
   int bf16_speed = 1;             ///< terms of bf16 that are multiplied in the time of one of float
   int own_lanes = 0;              ///< lanes of a CPE that each run the program with variables of their own; 0: none do
   int simd_bytes = 4;             ///< width of one vector register, or of a warp's access
