@@ -12,7 +12,7 @@ from .session import Failed, NotRun
 from .tests import read_tests, test
 
 NETS = ['resnet50', 'vgg16', 'alexnet_bn', 'googlenet', 'alexnet', 'vgg19']  # the most telling first
-PRECISIONS = [('fp32', 'nhwc'), ('fp32', 'nchw'), ('tf32', 'nhwc'), ('bf16', 'nhwc')]
+PRECISIONS = [('fp32', 'nhwc'), ('tf32', 'nhwc'), ('bf16', 'nhwc'), ('fp32', 'nchw')]
 METRICS = {'gpu__time_duration.sum': 'ns', 'sm__throughput.avg.pct_of_peak_sustained_elapsed': 'compute %',
            'gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed': 'memory %', 'sm__warps_active.avg.pct_of_peak_sustained_active': 'warps %',
            'launch__registers_per_thread': 'registers', 'launch__grid_size': 'blocks'}
@@ -36,8 +36,9 @@ def net_file(session, name, batch):
 class Torch:
     """One process of scripts/torch-time that answers all requests; begun at the first, and anew if one takes too long."""
 
-    def __init__(self, python):
+    def __init__(self, python, algorithms):
         self.python, self.process, self.lines = python, None, None
+        self.algorithms = algorithms  # that cuDNN's benchmark tries for each convolution
         self.refused = None
 
     def start(self, session):
@@ -74,7 +75,7 @@ class Torch:
         try:
             if limit < 2:
                 raise NotRun('the time for all steps was up')
-            self.process.stdin.write(json.dumps(request) + '\n')
+            self.process.stdin.write(json.dumps(dict(request, algorithms=self.algorithms)) + '\n')
             self.process.stdin.flush()
             line = self.lines.get(timeout=limit)
         except queue.Empty:
@@ -96,14 +97,20 @@ class Torch:
         return answer
 
 
-def ours(name, batch, iterations, preset=None, limit=45, threads=None, precision='fp32', multiply='fp32'):
-    """A step: `cortado time` of the net, with all its layers, longest first."""
+def ours(name, batch, iterations, preset=None, limit=45, threads=None, precision='fp32', multiply='fp32', tuned=False):
+    """A step: `cortado time` of the net, with all its layers, longest first; `tuned`: by the plans that `tune` finds."""
     def step(session):
         path = net_file(session, name, batch)
         rows_file = '%s.%s.%s.json' % (path, precision, multiply)
         variables = {'OMP_NUM_THREADS': str(threads)} if threads else {}
-        done = session.run(['bin/cortado', 'time', '--model', path, '--iterations', str(iterations), '--precision', precision, '--multiply', multiply,
-                            '--json', rows_file], limit, preset, **variables)
+        how = ['--model', path, '--precision', precision, '--multiply', multiply]
+        plans = []
+        if tuned:
+            plans = ['--tuning', rows_file + '.tuning']
+            done = session.run(['bin/cortado', 'tune', *how, '--iterations', '3', '--out', plans[1]], limit, preset, **variables)
+            if done.code != 0:
+                raise NotRun('tune: exit %s: %s' % (done.code, done.last_words()))
+        done = session.run(['bin/cortado', 'time', *how, *plans, '--iterations', str(iterations), '--json', rows_file], limit, preset, **variables)
         if done.code is None:
             raise NotRun('stopped at its limit of %d s' % limit)
         if done.code != 0:
@@ -235,8 +242,9 @@ def device_steps(session, torch, device):
     nets = ['alexnet_bn', 'googlenet'] if small else NETS
 
     def of(name, batch):
-        steps = [('times.%s.%d.cortado.%s' % (name, batch, multiply),
-                  ours(name, batch, iterations if batch < 256 else 3, multiply=multiply)) for multiply in ('fp32', 'tf32')]
+        steps = [('times.%s.%d.cortado.%s%s' % (name, batch, multiply, '.tuned' if tuned else ''),
+                  ours(name, batch, iterations if batch < 256 else 3, multiply=multiply, tuned=tuned))
+                 for tuned in (False, True) for multiply in ('fp32', 'tf32')]
         for precision, layout in PRECISIONS:
             steps.append(('times.%s.%d.pytorch.%s.%s' % (name, batch, precision, layout),
                           theirs(torch, name, batch, seconds, device, precision, layout)))
@@ -272,4 +280,4 @@ def host_steps(session, torch):
 
     if has_amx or small:
         steps += [step for name, batch in nets for step in both(name, batch, counts[0], 'bf16')]
-    return steps + [step for name, batch in nets for threads in counts for step in both(name, batch, threads, 'fp32')]
+    return steps + [step for threads in counts for name, batch in nets for step in both(name, batch, threads, 'fp32')]

@@ -192,7 +192,8 @@ class RealData:
             solver = self.write(session, net + '.first', self.solver(session, net, **changed))
             found = []
             for preset in session.preset, self.other:
-                done = session.run([session.root + '/bin/cortado', 'train', '-solver', solver], 40, preset, folder=self.folder(session))
+                done = session.run([session.root + '/bin/cortado', 'train', '-solver', solver, '--multiply', 'fp32'], 40, preset,
+                                   folder=self.folder(session))
                 if done.code != 0:
                     raise Failed('%s: exit %s: %s' % (preset, done.code, done.last_words()))
                 found.append(losses(done.text))
