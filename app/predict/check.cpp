@@ -53,7 +53,7 @@ class PredictionCheck {
   PredictionCheck(const Session& session, const PredictFlags& flags)
       : session_(session),
         flags_(flags),
-        tuning_(read_tuning(session.group.spec(), flags.tuning)),
+        tuning_(read_tuning(session.group.spec(), flags.tuning, session.job.replicas())),
         communicator_(session.job.replicas().communicator()),
         team_(communicator_, session.group),
         codec_(codec_of(flags, "dynamic_tree8")) {

@@ -29,7 +29,7 @@ std::string text_of(const char* format, Values... values) {
 
 Work measured(const Session& session, const PredictFlags& flags, const caffe::NetParameter& net) {
   SolverOptions with = session.solver_options();
-  const TuningTable tuning = read_tuning(session.group.spec(), flags.tuning);
+  const TuningTable tuning = read_tuning(session.group.spec(), flags.tuning, session.job.replicas());
   with.tuning = &tuning;
   Solver solver(solver_around(net, session.precision), with);
   Work work = work_of(solver.net());

@@ -100,7 +100,8 @@ class Compare : public Verb {
     NetOptions with = session.net_options();
     with.group = &group;
     with.seed = seed_;
-    const TuningTable tuning = tuned ? read_tuning(group.spec(), tuning_) : empty_tuning(group.spec());
+    const TuningTable tuning =
+        tuned ? read_tuning(group.spec(), tuning_, session.job.replicas()) : empty_tuning(group.spec());
     with.layouts = tuning.layouts();
     Net net(parameter, with);
     net.use_plans(tuning.plans_for(net));
