@@ -14,8 +14,8 @@ template <class Program>
 void set_mask(Program&, int*, long) {}
 
 /// Launches a planned program of T, whose members `from` and `to` are what it reads and writes.
-template <class Program, class T>
-PoolPlan runs(const Planned<Program>& planned, const T* Program::*from, T* Program::*to) {
+template <class Program, class Arrays, class T>
+PoolPlan runs(const Planned<Program>& planned, const T* Arrays::*from, T* Arrays::*to) {
   PoolPlan plan;
   plan.run = [=](CoreGroup& group, const PoolArguments& a) {
     launch(group, planned, [&](Program& p) {

@@ -9,15 +9,8 @@ namespace cortado {
 
 /// y = largest input under the window, mask = its index in the plane (the first of equal ones); -FLT_MAX and -1 for a
 /// window that lies outside the plane.
-struct MaxPoolForward {
+struct MaxPoolForward : PoolForwardArrays {
   static constexpr const char* label = "max_pool_forward";
-  PoolShape shape;
-  PlaneCut cut;  ///< of the output
-  const float* x;
-  float* y;
-  int* mask;
-  Buf in, out, out_mask;
-  Depth depth;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
@@ -45,25 +38,13 @@ struct MaxPoolForward {
 };
 
 /// dx = sum of dy over the windows whose largest input this is.
-struct MaxPoolBackward {
+struct MaxPoolBackward : PoolBackwardArrays {
   static constexpr const char* label = "max_pool_backward";
-  PoolShape shape;
-  PlaneCut cut;  ///< of the input
-  const float* dy;
-  const int* mask;
-  float* dx;
-  Buf in, in_mask, out;
-  Depth depth;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const PoolShape s = shape;
-    const auto fetch = [&](i64 i) {
-      const auto p = cut.part(i);
-      const auto from = PoolSource::of_inputs(s, p);
-      const i64 at = (p.plane * s.oh + from.y) * s.ow + from.x, rows = i64{p.planes} * from.rows;
-      return gather(c.get2d(in, dy + at, rows, from.cols, s.ow), c.get2d(in_mask, mask + at, rows, from.cols, s.ow));
-    };
+    const auto fetch = [&](i64 i) { return get_outputs<true>(c, cut.part(i)); };
     const auto work = named([&](i64 i, auto gradients, auto indexes) {
       const auto p = cut.part(i);
       const i64 rows = i64{p.planes} * p.rows;
@@ -82,14 +63,8 @@ struct MaxPoolBackward {
 };
 
 /// y = sum of the inputs under the window / window_size; 0 for a window that lies outside the plane.
-struct AveragePoolForward {
+struct AveragePoolForward : PoolForwardArrays {
   static constexpr const char* label = "average_pool_forward";
-  PoolShape shape;
-  PlaneCut cut;  ///< of the output
-  const float* x;
-  float* y;
-  Buf in, out;
-  Depth depth;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
@@ -117,18 +92,12 @@ struct AveragePoolForward {
 /// index in the plane (Zeiler and Fergus 2013, equation 4; MaxPoolBackward is its gradient). Testing: the mean that
 /// this draws, y = sum of x^2 / sum of x (their equation 6). Inputs are not negative; where all are zero, so is y.
 template <bool train>
-struct StochasticPoolForward {
+struct StochasticPoolForward : PoolForwardArrays {
   static constexpr const char* label = train ? "stochastic_pool_train" : "stochastic_pool_test";
-  PoolShape shape;
-  PlaneCut cut;  ///< of the output
-  const float* x;
-  float* y;
   float* sums;  ///< room for one value per output
-  int* mask;    ///< null in testing
   std::uint64_t key;
   i64 first;  ///< number of output 0 in the random stream
-  Buf in, out, out_sums, out_mask;
-  Depth depth;
+  Buf out_sums;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
@@ -187,24 +156,14 @@ struct StochasticPoolForward {
 };
 
 /// dx = sum of dy / window_size over the windows that hold this input.
-struct AveragePoolBackward {
+struct AveragePoolBackward : PoolBackwardArrays {
   static constexpr const char* label = "average_pool_backward";
-  PoolShape shape;
-  PlaneCut cut;  ///< of the input
-  const float* dy;
-  float* dx;
-  Buf in, out;
-  Depth depth;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const PoolShape s = shape;
-    const auto fetch = [&](i64 i) {
-      const auto p = cut.part(i);
-      const auto from = PoolSource::of_inputs(s, p);
-      return c.get2d(in, dy + (p.plane * s.oh + from.y) * s.ow + from.x, p.planes * from.rows, from.cols, s.ow);
-    };
-    c.lines(cut.lines(), depth, fetch, [&](i64 i, auto& from) {
+    const auto fetch = [&](i64 i) { return get_outputs<false>(c, cut.part(i)); };
+    const auto work = named([&](i64 i, auto from, int) {
       const auto p = cut.part(i);
       const i64 rows = i64{p.planes} * p.rows;
       auto sum = c.out2d(out, dx + (p.plane * s.h + p.y) * s.w + p.x, rows, p.cols, s.w);
@@ -217,6 +176,7 @@ struct AveragePoolBackward {
       });
       c.put(sum);
     });
+    c.lines(cut.lines(), depth, fetch, work);
   }
 };
 

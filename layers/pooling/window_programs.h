@@ -30,37 +30,29 @@ CORTADO_FN inline int plane_of(const PlaneCut::Part& part, i64 row) {
 /// y = largest input under the window, and mask = its index, as MaxPoolForward; or the average, as AveragePoolForward.
 /// A lane visits the whole window of an output.
 template <bool largest>
-struct PoolWindowsForward {
+struct PoolWindowsForward : PoolForwardArrays {
   static constexpr const char* label = largest ? "max_pool_windows" : "average_pool_windows";
-  PoolShape shape;
-  PlaneCut cut;  ///< of the output
-  const float* x;
-  float* y;
-  int* mask;
-  Buf in, out, out_mask;
-  Depth depth;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const PoolWindowsForward p = *this;
-    c.lines(
-        p.cut.lines(), p.depth, [&](i64 i) { return get_windows(c, p.shape, p.cut.part(i), p.in, p.x); },
-        [&](i64 i, auto& window) {
-          const auto part = p.cut.part(i);
-          const i64 rows = i64{part.planes} * part.rows, at = (part.plane * p.shape.oh + part.y) * p.shape.ow + part.x;
-          auto results = c.out2d(p.out, p.y + at, rows, part.cols, p.shape.ow);
-          if constexpr (largest) {
-            auto who = c.out2d(p.out_mask, p.mask + at, rows, part.cols, p.shape.ow);
-            p.visit(c, part, window, [&](i64 r, i64 q, auto value, int index) {
-              results.set(r, q, value);
-              who.set(r, q, index);
-            });
-            c.put(who);
-          } else {
-            p.visit(c, part, window, [&](i64 r, i64 q, auto value, int) { results.set(r, q, value); });
-          }
-          c.put(results);
+    const auto fetch = [&](i64 i) { return get_windows(c, p.shape, p.cut.part(i), p.in, p.x); };
+    c.lines(p.cut.lines(), p.depth, fetch, [&](i64 i, auto& window) {
+      const auto part = p.cut.part(i);
+      const i64 rows = i64{part.planes} * part.rows, at = (part.plane * p.shape.oh + part.y) * p.shape.ow + part.x;
+      auto results = c.out2d(p.out, p.y + at, rows, part.cols, p.shape.ow);
+      if constexpr (largest) {
+        auto who = c.out2d(p.out_mask, p.mask + at, rows, part.cols, p.shape.ow);
+        p.visit(c, part, window, [&](i64 r, i64 q, auto value, int index) {
+          results.set(r, q, value);
+          who.set(r, q, index);
         });
+        c.put(who);
+      } else {
+        p.visit(c, part, window, [&](i64 r, i64 q, auto value, int) { results.set(r, q, value); });
+      }
+      c.put(results);
+    });
   }
 
  private:
@@ -98,38 +90,21 @@ struct PoolWindowsForward {
 /// dx = sum of dy over the windows whose largest input this is, or of dy / window_size over those that hold it. A lane
 /// visits all windows that may hold an input.
 template <bool largest>
-struct PoolWindowsBackward {
+struct PoolWindowsBackward : PoolBackwardArrays {
   static constexpr const char* label = largest ? "max_pool_windows_backward" : "average_pool_windows_backward";
-  PoolShape shape;
-  PlaneCut cut;  ///< of the input
-  const float* dy;
-  const int* mask;
-  float* dx;
-  Buf in, in_mask, out;
-  Depth depth;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const PoolWindowsBackward p = *this;
-    c.lines(
-        p.cut.lines(), p.depth,
-        [&](i64 i) {
-          const auto part = p.cut.part(i);
-          const auto from = PoolSource::of_inputs(p.shape, part);
-          const i64 at = (part.plane * p.shape.oh + from.y) * p.shape.ow + from.x, rows = i64{part.planes} * from.rows;
-          if constexpr (largest)
-            return gather(c.get2d(p.in, p.dy + at, rows, from.cols, p.shape.ow),
-                          c.get2d(p.in_mask, p.mask + at, rows, from.cols, p.shape.ow));
-          else
-            return gather(c.get2d(p.in, p.dy + at, rows, from.cols, p.shape.ow), 0);
-        },
-        named([&](i64 i, auto gradients, auto indexes) {
-          const auto part = p.cut.part(i);
-          auto sums = c.out2d(p.out, p.dx + (part.plane * p.shape.h + part.y) * p.shape.w + part.x,
-                              i64{part.planes} * part.rows, part.cols, p.shape.w);
-          p.collect(c, part, gradients, indexes, sums);
-          c.put(sums);
-        }));
+    const auto fetch = [&](i64 i) { return p.template get_outputs<largest>(c, p.cut.part(i)); };
+    const auto work = named([&](i64 i, auto gradients, auto indexes) {
+      const auto part = p.cut.part(i);
+      auto sums = c.out2d(p.out, p.dx + (part.plane * p.shape.h + part.y) * p.shape.w + part.x,
+                          i64{part.planes} * part.rows, part.cols, p.shape.w);
+      p.collect(c, part, gradients, indexes, sums);
+      c.put(sums);
+    });
+    c.lines(p.cut.lines(), p.depth, fetch, work);
   }
 
  private:

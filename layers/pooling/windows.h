@@ -1,5 +1,6 @@
 #pragma once
 #include "core/base/fixed.h"
+#include "core/machine/gather.h"
 #include "core/machine/math.h"
 #include "core/machine/program.h"
 #include "layers/pooling/shape.h"
@@ -67,6 +68,39 @@ struct PoolSource {
   CORTADO_FN static Range over(int first, int count, int k, int stride, int pad, int extent) {
     const int begin = math::max(0, math::min((first + pad) / stride - (k - 1) / stride, extent - 1));
     return {begin, math::max(begin + 1, math::min((first + count - 1 + pad) / stride + 1, extent))};
+  }
+};
+
+/// The arrays, cut and buffers of a program that makes outputs. Averages have no mask.
+struct PoolForwardArrays {
+  PoolShape shape;
+  PlaneCut cut;  ///< of the output
+  const float* x;
+  float* y;
+  int* mask;
+  Buf in, out, out_mask;
+  Depth depth;
+};
+/// The same of a program that makes the inputs' gradients.
+struct PoolBackwardArrays {
+  PoolShape shape;
+  PlaneCut cut;  ///< of the input
+  const float* dy;
+  const int* mask;
+  float* dx;
+  Buf in, in_mask, out;
+  Depth depth;
+
+  /// The gradients of the outputs whose windows may hold part `p` of the input, and their masks or 0.
+  template <bool masks, class C>
+  CORTADO_FN auto get_outputs(C& c, const PlaneCut::Part& p) const {
+    const auto from = PoolSource::of_inputs(shape, p);
+    const i64 at = (p.plane * shape.oh + from.y) * shape.ow + from.x, rows = i64{p.planes} * from.rows;
+    if constexpr (masks)
+      return gather(c.get2d(in, dy + at, rows, from.cols, shape.ow),
+                    c.get2d(in_mask, mask + at, rows, from.cols, shape.ow));
+    else
+      return gather(c.get2d(in, dy + at, rows, from.cols, shape.ow), 0);
   }
 };
 
