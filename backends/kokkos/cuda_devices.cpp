@@ -102,6 +102,7 @@ std::vector<int> choose_cuda_devices(const Options& options) {
 
 MachineSpec spec_of_device(int device, int core_groups, Tf32 tf32) {
   const cudaDeviceProp properties = properties_of(device);
+  if (properties.major < 8) tf32 = Tf32::none;  // it has no such units
   int clock_khz = 0;
   cuda_check(cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, device), "read the clock rate");
   constexpr int teams = 8;  // resident per multiprocessor: 2048 threads
@@ -119,7 +120,7 @@ MachineSpec spec_of_device(int device, int core_groups, Tf32 tf32) {
   spec.cpes = properties.multiProcessorCount * teams;
   spec.scratch_bytes = static_cast<i64>(properties.sharedMemPerBlock) - CudaTeam::reserved_bytes;
   spec.host_memory = false;
-  spec.tf32 = tf32 != Tf32::none && properties.major >= 8;
+  spec.tf32 = tf32 != Tf32::none;
   spec.own_lanes = CudaTeam::own_lanes;
   spec.simd_bytes = 128;
   spec.line_bytes = 8192;  // eight floats for each lane of a team, so that several loads are on their way

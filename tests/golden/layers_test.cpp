@@ -35,7 +35,8 @@ class LayerCase {
     PlanBook plans = net_->plans();
     bool would = false;
     for (auto& [direction, plan] : plans)
-      if (plan.find("winograd") != std::string::npos) plan = plan[0] == 'v' ? "vendor" : "direct", would = true;
+      if (plan.find("winograd") != std::string::npos)
+        plan = plan == "vendor_winograd" ? "vendor" : "direct", would = true;
     if (would) net_->use_plans(plans);
     return would;
   }

@@ -6,9 +6,9 @@
 
 namespace cortado {
 namespace {
-constexpr i64 column_floats = i64{8} << 20;   // 32 MiB of columns at a time
-constexpr i64 partial_floats = i64{2} << 20;  // 8 MiB of partial weight gradients; on devices, which want more
-constexpr i64 partial_floats_of_devices = i64{32} << 20;  // products at the same time, 128 MiB
+constexpr i64 column_floats = i64{8} << 20;               // 32 MiB of columns at a time
+constexpr i64 partial_floats = i64{2} << 20;              // 8 MiB of partial weight gradients
+constexpr i64 partial_floats_of_devices = i64{32} << 20;  // 128 MiB: devices want more products at the same time
 constexpr i64 most_partials = 16;
 
 i64 column_image(const ConvolutionShape& s) { return s.g * s.terms() * s.pixels(); }
