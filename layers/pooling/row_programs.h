@@ -146,7 +146,8 @@ struct StochasticPoolForward : PoolForwardArrays {
     });
     visit_windows(c, s, p, window, [&](i64 r, i64 q, bool inside, auto v, int index) {
       const auto next = sum.at(r, q) + math::select(inside, v, 0.0f);
-      const auto drawn = inside & (who.at(r, q) < 0) & (next >= value.at(r, q));
+      const bool is_free = who.at(r, q) < 0, is_reached = next >= value.at(r, q);
+      const bool drawn = inside & is_free & is_reached;
       sum.set(r, q, next);
       value.set(r, q, math::select(drawn, v, value.at(r, q)));
       who.set(r, q, math::select(drawn, index, who.at(r, q)));
