@@ -9,8 +9,13 @@ namespace cortado {
 struct RowLines {
   i64 rows, width, block;
 
+  /// Lines that are whole rows, of one value or a few most of all.
+  CORTADO_FN static RowLines whole(i64 rows, i64 width = 1) { return {rows, width, math::max(width, i64{1})}; }
+
   CORTADO_FN i64 blocks() const { return (width + block - 1) / block; }
   CORTADO_FN i64 lines() const { return rows * blocks(); }
+  /// Values of the longest line.
+  CORTADO_FN i64 most() const { return block; }
   /// The row of a line. Flat arrays and whole rows, most of all, do without a division.
   CORTADO_FN i64 row(i64 line) const { return rows == 1 ? 0 : width <= block ? line : line / blocks(); }
   /// Column of a line's first value, and how many values the line has.

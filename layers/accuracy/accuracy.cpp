@@ -43,37 +43,25 @@ class AccuracyLayer : public Layer {
     float* const hit = workspace(positions);
 
     const i64 fit = spec.scratch_bytes / ((2 * classes_ + 4) * 4) / 32 * 32;
-    const i64 block = std::max<i64>(1, std::min(inner_, fit)), lines = outer_ * ((inner_ + block - 1) / block);
+    const ClassPlanes s{{outer_, inner_, std::max<i64>(1, std::min(inner_, fit))}, classes_};
     PlanBuilder book(spec);
-    const Buf scores = book.line<float>("scores", classes_ * block, Depth::two);
-    const Buf labels = book.line<float>("labels", block, Depth::two), hits = book.line<float>("hits", block, 1);
-    group().launch(AccuracyHits{bottom[0]->data(),
-                                bottom[1]->data(),
-                                hit,
-                                {outer_, classes_, inner_, block},
-                                static_cast<int>(p.top_k()),
-                                p.has_ignore_label(),
-                                p.ignore_label(),
-                                scores,
-                                labels,
-                                hits},
-                   book.plan(lines));
+    const AccuracyHits hits{reads(book, "scores", bottom[0]->data(), s),
+                            reads(book, "labels", bottom[1]->data(), s.positions),
+                            writes(book, "hits", hit, s.positions),
+                            static_cast<int>(p.top_k()),
+                            p.has_ignore_label(),
+                            p.ignore_label()};
+    group().launch(hits, book.plan(s.lines()));
 
-    const i64 part = line_elements(spec, positions, 5), means = top.size() > 1 ? 1 + classes_ : 1;
+    const RowLines parts{1, positions, line_elements(spec, positions, 5)};
+    const i64 means = top.size() > 1 ? 1 + classes_ : 1;
     PlanBuilder total(spec);
-    const Buf hit_part = total.line<float>("hits", part, Depth::two),
-              label_part = total.line<float>("labels", part, Depth::two);
-    const Buf mean = total.line<float>("mean", 1, 1);
-    group().launch(AccuracyMeans{hit,
-                                 bottom[1]->data(),
-                                 top[0]->mutable_data(),
-                                 top.size() > 1 ? top[1]->mutable_data() : nullptr,
-                                 {1, positions, part},
-                                 means,
-                                 hit_part,
-                                 label_part,
-                                 mean},
-                   total.plan(means));
+    const AccuracyMeans mean{
+        reads(total, "hits", hit, parts), reads(total, "labels", bottom[1]->data(), parts),
+        writes(total, "mean", top[0]->mutable_data(), RowLines::whole(1)),
+        writes(total, "means of classes", top.size() > 1 ? top[1]->mutable_data() : nullptr, RowLines::whole(classes_)),
+        means};
+    group().launch(mean, total.plan(means));
   }
 
   void backward(const Blobs&, const std::vector<bool>& propagate_down, const Blobs&) override {

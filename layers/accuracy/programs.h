@@ -1,43 +1,39 @@
 #pragma once
-#include "core/machine/row_lines.h"
-#include "core/machine/sums.h"
 #include "layers/softmax/planes.h"
 
 namespace cortado {
 
 /// Scores outer x classes x inner, labels outer x inner: hit = 1 where fewer than top_k other classes score at least as
 /// much as the label's, 0 where not and where the label's score is NaN (others' NaN count as more), -1 where the label
-/// is ignored. Labels are classes or the ignored one. A line is one `outer` and `block` positions.
+/// is ignored. Labels are classes or the ignored one.
 struct AccuracyHits {
   static constexpr const char* label = "accuracy_hits";
-  const float *scores, *labels;
-  float* hit;
-  ClassPlanes s;
+  View<ClassPlanes, const float> scores;
+  Lines<const float> labels;
+  Lines<float> hit;
   int top_k;
   bool ignores;
   int ignored;
-  Buf score_buf, label_buf, hit_buf;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const AccuracyHits p = *this;
-    const auto fetch = [&](i64 i) {
-      return gather(p.s.get(c, p.score_buf, p.scores, i), p.s.get_positions(c, p.label_buf, p.labels, i));
-    };
+    const auto fetch = [&](i64 i) { return gather(p.scores.get(c, i), p.labels.get(c, i)); };
     const auto work = named([&](i64 i, auto scores, auto labels) {
+      const i64 classes = scores.rows;
       const auto ignored = [&](i64 q) { return p.ignores && static_cast<int>(labels[q]) == p.ignored; };
-      auto hit = p.s.out_positions(c, p.hit_buf, p.hit, i);
+      auto hit = p.hit.out(c, i);
       c.each(labels.n, [&](i64 q) {
-        const i64 l = math::max(i64{0}, math::min(static_cast<i64>(labels[q]), p.s.classes - 1));
+        const i64 l = math::max(i64{0}, math::min(static_cast<i64>(labels[q]), classes - 1));
         const float own = scores(l, q);
         int better = -1;  // the label itself is no less than itself
-        for (i64 k = 0; k < p.s.classes; ++k) better += math::select(scores(k, q) < own, 0, 1);  // NaN is not less
+        for (i64 k = 0; k < classes; ++k) better += math::select(scores(k, q) < own, 0, 1);  // NaN is not less
         better += math::select(own == own, 0, p.top_k);
         hit.set(q, math::select(ignored(q), -1.0f, math::select(better < p.top_k, 1.0f, 0.0f)));
       });
       c.put(hit);
     });
-    c.lines(p.s.lines(), Depth::two, fetch, work);
+    c.lines(p.scores.lines(), Depth::two, fetch, work);
   }
 };
 
@@ -45,11 +41,9 @@ struct AccuracyHits {
 /// where none counts.
 struct AccuracyMeans {
   static constexpr const char* label = "accuracy_means";
-  const float *hit, *labels;
-  float *overall, *per_class;
-  RowLines s;  ///< of the positions
+  Lines<const float> hit, labels;
+  Lines<float> overall, per_class;
   i64 means;
-  Buf hit_buf, label_buf, mean_buf;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
@@ -57,8 +51,7 @@ struct AccuracyMeans {
     each_line(c, p.means, [&](i64 line) {
       double hits = 0, count = 0;
       c.pipeline(
-          p.s.lines(), Depth::two,
-          [&](i64 i) { return gather(p.s.get(c, p.hit_buf, p.hit, i), p.s.get(c, p.label_buf, p.labels, i)); },
+          p.hit.lines(), Depth::two, [&](i64 i) { return gather(p.hit.get(c, i), p.labels.get(c, i)); },
           named([&](i64, auto hit, auto labels) {
             const auto belongs = [&](i64 q) {
               return hit[q] >= 0 && (line == 0 || static_cast<i64>(labels[q]) == line - 1);
@@ -66,7 +59,7 @@ struct AccuracyMeans {
             hits += sum_of(c, hit.n, [&](i64 q) { return math::select(belongs(q), hit[q], 0.0f); });
             count += sum_of(c, hit.n, [&](i64 q) { return math::select(belongs(q), 1.0f, 0.0f); });
           }));
-      put_values(c, p.mean_buf, line == 0 ? p.overall : p.per_class + line - 1,
+      put_values(c, line == 0 ? p.overall : p.per_class, math::max(line - 1, i64{0}),
                  count > 0 ? static_cast<float>(hits / count) : 0.0f);
     });
   }

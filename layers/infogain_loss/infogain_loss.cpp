@@ -54,19 +54,18 @@ class InfogainLossLayer : public LossLayer {
   }
 
   void forward(const Blobs& bottom, const Blobs& top) override {
-    const auto& p = parameter().loss_param();
     kernel_.forward(group(), bottom[0]->data(), probability_->mutable_data(), workspace(kernel_.workspace()));
     const i64 counted = pick_gains(*bottom[1], bottom.size() == 3 ? *bottom[2] : *matrix_);
 
-    const LabelledPlanes s = planes_of(group().spec(), kernel_, p, 4, 8);
+    const ClassPlanes s = planes_of(group().spec(), kernel_, 4, 8);
     float* const partial = workspace(s.lines());
     PlanBuilder book(group().spec());
-    const Buf probability = book.line<float>("probabilities", s.classes * s.block, Depth::two);
-    const Buf labels = book.line<float>("labels", s.block, Depth::two);
-    const Buf gains = book.line<float>("gains", s.classes * s.block, Depth::two), sum = book.line<float>("sum", 1, 1);
-    group().launch(InfogainLoss{s, probability_->data(), bottom[1]->data(), gains_->data(), partial, probability,
-                                labels, gains, sum},
-                   book.plan(s.lines()));
+    const InfogainLoss program{counted_labels(kernel_, parameter().loss_param()),
+                               reads(book, "probabilities", probability_->data(), s),
+                               reads(book, "labels", bottom[1]->data(), s.positions),
+                               reads(book, "gains", gains_->data(), ClassRows{s.positions, s.classes}),
+                               writes(book, "sum", partial, RowLines::whole(s.lines()))};
+    group().launch(program, book.plan(s.lines()));
     const double total = sum_over_lines(group(), partial, s.lines(), 1)[0];
     divisor_ = divisor(normalisation(caffe::LossParameter::VALID), kernel_.outer, kernel_.positions(),
                        static_cast<double>(counted));
@@ -78,17 +77,17 @@ class InfogainLossLayer : public LossLayer {
     check_labels_get_no_gradient(propagate_down);
     if (propagate_down.size() > 2 && propagate_down[2]) bad_config("the matrix has no gradient");
     if (!propagate_down[0]) return;
-    const LabelledPlanes s = planes_of(group().spec(), kernel_, parameter().loss_param(), 5, 8);
+    const ClassPlanes s = planes_of(group().spec(), kernel_, 5, 8);
     PlanBuilder book(group().spec());
-    const Buf probability = book.line<float>("probabilities", s.classes * s.block, Depth::two);
-    const Buf labels = book.line<float>("labels", s.block, Depth::two);
-    const Buf gains = book.line<float>("gains", s.classes * s.block, Depth::two);
-    const Buf sums = book.line<float>("sums", s.block, Depth::two), weight = book.line<float>("weight", 1, 1);
-    const Buf dx = book.line<float>("dx", s.classes * s.block, 1);
-    group().launch(
-        InfogainGradient{s, probability_->data(), bottom[1]->data(), gains_->data(), sums_->data(), top[0]->diff(),
-                         bottom[0]->mutable_diff(), 1 / divisor_, probability, labels, gains, sums, weight, dx},
-        book.plan(s.lines()));
+    const InfogainGradient program{counted_labels(kernel_, parameter().loss_param()),
+                                   reads(book, "probabilities", probability_->data(), s),
+                                   reads(book, "labels", bottom[1]->data(), s.positions),
+                                   reads(book, "gains", gains_->data(), ClassRows{s.positions, s.classes}),
+                                   reads(book, "sums", sums_->data(), s.positions),
+                                   reads(book, "weight", top[0]->diff(), RowLines::whole(1), Depth::one),
+                                   1 / divisor_,
+                                   writes(book, "dx", bottom[0]->mutable_diff(), s)};
+    group().launch(program, book.plan(s.lines()));
   }
 
   Cost cost(const Blobs& bottom, const Blobs&) const override {

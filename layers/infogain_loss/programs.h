@@ -1,43 +1,44 @@
 #pragma once
-#include "core/machine/sums.h"
 #include "layers/loss/functions.h"
 #include "layers/softmax_loss/programs.h"
 
 namespace cortado {
 
-/// Gains of a line's positions, a row of classes for each.
-template <class C>
-CORTADO_FN auto gains_of(C& c, Buf buf, const float* gain, const LabelledPlanes& s, i64 line) {
-  return c.get2d(buf, gain + s.position(line) * s.classes, s.width(line), s.classes, s.classes);
-}
+/// Rows of a value for each class, one row for each position. A line has those of a line of positions.
+struct ClassRows {
+  RowLines positions;
+  i64 classes;
+  CORTADO_FN i64 most() const { return classes * positions.most(); }
+  template <class C>
+  CORTADO_FN auto get(C& c, Buf buf, const float* array, i64 line) const {
+    return c.get2d(buf, array + positions.at(line) * classes, positions.count(line), classes, classes);
+  }
+};
 
-/// partial[i] = -sum over the positions and classes of line i of gain log(probability); gains are rows of `classes`
-/// values, one for each position.
+/// partial = -sum over the positions and classes of each line of gain log(probability).
 struct InfogainLoss {
   static constexpr const char* label = "infogain_loss";
-  LabelledPlanes s;
-  const float *probability, *labels, *gain;
-  float* partial;
-  Buf probability_buf, label_buf, gain_buf, partial_buf;
+  CountedLabels rule;
+  View<ClassPlanes, const float> probability;
+  Lines<const float> labels;
+  View<ClassRows, const float> gain;
+  Lines<float> partial;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const InfogainLoss p = *this;
-    const auto fetch = [&](i64 i) {
-      return gather(p.s.get(c, p.probability_buf, p.probability, i), p.s.get_positions(c, p.label_buf, p.labels, i),
-                    gains_of(c, p.gain_buf, p.gain, p.s, i));
-    };
+    const auto fetch = [&](i64 i) { return gather(p.probability.get(c, i), p.labels.get(c, i), p.gain.get(c, i)); };
     const auto work = named([&](i64 i, auto probability, auto labels, auto gain) {
-      const LabelledPlanes s = p.s;
+      const CountedLabels rule = p.rule;
       const i64 n = labels.n;
-      const float loss = sum_of(c, s.classes * n, [&](i64 e) {
+      const float loss = sum_of(c, rule.classes * n, [&](i64 e) {
         const i64 k = e / n, q = e % n;
         const auto value = math::max(probability(k, q), loss::least_probability);
-        return math::select(s.counts(static_cast<int>(labels[q])), -gain(q, k) * math::log(value), 0.0f);
+        return math::select(rule.counts(static_cast<int>(labels[q])), -gain(q, k) * math::log(value), 0.0f);
       });
-      put_values(c, p.partial_buf, p.partial + i, loss);
+      put_values(c, p.partial, i, loss);
     });
-    c.lines(p.s.lines(), Depth::two, fetch, work);
+    c.lines(p.probability.lines(), Depth::two, fetch, work);
   }
 };
 
@@ -45,31 +46,32 @@ struct InfogainLoss {
 /// position's gains, weight is the loss's own gradient, in cluster memory.
 struct InfogainGradient {
   static constexpr const char* label = "infogain_gradient";
-  LabelledPlanes s;
-  const float *probability, *labels, *gain, *sums, *weight;
-  float* dx;
+  CountedLabels rule;
+  View<ClassPlanes, const float> probability;
+  Lines<const float> labels;
+  View<ClassRows, const float> gain;
+  Lines<const float> sums, weight;
   float factor;
-  Buf probability_buf, label_buf, gain_buf, sum_buf, weight_buf, dx_buf;
+  View<ClassPlanes, float> dx;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const InfogainGradient p = *this;
-    const float scale = c.keep(p.weight_buf, p.weight, 1)[0] * p.factor;
+    const float scale = p.weight.keep(c)[0] * p.factor;
     const auto fetch = [&](i64 i) {
-      return gather(p.s.get(c, p.probability_buf, p.probability, i), p.s.get_positions(c, p.label_buf, p.labels, i),
-                    gains_of(c, p.gain_buf, p.gain, p.s, i), p.s.get_positions(c, p.sum_buf, p.sums, i));
+      return gather(p.probability.get(c, i), p.labels.get(c, i), p.gain.get(c, i), p.sums.get(c, i));
     };
     const auto work = named([&](i64 i, auto probability, auto labels, auto gain, auto sums) {
-      const LabelledPlanes s = p.s;
+      const CountedLabels rule = p.rule;
       const float by = scale;
-      auto dx = s.out(c, p.dx_buf, p.dx, i);
+      auto dx = p.dx.out(c, i);
       c.each2d(probability.rows, probability.cols, [&](i64 k, i64 q) {
         const auto value = by * (probability(k, q) * sums[q] - gain(q, k));
-        dx.set(k, q, math::select(s.counts(static_cast<int>(labels[q])), value, 0.0f));
+        dx.set(k, q, math::select(rule.counts(static_cast<int>(labels[q])), value, 0.0f));
       });
       c.put(dx);
     });
-    c.lines(p.s.lines(), Depth::two, fetch, work);
+    c.lines(p.probability.lines(), Depth::two, fetch, work);
   }
 };
 

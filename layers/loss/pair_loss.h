@@ -11,9 +11,9 @@ std::vector<double> pair_loss(CoreGroup& group, F f, const Blob& a, const Blob& 
   const RowLines s{1, a.count(), line_elements(group.spec(), a.count(), 5)};
   float* const partial = workspace.floats(2 * s.lines());
   PlanBuilder book(group.spec());
-  const Buf a_buf = book.line<float>("a", s.block, Depth::two), b_buf = book.line<float>("b", s.block, Depth::two);
-  const Buf sums = book.line<float>("sums", 2, 1);
-  group.launch(PairLoss<F>{f, a.data(), b.data(), partial, s, a_buf, b_buf, sums}, book.plan(s.lines()));
+  const PairLoss<F> program{f, reads(book, "a", a.data(), s), reads(book, "b", b.data(), s),
+                            writes(book, "sums", partial, RowLines::whole(s.lines(), 2))};
+  group.launch(program, book.plan(s.lines()));
   return sum_over_lines(group, partial, s.lines(), 2);
 }
 
@@ -31,9 +31,10 @@ double label_loss(CoreGroup& group, F f, i64 rows, const Blob& x, const Blob& la
   const RowLines s{rows, width, line_elements(group.spec(), width, 3)};
   float* const partial = workspace.floats(s.lines());
   PlanBuilder book(group.spec());
-  const Buf x_buf = book.line<float>("scores", s.block, Depth::two), label = book.line<float>("label", 1, Depth::two);
-  const Buf sum = book.line<float>("sum", 1, 1);
-  group.launch(LabelLoss<F>{f, s, x.data(), labels.data(), partial, x_buf, label, sum}, book.plan(s.lines()));
+  const LabelLoss<F> program{f, reads(book, "scores", x.data(), s),
+                             reads(book, "label", labels.data(), RowLines::whole(rows)),
+                             writes(book, "sum", partial, RowLines::whole(s.lines()))};
+  group.launch(program, book.plan(s.lines()));
   return sum_over_lines(group, partial, s.lines(), 1)[0];
 }
 

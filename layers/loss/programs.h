@@ -1,6 +1,6 @@
 #pragma once
 #include "core/machine/elementwise.h"
-#include "core/machine/sums.h"
+#include "core/machine/view.h"
 #include "layers/loss/functions.h"
 
 namespace cortado {
@@ -10,22 +10,20 @@ template <class F>
 struct PairLoss {
   static constexpr const char* label = F::label;
   F f;
-  const float *a, *b;
-  float* partial;
-  RowLines s;
-  Buf a_buf, b_buf, partial_buf;
+  Lines<const float> a, b;
+  Lines<float> partial;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const PairLoss p = *this;
-    const auto fetch = [&](i64 i) { return gather(p.s.get(c, p.a_buf, p.a, i), p.s.get(c, p.b_buf, p.b, i)); };
+    const auto fetch = [&](i64 i) { return gather(p.a.get(c, i), p.b.get(c, i)); };
     const auto work = named([&](i64 i, auto a, auto b) {
       const F f = p.f;
       const float loss = sum_of(c, a.n, [&](i64 j) { return math::select(f.counts(b[j]), f.value(a[j], b[j]), 0.0f); });
       const float counted = sum_of(c, a.n, [&](i64 j) { return math::select(f.counts(b[j]), 1.0f, 0.0f); });
-      put_values(c, p.partial_buf, p.partial + 2 * i, loss, counted);
+      put_values(c, p.partial, i, loss, counted);
     });
-    c.lines(p.s.lines(), Depth::two, fetch, work);
+    c.lines(p.a.lines(), Depth::two, fetch, work);
   }
 };
 
@@ -47,24 +45,21 @@ template <class F>
 struct LabelLoss {
   static constexpr const char* label = F::label;
   F f;
-  RowLines s;
-  const float *x, *labels;
-  float* partial;
-  Buf x_buf, label_buf, partial_buf;
+  Lines<const float> x, labels;
+  Lines<float> partial;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const LabelLoss p = *this;
-    const auto fetch = [&](i64 i) {
-      return gather(p.s.get(c, p.x_buf, p.x, i), c.get(p.label_buf, p.labels + p.s.row(i), 1));
-    };
+    const RowLines s = p.x.cut;
+    const auto fetch = [&](i64 i) { return gather(p.x.get(c, i), p.labels.get(c, s.row(i))); };
     const auto work = named([&](i64 i, auto x, auto labels) {
       const F f = p.f;
-      const i64 hit = static_cast<i64>(static_cast<int>(labels[0])) - p.s.first(i);
+      const i64 hit = static_cast<i64>(static_cast<int>(labels[0])) - s.first(i);
       const float loss = sum_of(c, x.n, [&](i64 j) { return f.value(x[j], j == hit); });
-      put_values(c, p.partial_buf, p.partial + i, loss);
+      put_values(c, p.partial, i, loss);
     });
-    c.lines(p.s.lines(), Depth::two, fetch, work);
+    c.lines(s.lines(), Depth::two, fetch, work);
   }
 };
 

@@ -25,22 +25,23 @@ class MvnLayer : public Layer {
 
   void forward(const Blobs& bottom, const Blobs& top) override {
     const auto& p = parameter().mvn_param();
+    const RowLines each = RowLines::whole(rows_.rows, 1);
     PlanBuilder book(group().spec());
-    const Buf x = book.line<float>("x", rows_.block, Depth::two), y = book.line<float>("y", rows_.block, 1);
-    const Buf deviation = book.line<float>("deviation", 1, 1);
-    group().launch(MvnForward{rows_, bottom[0]->data(), top[0]->mutable_data(), deviation_->mutable_data(), p.eps(),
-                              p.normalize_variance(), x, y, deviation},
-                   book.plan(rows_.rows));
+    const MvnForward program{
+        reads(book, "x", bottom[0]->data(), rows_), writes(book, "y", top[0]->mutable_data(), rows_),
+        writes(book, "deviation", deviation_->mutable_data(), each), p.eps(), p.normalize_variance()};
+    group().launch(program, book.plan(rows_.rows));
   }
 
   void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) override {
     if (!propagate_down[0]) return;
+    const RowLines each = RowLines::whole(rows_.rows, 1);
     PlanBuilder book(group().spec());
-    const Buf y = book.line<float>("y", rows_.block, Depth::two), dy = book.line<float>("dy", rows_.block, Depth::two);
-    const Buf dx = book.line<float>("dx", rows_.block, 1), deviation = book.line<float>("deviation", 1, Depth::two);
-    group().launch(MvnBackward{rows_, top[0]->data(), top[0]->diff(), deviation_->data(), bottom[0]->mutable_diff(),
-                               parameter().mvn_param().normalize_variance(), y, dy, dx, deviation},
-                   book.plan(rows_.rows));
+    const MvnBackward program{reads(book, "y", top[0]->data(), rows_), reads(book, "dy", top[0]->diff(), rows_),
+                              reads(book, "deviation", deviation_->data(), each),
+                              writes(book, "dx", bottom[0]->mutable_diff(), rows_),
+                              parameter().mvn_param().normalize_variance()};
+    group().launch(program, book.plan(rows_.rows));
   }
 
   Cost cost(const Blobs& bottom, const Blobs&) const override {

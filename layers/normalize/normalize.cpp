@@ -14,7 +14,8 @@ RowLines rows_of(const MachineSpec& spec, i64 rows, i64 width) {
   return {rows, width, line_elements(spec, width, most_lines)};
 }
 ChannelPlanes planes_of(const MachineSpec& spec, i64 outer, i64 channels, i64 inner) {
-  return {{outer, channels, inner, std::max<i64>(1, std::min(inner, line_elements(spec, outer * inner, most_lines)))}};
+  const i64 most = line_elements(spec, outer * inner, most_lines);
+  return {{{outer, inner, std::max<i64>(1, std::min(inner, most))}, channels}};
 }
 
 /// Normalize of SSD's fork: y = scale x / sqrt(eps + the sum of x^2). The sum is over a sample's channels at each
@@ -50,39 +51,19 @@ class NormalizeLayer : public Layer {
     const float* const x = bottom[0]->data();
     float* const y = top[0]->mutable_data();
     const float eps = parameter().norm_param().eps();
+    float* const inverse = inverse_->mutable_data();
     PlanBuilder book(group().spec());
     if (by_rows_) {
-      const float* const scale = column_scale(workspace(channels_ * inner_));
-      NormalizeRows p{rows_of(group().spec(), samples_, channels_ * inner_),
-                      {scale, is_shared(), {}},
-                      x,
-                      inverse_->mutable_data(),
-                      y,
-                      eps,
-                      {},
-                      {},
-                      {}};
-      p.x_buf = book.line<float>("x", p.s.block, Depth::two);
-      p.scale.buf = book.line<float>("scale", p.s.block, Depth::two);
-      p.inverse_buf = book.line<float>("inverse norm", 1, 1);
-      p.y_buf = book.line<float>("y", p.s.block, 1);
-      group().launch(p, book.plan(samples_));
-      return;
+      const RowLines s = rows_of(group().spec(), samples_, channels_ * inner_);
+      const NormalizeRows p{scale_of(book, column_scale(workspace(s.width)), s.block), reads(book, "x", x, s),
+                            writes(book, "inverse norm", inverse, RowLines::whole(samples_)), writes(book, "y", y, s),
+                            eps};
+      return group().launch(p, book.plan(samples_));
     }
-    NormalizePositions p{planes_of(group().spec(), samples_, channels_, inner_),
-                         {blobs()[0]->data(), is_shared(), {}},
-                         x,
-                         inverse_->mutable_data(),
-                         y,
-                         eps,
-                         {},
-                         {},
-                         {}};
-    p.x_buf = book.line<float>("x", p.s.block, Depth::two);
-    p.scale.buf = book.line<float>("scale", 1, Depth::two);
-    p.inverse_buf = book.line<float>("inverse norms", p.s.block, 1);
-    p.y_buf = book.line<float>("y", p.s.block, 1);
-    group().launch(p, book.plan(p.s.lines()));
+    const ChannelPlanes s = planes_of(group().spec(), samples_, channels_, inner_);
+    const NormalizePositions p{scale_of(book, blobs()[0]->data(), 1), reads(book, "x", x, s),
+                               writes(book, "inverse norms", inverse, s.positions), writes(book, "y", y, s), eps};
+    group().launch(p, book.plan(s.lines()));
   }
 
   void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) override {
@@ -111,48 +92,31 @@ class NormalizeLayer : public Layer {
     return room;
   }
 
+  /// A scale of which a line needs up to `most` values.
+  SharedOrEach scale_of(PlanBuilder& book, const float* values, i64 most) const {
+    return {values, is_shared(), book.line<float>("scale", most, Depth::two)};
+  }
+
   void rows_backward(const float* x, const float* dy, float* dx) {
-    const float* const scale = column_scale(workspace(channels_ * inner_));
-    NormalizeRowsBackward p{rows_of(group().spec(), samples_, channels_ * inner_),
-                            {scale, is_shared(), {}},
-                            x,
-                            dy,
-                            inverse_->data(),
-                            dx,
-                            {},
-                            {},
-                            {},
-                            {}};
+    const RowLines s = rows_of(group().spec(), samples_, channels_ * inner_);
     PlanBuilder book(group().spec());
-    p.x_buf = book.line<float>("x", p.s.block, Depth::two);
-    p.dy_buf = book.line<float>("dy", p.s.block, Depth::two);
-    p.scale.buf = book.line<float>("scale", p.s.block, Depth::two);
-    p.inverse_buf = book.line<float>("inverse norm", 1, 1);
-    p.dx_buf = book.line<float>("dx", p.s.block, 1);
+    const NormalizeRowsBackward p{scale_of(book, column_scale(workspace(s.width)), s.block), reads(book, "x", x, s),
+                                  reads(book, "dy", dy, s),
+                                  reads(book, "inverse norm", inverse_->data(), RowLines::whole(samples_), Depth::one),
+                                  writes(book, "dx", dx, s)};
     group().launch(p, book.plan(samples_));
   }
 
   void positions_backward(const float* x, const float* dy, float* dx) {
-    NormalizePositionsBackward p{planes_of(group().spec(), samples_, channels_, inner_),
-                                 {blobs()[0]->data(), is_shared(), {}},
-                                 x,
-                                 dy,
-                                 inverse_->data(),
-                                 workspace(samples_ * inner_),
-                                 dx,
-                                 {},
-                                 {},
-                                 {},
-                                 {},
-                                 {}};
+    const ChannelPlanes s = planes_of(group().spec(), samples_, channels_, inner_);
     PlanBuilder book(group().spec());
-    p.x_buf = book.line<float>("x", p.s.block, Depth::two);
-    p.dy_buf = book.line<float>("dy", p.s.block, Depth::two);
-    p.scale.buf = book.line<float>("scale", 1, Depth::two);
-    p.inverse_buf = book.line<float>("inverse norms", p.s.block, 1);
-    p.dot_buf = book.line<float>("dots", p.s.block, 1);
-    p.dx_buf = book.line<float>("dx", p.s.block, 1);
-    group().launch(p, book.plan(p.s.lines()));
+    const NormalizePositionsBackward p{scale_of(book, blobs()[0]->data(), 1),
+                                       reads(book, "x", x, s),
+                                       reads(book, "dy", dy, s),
+                                       reads(book, "inverse norms", inverse_->data(), s.positions, Depth::one),
+                                       writes(book, "dots", workspace(samples_ * inner_), s.positions),
+                                       writes(book, "dx", dx, s)};
+    group().launch(p, book.plan(s.lines()));
   }
 
   /// Sums of x dy / norm for each channel, or for each column of a row; then those of each scale.
@@ -162,19 +126,16 @@ class NormalizeLayer : public Layer {
     float* const terms = terms_->mutable_data();
     PlanBuilder book(group().spec());
     if (by_rows_) {
-      NormalizeColumnTerms p{rows_of(group().spec(), samples_, width), x, dy, inverse_->data(), terms, {}, {}, {}, {}};
-      p.x_buf = book.line<float>("x", p.s.block, Depth::two);
-      p.dy_buf = book.line<float>("dy", p.s.block, Depth::two);
-      p.inverse_buf = book.line<float>("inverse norm", 1, Depth::two);
-      p.term_buf = book.line<float>("terms", p.s.block, 1);
-      group().launch(p, book.plan(p.s.blocks()));
+      const RowLines s = rows_of(group().spec(), samples_, width);
+      const NormalizeColumnTerms p{reads(book, "x", x, s), reads(book, "dy", dy, s),
+                                   reads(book, "inverse norm", inverse_->data(), RowLines::whole(samples_)),
+                                   writes(book, "terms", terms, RowLines{1, width, s.block})};
+      group().launch(p, book.plan(s.blocks()));
     } else {
-      NormalizeChannelTerms p{
-          planes_of(group().spec(), samples_, channels_, inner_), x, dy, inverse_->data(), terms, {}, {}, {}, {}};
-      p.x_buf = book.line<float>("x", p.s.block, Depth::two);
-      p.dy_buf = book.line<float>("dy", p.s.block, Depth::two);
-      p.inverse_buf = book.line<float>("inverse norms", p.s.block, Depth::two);
-      p.term_buf = book.line<float>("term", 1, 1);
+      const ChannelPlanes s = planes_of(group().spec(), samples_, channels_, inner_);
+      const NormalizeChannelTerms p{reads(book, "x", x, s), reads(book, "dy", dy, s),
+                                    reads(book, "inverse norms", inverse_->data(), s.positions),
+                                    writes(book, "term", terms, RowLines::whole(channels_))};
       group().launch(p, book.plan(channels_));
     }
     const i64 scales = blobs()[0]->count();

@@ -1,19 +1,19 @@
 #pragma once
 #include "core/machine/elementwise.h"
-#include "core/machine/sums.h"
 #include "layers/softmax/planes.h"
 
 namespace cortado {
 
 /// Planes whose classes are channels, one of which is read or written at a time.
 struct ChannelPlanes : ClassPlanes {
+  CORTADO_FN i64 most() const { return positions.most(); }
   template <class C>
   CORTADO_FN auto get(C& c, Buf buf, const float* array, i64 line, i64 channel) const {
-    return c.get(buf, array + value(line) + channel * inner, width(line));
+    return c.get(buf, array + at(line) + channel * positions.width, positions.count(line));
   }
   template <class C>
   CORTADO_FN auto out(C& c, Buf buf, float* array, i64 line, i64 channel) const {
-    return c.out(buf, array + value(line) + channel * inner, width(line));
+    return c.out(buf, array + at(line) + channel * positions.width, positions.count(line));
   }
 };
 
@@ -33,29 +33,28 @@ struct SharedOrEach {
 /// inverse = 1 / sqrt(eps + sum over channels of x^2) at each position, y = x inverse scale[channel].
 struct NormalizePositions {
   static constexpr const char* label = "normalize_positions";
-  ChannelPlanes s;
   SharedOrEach scale;
-  const float* x;
-  float *inverse, *y;
+  View<ChannelPlanes, const float> x;
+  Lines<float> inverse;
+  View<ChannelPlanes, float> y;
   float eps;
-  Buf x_buf, inverse_buf, y_buf;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const NormalizePositions p = *this;
-    each_line(c, p.s.lines(), [&](i64 line) {
-      auto inverse = p.s.out_positions(c, p.inverse_buf, p.inverse, line);
+    const i64 channels = p.x.cut.classes;
+    each_line(c, p.x.lines(), [&](i64 line) {
+      auto inverse = p.inverse.out(c, line);
       c.each(inverse.n, [&](i64 j) { inverse.set(j, p.eps); });
       c.pipeline(
-          p.s.classes, Depth::two, [&](i64 k) { return p.s.get(c, p.x_buf, p.x, line, k); },
+          channels, Depth::two, [&](i64 k) { return p.x.get(c, line, k); },
           [&](i64, auto& x) { c.each(x.n, [&](i64 j) { inverse.set(j, inverse.at(j) + x[j] * x[j]); }); });
       c.each(inverse.n, [&](i64 j) { inverse.set(j, 1.0f / math::sqrt(inverse.at(j))); });
       c.pipeline(
-          p.s.classes, Depth::two,
-          [&](i64 k) { return gather(p.s.get(c, p.x_buf, p.x, line, k), p.scale.get(c, k, 1)); },
+          channels, Depth::two, [&](i64 k) { return gather(p.x.get(c, line, k), p.scale.get(c, k, 1)); },
           named([&](i64 k, auto x, auto scale) {
             const float factor = scale[0];
-            auto y = p.s.out(c, p.y_buf, p.y, line, k);
+            auto y = p.y.out(c, line, k);
             c.each(x.n, [&](i64 j) { y.set(j, x[j] * inverse.at(j) * factor); });
             c.put(y);
           }));
@@ -67,30 +66,29 @@ struct NormalizePositions {
 /// dot = sum over channels of x g, dx = (g - x dot inverse^2) inverse, where g = dy scale[channel].
 struct NormalizePositionsBackward {
   static constexpr const char* label = "normalize_positions_backward";
-  ChannelPlanes s;
   SharedOrEach scale;
-  const float *x, *dy, *inverse;
-  float *dot, *dx;
-  Buf x_buf, dy_buf, inverse_buf, dot_buf, dx_buf;
+  View<ChannelPlanes, const float> x, dy;
+  Lines<const float> inverse;
+  Lines<float> dot;
+  View<ChannelPlanes, float> dx;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const NormalizePositionsBackward p = *this;
-    const auto fetch_inverse = [&](i64 line) { return p.s.get_positions(c, p.inverse_buf, p.inverse, line); };
-    c.lines(p.s.lines(), Depth::one, fetch_inverse, [&](i64 line, auto& inverse) {
-      const auto fetch = [&](i64 k) {
-        return gather(p.s.get(c, p.x_buf, p.x, line, k), p.s.get(c, p.dy_buf, p.dy, line, k), p.scale.get(c, k, 1));
-      };
-      auto dot = p.s.out_positions(c, p.dot_buf, p.dot, line);
+    const i64 channels = p.x.cut.classes;
+    const auto fetch_inverse = [&](i64 line) { return p.inverse.get(c, line); };
+    c.lines(p.x.lines(), Depth::one, fetch_inverse, [&](i64 line, auto& inverse) {
+      const auto fetch = [&](i64 k) { return gather(p.x.get(c, line, k), p.dy.get(c, line, k), p.scale.get(c, k, 1)); };
+      auto dot = p.dot.out(c, line);
       c.each(dot.n, [&](i64 j) { dot.set(j, 0.0f); });
-      c.pipeline(p.s.classes, Depth::two, fetch, named([&](i64, auto x, auto dy, auto scale) {
+      c.pipeline(channels, Depth::two, fetch, named([&](i64, auto x, auto dy, auto scale) {
                    const float factor = scale[0];
                    c.each(x.n, [&](i64 j) { dot.set(j, dot.at(j) + x[j] * dy[j] * factor); });
                  }));
       c.each(dot.n, [&](i64 j) { dot.set(j, dot.at(j) * inverse[j] * inverse[j]); });
-      c.pipeline(p.s.classes, Depth::two, fetch, named([&](i64 k, auto x, auto dy, auto scale) {
+      c.pipeline(channels, Depth::two, fetch, named([&](i64 k, auto x, auto dy, auto scale) {
                    const float factor = scale[0];
-                   auto dx = p.s.out(c, p.dx_buf, p.dx, line, k);
+                   auto dx = p.dx.out(c, line, k);
                    c.each(x.n, [&](i64 j) { dx.set(j, (dy[j] * factor - x[j] * dot.at(j)) * inverse[j]); });
                    c.put(dx);
                  }));
@@ -102,26 +100,22 @@ struct NormalizePositionsBackward {
 /// terms[k] = the sum over the positions of channel k of x dy inverse.
 struct NormalizeChannelTerms {
   static constexpr const char* label = "normalize_channel_terms";
-  ChannelPlanes s;
-  const float *x, *dy, *inverse;
-  float* terms;
-  Buf x_buf, dy_buf, inverse_buf, term_buf;
+  View<ChannelPlanes, const float> x, dy;
+  Lines<const float> inverse;
+  Lines<float> terms;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const NormalizeChannelTerms p = *this;
-    each_line(c, p.s.classes, [&](i64 k) {
+    each_line(c, p.x.cut.classes, [&](i64 k) {
       double sum = 0;
       c.pipeline(
-          p.s.lines(), Depth::two,
-          [&](i64 line) {
-            return gather(p.s.get(c, p.x_buf, p.x, line, k), p.s.get(c, p.dy_buf, p.dy, line, k),
-                          p.s.get_positions(c, p.inverse_buf, p.inverse, line));
-          },
+          p.x.lines(), Depth::two,
+          [&](i64 line) { return gather(p.x.get(c, line, k), p.dy.get(c, line, k), p.inverse.get(c, line)); },
           named([&](i64, auto x, auto dy, auto inverse) {
             sum += sum_of(c, x.n, [&](i64 j) { return x[j] * dy[j] * inverse[j]; });
           }));
-      put_values(c, p.term_buf, p.terms + k, static_cast<float>(sum));
+      put_values(c, p.terms, k, static_cast<float>(sum));
     });
   }
 };
@@ -129,34 +123,33 @@ struct NormalizeChannelTerms {
 /// inverse = 1 / sqrt(eps + sum of x^2) of each row, y = x inverse scale[column].
 struct NormalizeRows {
   static constexpr const char* label = "normalize_rows";
-  RowLines s;
   SharedOrEach scale;
-  const float* x;
-  float *inverse, *y;
+  Lines<const float> x;
+  Lines<float> inverse, y;
   float eps;
-  Buf x_buf, inverse_buf, y_buf;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const NormalizeRows p = *this;
-    each_line(c, p.s.rows, [&](i64 r) {
+    const RowLines s = p.x.cut;
+    each_line(c, s.rows, [&](i64 r) {
       double squares = 0;
       c.pipeline(
-          p.s.blocks(), Depth::two, [&](i64 b) { return p.s.get(c, p.x_buf, p.x, p.s.line(r, b)); },
+          s.blocks(), Depth::two, [&](i64 b) { return p.x.get(c, s.line(r, b)); },
           [&](i64, auto& x) { squares += sum_of(c, x.n, [&](i64 j) { return x[j] * x[j]; }); });
       const float inverse = 1.0f / math::sqrt(static_cast<float>(squares) + p.eps);
       c.pipeline(
-          p.s.blocks(), Depth::two,
+          s.blocks(), Depth::two,
           [&](i64 b) {
-            const i64 line = p.s.line(r, b);
-            return gather(p.s.get(c, p.x_buf, p.x, line), p.scale.get(c, p.s.first(line), p.s.count(line)));
+            const i64 line = s.line(r, b);
+            return gather(p.x.get(c, line), p.scale.get(c, s.first(line), s.count(line)));
           },
           named([&](i64 b, auto x, auto scale) {
-            auto y = p.s.out(c, p.y_buf, p.y, p.s.line(r, b));
+            auto y = p.y.out(c, s.line(r, b));
             c.each(x.n, [&](i64 j) { y.set(j, x[j] * inverse * scale[p.scale.at(j)]); });
             c.put(y);
           }));
-      put_values(c, p.inverse_buf, p.inverse + r, inverse);
+      put_values(c, p.inverse, r, inverse);
     });
   }
 };
@@ -164,29 +157,27 @@ struct NormalizeRows {
 /// dx = (g - x inverse^2 sum of x g) inverse of each row, where g = dy scale[column].
 struct NormalizeRowsBackward {
   static constexpr const char* label = "normalize_rows_backward";
-  RowLines s;
   SharedOrEach scale;
-  const float *x, *dy, *inverse;
-  float* dx;
-  Buf x_buf, dy_buf, inverse_buf, dx_buf;
+  Lines<const float> x, dy, inverse;
+  Lines<float> dx;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const NormalizeRowsBackward p = *this;
-    const auto fetch_inverse = [&](i64 r) { return c.get(p.inverse_buf, p.inverse + r, 1); };
-    c.lines(p.s.rows, Depth::one, fetch_inverse, [&](i64 r, auto& inverses) {
+    const RowLines s = p.x.cut;
+    const auto fetch_inverse = [&](i64 r) { return p.inverse.get(c, r); };
+    c.lines(s.rows, Depth::one, fetch_inverse, [&](i64 r, auto& inverses) {
       const auto fetch = [&](i64 b) {
-        const i64 line = p.s.line(r, b);
-        return gather(p.s.get(c, p.x_buf, p.x, line), p.s.get(c, p.dy_buf, p.dy, line),
-                      p.scale.get(c, p.s.first(line), p.s.count(line)));
+        const i64 line = s.line(r, b);
+        return gather(p.x.get(c, line), p.dy.get(c, line), p.scale.get(c, s.first(line), s.count(line)));
       };
       double dot = 0;
-      c.pipeline(p.s.blocks(), Depth::two, fetch, named([&](i64, auto x, auto dy, auto scale) {
+      c.pipeline(s.blocks(), Depth::two, fetch, named([&](i64, auto x, auto dy, auto scale) {
                    dot += sum_of(c, x.n, [&](i64 j) { return x[j] * dy[j] * scale[p.scale.at(j)]; });
                  }));
       const float inverse = inverses[0], along = static_cast<float>(dot) * inverse * inverse;
-      c.pipeline(p.s.blocks(), Depth::two, fetch, named([&](i64 b, auto x, auto dy, auto scale) {
-                   auto dx = p.s.out(c, p.dx_buf, p.dx, p.s.line(r, b));
+      c.pipeline(s.blocks(), Depth::two, fetch, named([&](i64 b, auto x, auto dy, auto scale) {
+                   auto dx = p.dx.out(c, s.line(r, b));
                    c.each(x.n, [&](i64 j) { dx.set(j, (dy[j] * scale[p.scale.at(j)] - x[j] * along) * inverse); });
                    c.put(dx);
                  }));
@@ -197,23 +188,21 @@ struct NormalizeRowsBackward {
 /// terms[column] = the sum over rows of x dy inverse[row].
 struct NormalizeColumnTerms {
   static constexpr const char* label = "normalize_column_terms";
-  RowLines s;
-  const float *x, *dy, *inverse;
-  float* terms;
-  Buf x_buf, dy_buf, inverse_buf, term_buf;
+  Lines<const float> x, dy, inverse;
+  Lines<float> terms;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const NormalizeColumnTerms p = *this;
-    each_line(c, p.s.blocks(), [&](i64 b) {
-      auto terms = c.out(p.term_buf, p.terms + p.s.first(b), p.s.count(b));
+    const RowLines s = p.x.cut;
+    each_line(c, s.blocks(), [&](i64 b) {
+      auto terms = p.terms.out(c, b);
       c.each(terms.n, [&](i64 j) { terms.set(j, 0.0f); });
       c.pipeline(
-          p.s.rows, Depth::two,
+          s.rows, Depth::two,
           [&](i64 r) {
-            const i64 line = p.s.line(r, b);
-            return gather(p.s.get(c, p.x_buf, p.x, line), p.s.get(c, p.dy_buf, p.dy, line),
-                          c.get(p.inverse_buf, p.inverse + r, 1));
+            const i64 line = s.line(r, b);
+            return gather(p.x.get(c, line), p.dy.get(c, line), p.inverse.get(c, r));
           },
           named([&](i64, auto x, auto dy, auto inverses) {
             const float inverse = inverses[0];

@@ -1,37 +1,25 @@
 #pragma once
-#include "core/machine/gather.h"
-#include "core/machine/math.h"
-#include "core/machine/program.h"
+#include "core/machine/view.h"
 
 namespace cortado {
 
-/// Values of classes, outer x classes x inner, and values of positions, outer x inner. A line is one `outer` and
-/// `block` positions; the classes of one position lie `inner` apart.
+/// Values of classes, rows x classes x width, at positions, rows x width. A line has a line of positions and all their
+/// classes, a row of values for each; the classes of one position lie a row of positions apart.
 struct ClassPlanes {
-  i64 outer, classes, inner, block;
-  CORTADO_FN i64 blocks() const { return (inner + block - 1) / block; }
-  CORTADO_FN i64 lines() const { return outer * blocks(); }
-  CORTADO_FN i64 width(i64 line) const { return math::min(block, inner - line % blocks() * block); }
-  /// Places of a line's first value of a class, and of its first position.
-  CORTADO_FN i64 value(i64 line) const { return line / blocks() * classes * inner + line % blocks() * block; }
-  CORTADO_FN i64 position(i64 line) const { return line / blocks() * inner + line % blocks() * block; }
+  RowLines positions;
+  i64 classes;
+  CORTADO_FN i64 lines() const { return positions.lines(); }
+  CORTADO_FN i64 most() const { return classes * positions.most(); }
+  /// Place of a line's first value in the array.
+  CORTADO_FN i64 at(i64 line) const { return positions.row(line) * classes * positions.width + positions.first(line); }
 
-  /// A line's values of classes, a row for each class, and its values of positions.
   template <class C>
   CORTADO_FN auto get(C& c, Buf buf, const float* array, i64 line) const {
-    return c.get2d(buf, array + value(line), classes, width(line), inner);
+    return c.get2d(buf, array + at(line), classes, positions.count(line), positions.width);
   }
   template <class C>
   CORTADO_FN auto out(C& c, Buf buf, float* array, i64 line) const {
-    return c.out2d(buf, array + value(line), classes, width(line), inner);
-  }
-  template <class C>
-  CORTADO_FN auto get_positions(C& c, Buf buf, const float* array, i64 line) const {
-    return c.get(buf, array + position(line), width(line));
-  }
-  template <class C>
-  CORTADO_FN auto out_positions(C& c, Buf buf, float* array, i64 line) const {
-    return c.out(buf, array + position(line), width(line));
+    return c.out2d(buf, array + at(line), classes, positions.count(line), positions.width);
   }
 };
 

@@ -1,13 +1,13 @@
 #pragma once
 #include <cfloat>
 
-#include "core/machine/sums.h"
 #include "layers/softmax/planes.h"
 
 namespace cortado {
 
-/// Probabilities of a loss, and labels at positions.
-struct LabelledPlanes : ClassPlanes {
+/// The labels of a loss that count.
+struct CountedLabels {
+  i64 classes;
   bool ignores;
   int ignored;
   CORTADO_FN bool counts(int label) const { return !(ignores && label == ignored); }
@@ -17,63 +17,56 @@ struct LabelledPlanes : ClassPlanes {
 /// The number of sums over positions: -log p(label), labels that count, labels that are neither a class nor ignored.
 constexpr i64 loss_sums = 3;
 
-/// partial[3 line ...] = those sums over the positions of a line.
+/// partial = those sums over the positions of each line.
 struct LossPartials {
   static constexpr const char* label = "softmax_loss_partials";
-  LabelledPlanes s;
-  const float *probability, *labels;
-  float* partial;
-  Buf probability_buf, label_buf, partial_buf;
+  CountedLabels rule;
+  View<ClassPlanes, const float> probability;
+  Lines<const float> labels;
+  Lines<float> partial;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const LossPartials p = *this;
-    const auto fetch = [&](i64 i) {
-      return gather(p.s.get(c, p.probability_buf, p.probability, i), p.s.get_positions(c, p.label_buf, p.labels, i));
-    };
+    const auto fetch = [&](i64 i) { return gather(p.probability.get(c, i), p.labels.get(c, i)); };
     const auto work = named([&](i64 i, auto probability, auto labels) {
-      const LabelledPlanes s = p.s;
+      const CountedLabels rule = p.rule;
       const float loss = sum_of(c, labels.n, [&](i64 q) {
         const int k = static_cast<int>(labels[q]);
-        const bool valid = s.counts(k) && s.exists(k);
+        const bool valid = rule.counts(k) && rule.exists(k);
         const float value = probability(math::select(valid, k, 0), q);
         return math::select(valid, -math::log(math::max(value, FLT_MIN)), 0.0f);
       });
-      const float counted =
-          sum_of(c, labels.n, [&](i64 q) { return math::select(s.counts(static_cast<int>(labels[q])), 1.0f, 0.0f); });
+      const float counted = sum_of(
+          c, labels.n, [&](i64 q) { return math::select(rule.counts(static_cast<int>(labels[q])), 1.0f, 0.0f); });
       const float wrong = sum_of(c, labels.n, [&](i64 q) {
         const int k = static_cast<int>(labels[q]);
         const bool is_whole = static_cast<float>(labels[q]) == static_cast<float>(k);
-        return math::select(!is_whole || (s.counts(k) && !s.exists(k)), 1.0f, 0.0f);
+        return math::select(!is_whole || (rule.counts(k) && !rule.exists(k)), 1.0f, 0.0f);
       });
-      put_values(c, p.partial_buf, p.partial + loss_sums * i, loss, counted, wrong);
+      put_values(c, p.partial, i, loss, counted, wrong);
     });
-    c.lines(p.s.lines(), Depth::two, fetch, work);
+    c.lines(p.probability.lines(), Depth::two, fetch, work);
   }
 };
 
-/// sums = the partial sums of all lines together.
+/// sums = the partial sums of all lines together; a line of `partial` has those of several.
 struct LossTotals {
   static constexpr const char* label = "softmax_loss_totals";
-  const float* partial;
-  float* sums;
-  i64 lines, block;
-  Buf partial_buf, sum_buf;
+  Lines<const float> partial;
+  Lines<float> sums;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const LossTotals p = *this;
     each_line(c, loss_sums, [&](i64 which) {
       double total = 0;
-      c.pipeline((p.lines + p.block - 1) / p.block, Depth::two,
-                 [&](i64 b) {
-                   return c.get(p.partial_buf, p.partial + loss_sums * b * p.block,
-                                loss_sums * math::min(p.block, p.lines - b * p.block));
-                 },
-                 [&](i64, auto& part) {
-                   total += sum_of(c, part.n / loss_sums, [&](i64 i) { return part[loss_sums * i + which]; });
-                 });
-      put_values(c, p.sum_buf, p.sums + which, static_cast<float>(total));
+      c.pipeline(
+          p.partial.lines(), Depth::two, [&](i64 b) { return p.partial.get(c, b); },
+          [&](i64, auto& part) {
+            total += sum_of(c, part.n / loss_sums, [&](i64 i) { return part[loss_sums * i + which]; });
+          });
+      put_values(c, p.sums, which, static_cast<float>(total));
     });
   }
 };
@@ -82,30 +75,28 @@ struct LossTotals {
 /// loss's own gradient, in cluster memory.
 struct LossGradient {
   static constexpr const char* label = "softmax_loss_gradient";
-  LabelledPlanes s;
-  const float *probability, *labels, *weight;
-  float* dx;
+  CountedLabels rule;
+  View<ClassPlanes, const float> probability;
+  Lines<const float> labels, weight;
   float normaliser;
-  Buf probability_buf, label_buf, weight_buf, dx_buf;
+  View<ClassPlanes, float> dx;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const LossGradient p = *this;
-    const float factor = c.keep(p.weight_buf, p.weight, 1)[0] / p.normaliser;
-    const auto fetch = [&](i64 i) {
-      return gather(p.s.get(c, p.probability_buf, p.probability, i), p.s.get_positions(c, p.label_buf, p.labels, i));
-    };
+    const float factor = p.weight.keep(c)[0] / p.normaliser;
+    const auto fetch = [&](i64 i) { return gather(p.probability.get(c, i), p.labels.get(c, i)); };
     const auto work = named([&](i64 i, auto probability, auto labels) {
-      const LabelledPlanes s = p.s;
-      auto dx = s.out(c, p.dx_buf, p.dx, i);
+      const CountedLabels rule = p.rule;
+      auto dx = p.dx.out(c, i);
       c.each2d(probability.rows, probability.cols, [&](i64 k, i64 q) {
         const int wanted = static_cast<int>(labels[q]);
         const float hit = math::select(k == wanted, 1.0f, 0.0f);
-        dx.set(k, q, math::select(s.counts(wanted), (probability(k, q) - hit) * factor, 0.0f));
+        dx.set(k, q, math::select(rule.counts(wanted), (probability(k, q) - hit) * factor, 0.0f));
       });
       c.put(dx);
     });
-    c.lines(p.s.lines(), Depth::two, fetch, work);
+    c.lines(p.probability.lines(), Depth::two, fetch, work);
   }
 };
 

@@ -32,22 +32,22 @@ class SoftmaxLossLayer : public LossLayer {
   }
 
   void forward(const Blobs& bottom, const Blobs& top) override {
-    const auto& spec = group().spec();
-    const LabelledPlanes s = planes_of(spec, kernel_, parameter().loss_param(), 2, 4);
+    const ClassPlanes s = planes_of(group().spec(), kernel_, 2, 4);
     kernel_.forward(group(), bottom[0]->data(), probability_->mutable_data(), workspace(kernel_.workspace()));
 
     float* const partial = workspace(loss_sums * (s.lines() + 1));
     float* const sums = partial + loss_sums * s.lines();
-    PlanBuilder book(spec);
-    const Buf probability = book.line<float>("probabilities", s.classes * s.block, Depth::two);
-    const Buf labels = book.line<float>("labels", s.block, Depth::two), part = book.line<float>("sums", loss_sums, 1);
-    group().launch(LossPartials{s, probability_->data(), bottom[1]->data(), partial, probability, labels, part},
-                   book.plan(s.lines()));
-    PlanBuilder total(spec);
-    const i64 block = line_elements(spec, s.lines(), 3, loss_sums * 4);
-    const Buf parts = total.line<float>("partial sums", block * loss_sums, Depth::two),
-              sum = total.line<float>("sum", 1, 1);
-    group().launch(LossTotals{partial, sums, s.lines(), block, parts, sum}, total.plan(loss_sums));
+    PlanBuilder book(group().spec());
+    const LossPartials partials{counted_labels(kernel_, parameter().loss_param()),
+                                reads(book, "probabilities", probability_->data(), s),
+                                reads(book, "labels", bottom[1]->data(), s.positions),
+                                writes(book, "sums", partial, RowLines::whole(s.lines(), loss_sums))};
+    group().launch(partials, book.plan(s.lines()));
+    PlanBuilder total(group().spec());
+    const i64 together = line_elements(group().spec(), s.lines(), 3, loss_sums * 4) * loss_sums;
+    const LossTotals totals{reads(total, "partial sums", partial, RowLines{1, loss_sums * s.lines(), together}),
+                            writes(total, "sum", sums, RowLines::whole(loss_sums))};
+    group().launch(totals, total.plan(loss_sums));
 
     // The mean's divisor may need the other ranks, and labels that are no class must not go unnoticed.
     float host[loss_sums];
@@ -62,14 +62,15 @@ class SoftmaxLossLayer : public LossLayer {
   void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) override {
     check_labels_get_no_gradient(propagate_down);
     if (!propagate_down[0]) return;
-    const LabelledPlanes s = planes_of(group().spec(), kernel_, parameter().loss_param(), 3, 4);
+    const ClassPlanes s = planes_of(group().spec(), kernel_, 3, 4);
     PlanBuilder book(group().spec());
-    const Buf probability = book.line<float>("probabilities", s.classes * s.block, Depth::two);
-    const Buf labels = book.line<float>("labels", s.block, Depth::two), weight = book.line<float>("weight", 1, 1);
-    const Buf dx = book.line<float>("dx", s.classes * s.block, 1);
-    group().launch(LossGradient{s, probability_->data(), bottom[1]->data(), top[0]->diff(), bottom[0]->mutable_diff(),
-                                normaliser_, probability, labels, weight, dx},
-                   book.plan(s.lines()));
+    const LossGradient program{counted_labels(kernel_, parameter().loss_param()),
+                               reads(book, "probabilities", probability_->data(), s),
+                               reads(book, "labels", bottom[1]->data(), s.positions),
+                               reads(book, "weight", top[0]->diff(), RowLines::whole(1), Depth::one),
+                               normaliser_,
+                               writes(book, "dx", bottom[0]->mutable_diff(), s)};
+    group().launch(program, book.plan(s.lines()));
   }
 
   Cost cost(const Blobs& bottom, const Blobs&) const override {
