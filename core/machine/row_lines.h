@@ -4,6 +4,15 @@
 
 namespace cortado {
 
+/// The place of a line in its array: `n` values from `at` on.
+struct LineAt {
+  i64 at, n;
+};
+/// The place of a line that is a block: rows of `cols` values, which begin `pitch` apart.
+struct BlockAt {
+  i64 at, rows, cols, pitch;
+};
+
 /// An array of `rows` rows of `width` values, cut into lines of at most `block` values of one row. A flat array is one
 /// row.
 struct RowLines {
@@ -25,6 +34,7 @@ struct RowLines {
   CORTADO_FN i64 count(i64 line) const { return math::min(block, width - first(line)); }
   /// Place of a line's first value in the array.
   CORTADO_FN i64 at(i64 line) const { return row(line) * width + first(line); }
+  CORTADO_FN LineAt where(i64 line) const { return {at(line), count(line)}; }
   /// Block `b` of row `row`, as a line.
   CORTADO_FN i64 line(i64 row, i64 b) const { return row * blocks() + b; }
 
@@ -41,6 +51,11 @@ struct RowLines {
   CORTADO_FN auto update(C& c, Buf buf, T* array, i64 line) const {
     return c.update(buf, array + at(line), count(line));
   }
+};
+
+/// Rows of which lines are any parts of up to `block` values.
+struct RowParts : RowLines {
+  CORTADO_FN LineAt where(i64 row, i64 first, i64 n) const { return {row * width + first, n}; }
 };
 
 }  // namespace cortado

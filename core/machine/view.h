@@ -6,8 +6,8 @@
 namespace cortado {
 
 /// An array as a program sees it: where it lies, how lines cut it, and the scratchpad booked for a line. `Cut` knows
-/// sizes and layout: it has get, out and, where lines may be changed, update; lines(), how many there are; and most(),
-/// the values of the longest. `T` is const for what is only read.
+/// sizes and layout. Its where(place...) is a LineAt or a BlockAt, and lines are numbers or places of the cut's own.
+/// Its lines() is their number, and most() the values of the longest. `T` is const for what is only read.
 template <class Cut, class T>
 struct View {
   T* array;
@@ -15,23 +15,42 @@ struct View {
   Buf buf;
 
   CORTADO_FN i64 lines() const { return cut.lines(); }
-  /// The line at a place that the cut knows: its number, for most.
   template <class C, class... Place>
   CORTADO_FN auto get(C& c, Place... place) const {
-    return cut.get(c, buf, array, place...);
+    return get_at(c, cut.where(place...));
   }
   template <class C, class... Place>
   CORTADO_FN auto out(C& c, Place... place) const {
-    return cut.out(c, buf, array, place...);
+    return out_at(c, cut.where(place...));
   }
+  /// A line that is no block.
   template <class C, class... Place>
   CORTADO_FN auto update(C& c, Place... place) const {
-    return cut.update(c, buf, array, place...);
+    const LineAt line = cut.where(place...);
+    return c.update(buf, array + line.at, line.n);
   }
   /// An array that is one line, for the whole launch.
   template <class C>
   CORTADO_FN auto keep(C& c) const {
     return c.keep(buf, array, cut.most());
+  }
+
+ private:
+  template <class C>
+  CORTADO_FN auto get_at(C& c, LineAt line) const {
+    return c.get(buf, array + line.at, line.n);
+  }
+  template <class C>
+  CORTADO_FN auto get_at(C& c, BlockAt block) const {
+    return c.get2d(buf, array + block.at, block.rows, block.cols, block.pitch);
+  }
+  template <class C>
+  CORTADO_FN auto out_at(C& c, LineAt line) const {
+    return c.out(buf, array + line.at, line.n);
+  }
+  template <class C>
+  CORTADO_FN auto out_at(C& c, BlockAt block) const {
+    return c.out2d(buf, array + block.at, block.rows, block.cols, block.pitch);
   }
 };
 
@@ -50,14 +69,24 @@ View<Cut, const T> reads(PlanBuilder& book, const char* name, const T* array, co
   return {array, cut, book.line<T>(name, cut.most(), depth)};
 }
 template <class Cut, class T>
-View<Cut, T> writes(PlanBuilder& book, const char* name, T* array, const Cut& cut) {
-  return {array, cut, book.line<T>(name, cut.most(), 1)};
+View<Cut, T> writes(PlanBuilder& book, const char* name, T* array, const Cut& cut, Depth depth = Depth::one) {
+  return {array, cut, book.line<T>(name, cut.most(), depth)};
 }
 
 /// Writes a few values that one lane knows in place of a line.
 template <class C, class T, class... V>
 CORTADO_FN void put_values(C& c, const Lines<T>& to, i64 line, V... values) {
   put_values(c, to.buf, to.array + to.cut.at(line), values...);
+}
+
+/// The sum over row r of what lines have: sum(things...) of the things that fetch(line) gathers.
+template <class C, class Fetch, class Sum>
+CORTADO_FN double sum_of_row(C& c, const RowLines& s, i64 r, Fetch fetch, Sum sum) {
+  double total = 0;
+  c.pipeline(
+      s.blocks(), Depth::two, [&](i64 b) { return fetch(s.line(r, b)); },
+      named([&](i64, auto... things) { total += sum(things...); }));
+  return total;
 }
 
 }  // namespace cortado

@@ -32,11 +32,9 @@ class AxpyLayer : public Layer {
     if (propagate_down[0]) {
       const RowLines rows{rows_, width_, line_elements(group().spec(), width_, 5)};
       PlanBuilder book(group().spec());
-      const Buf x = book.line<float>("x", rows.block, Depth::two),
-                dy_buf = book.line<float>("dy", rows.block, Depth::two);
-      const Buf dots = book.line<float>("dots", 1, 1);
-      group().launch(RowDots{rows, bottom[1]->data(), dy, bottom[0]->mutable_diff(), x, dy_buf, dots},
-                     book.plan(rows_));
+      const RowDots p{reads(book, "x", bottom[1]->data(), rows), reads(book, "dy", dy, rows),
+                      writes(book, "dots", bottom[0]->mutable_diff(), RowLines::whole(rows_))};
+      group().launch(p, book.plan(rows_));
     }
     if (propagate_down[1])
       scale_rows(group(), rows_, width_, bottom[0]->data(), dy, nullptr, bottom[1]->mutable_diff());

@@ -33,14 +33,11 @@ class ContrastiveLossLayer : public LossLayer {
   }
 
   void forward(const Blobs& bottom, const Blobs& top) override {
-    const i64 block = line_elements(group().spec(), width_, 5);
+    const RowLines rows{pairs_, width_, line_elements(group().spec(), width_, 5)};
     PlanBuilder book(group().spec());
-    const Buf a = book.line<float>("a", block, Depth::two), b = book.line<float>("b", block, Depth::two);
-    const Buf square = book.line<float>("sum", 1, 1);
-    group().launch(
-        SquaredDistances{
-            bottom[0]->data(), bottom[1]->data(), factors_->mutable_data(), {pairs_, width_, block}, a, b, square},
-        book.plan(pairs_));
+    const SquaredDistances p{reads(book, "a", bottom[0]->data(), rows), reads(book, "b", bottom[1]->data(), rows),
+                             writes(book, "sum", factors_->mutable_data(), RowLines::whole(pairs_))};
+    group().launch(p, book.plan(pairs_));
     auto factors = factors_->data_vector();
     const auto similar = bottom[2]->data_vector();
     double sum = 0;

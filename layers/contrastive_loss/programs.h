@@ -1,32 +1,23 @@
 #pragma once
 #include "core/machine/elementwise.h"
-#include "core/machine/sums.h"
+#include "core/machine/view.h"
 
 namespace cortado {
 
 /// squares[r] = sum of (a - b)^2 over row r of two arrays.
 struct SquaredDistances {
   static constexpr const char* label = "squared_distances";
-  const float *a, *b;
-  float* squares;
-  RowLines s;
-  Buf a_buf, b_buf, square_buf;
+  Lines<const float> a, b;
+  Lines<float> squares;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const SquaredDistances p = *this;
-    each_line(c, p.s.rows, [&](i64 r) {
-      double sum = 0;
-      c.pipeline(
-          p.s.blocks(), Depth::two,
-          [&](i64 i) {
-            const i64 line = p.s.line(r, i);
-            return gather(p.s.get(c, p.a_buf, p.a, line), p.s.get(c, p.b_buf, p.b, line));
-          },
-          named([&](i64, auto a, auto b) {
-            sum += sum_of(c, a.n, [&](i64 j) { return (a[j] - b[j]) * (a[j] - b[j]); });
-          }));
-      put_values(c, p.square_buf, p.squares + r, static_cast<float>(sum));
+    each_line(c, p.a.cut.rows, [&](i64 r) {
+      const double sum = sum_of_row(
+          c, p.a.cut, r, [&](i64 line) { return gather(p.a.get(c, line), p.b.get(c, line)); },
+          [&](auto a, auto b) { return sum_of(c, a.n, [&](i64 j) { return (a[j] - b[j]) * (a[j] - b[j]); }); });
+      put_values(c, p.squares, r, static_cast<float>(sum));
     });
   }
 };

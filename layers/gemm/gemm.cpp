@@ -190,11 +190,10 @@ void add_to_columns(CoreGroup& group, const float* bias, float* y, i64 rows, i64
 
 template <class T>
 void sum_columns(CoreGroup& group, const T* x, i64 rows, i64 width, float* sums) {
-  SumColumns<T> program{x, sums, {rows, width, line_elements(group.spec(), width, 4)}, {}, {}};
-  PlanBuilder builder(group.spec());
-  program.x_buf = builder.line<T>("x", program.s.block, Depth::two);
-  program.sum_buf = builder.line<float>("sums", program.s.block, 1);
-  group.launch(program, builder.plan(program.s.blocks()));
+  const RowLines s{rows, width, line_elements(group.spec(), width, 4)};
+  PlanBuilder book(group.spec());
+  const SumColumns<T> program{reads(book, "x", x, s), writes(book, "sums", sums, RowLines{1, width, s.block})};
+  group.launch(program, book.plan(s.blocks()));
 }
 
 template void sum_columns(CoreGroup&, const float*, i64, i64, float*);

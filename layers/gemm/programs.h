@@ -1,7 +1,7 @@
 #pragma once
 #include "core/machine/elementwise.h"
 #include "core/machine/integers.h"
-#include "core/machine/sums.h"
+#include "core/machine/view.h"
 
 namespace cortado {
 
@@ -118,20 +118,17 @@ struct AddToColumns {
 template <class T>
 struct SumColumns {
   static constexpr const char* label = "sum_columns";
-  const T* x;
-  float* sums;
-  RowLines s;
-  Buf x_buf, sum_buf;
+  Lines<const T> x;
+  Lines<float> sums;  ///< a row, cut as those of x
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const SumColumns p = *this;
-    each_line(c, p.s.blocks(), [&](i64 i) {
-      const i64 first = p.s.first(i), n = p.s.count(i);
-      auto total = c.update(p.sum_buf, p.sums + first, n);
+    each_line(c, p.sums.lines(), [&](i64 i) {
+      auto total = p.sums.update(c, i);
       c.pipeline(
-          p.s.rows, Depth::two, [&](i64 r) { return p.s.get(c, p.x_buf, p.x, p.s.line(r, i)); },
-          [&](i64, auto& x) { c.each(n, [&](i64 j) { total.set(j, total.at(j) + x[j]); }); });
+          p.x.cut.rows, Depth::two, [&](i64 r) { return p.x.get(c, p.x.cut.line(r, i)); },
+          [&](i64, auto& x) { c.each(total.n, [&](i64 j) { total.set(j, total.at(j) + x[j]); }); });
       c.put(total);
     });
   }

@@ -9,9 +9,8 @@ struct ClassRows {
   RowLines positions;
   i64 classes;
   CORTADO_FN i64 most() const { return classes * positions.most(); }
-  template <class C>
-  CORTADO_FN auto get(C& c, Buf buf, const float* array, i64 line) const {
-    return c.get2d(buf, array + positions.at(line) * classes, positions.count(line), classes, classes);
+  CORTADO_FN BlockAt where(i64 line) const {
+    return {positions.at(line) * classes, positions.count(line), classes, classes};
   }
 };
 

@@ -54,36 +54,36 @@ class InterpLayer : public Layer {
       height = bottom[1]->dim(2), width = bottom[1]->dim(3);
     }
     const i64 begin = -i64{p.pad_beg()};
-    planes_ = {x.count(0, 2), stretch(h, height), stretch(w, width), x.dim(3), x.count(2), begin * (x.dim(3) + 1), 1};
+    planes_ = x.count(0, 2);
+    rows_ = stretch(h, height), cols_ = stretch(w, width);
+    pitch_ = x.dim(3), plane_pitch_ = x.count(2), offset_ = begin * (x.dim(3) + 1);
     top[0]->reshape({x.dim(0), x.dim(1), height, width});
   }
 
   void forward(const Blobs& bottom, const Blobs& top) override {
-    InterpForward p{planes_, bottom[0]->data(), top[0]->mutable_data(), {}, {}, {}};
     // A line of outputs lies between so many inputs for each, and one more.
-    const double inputs = std::max(1.0, double{planes_.cols.step});
-    p.s.block = std::max<i64>(
-        1, static_cast<i64>(static_cast<double>(line_elements(group().spec(), planes_.cols.out, 6)) / inputs));
-    const i64 most =
-        std::min(planes_.cols.in, static_cast<i64>(std::ceil(static_cast<double>(p.s.block) * inputs)) + 2);
+    const double inputs = std::max(1.0, double{cols_.step});
+    const i64 fit = line_elements(group().spec(), cols_.out, 6);
+    const RowLines s{planes_ * rows_.out, cols_.out,
+                     std::max<i64>(1, static_cast<i64>(static_cast<double>(fit) / inputs))};
+    const WindowRows x =
+        window(std::min(cols_.in, static_cast<i64>(std::ceil(static_cast<double>(s.block) * inputs)) + 2));
     PlanBuilder book(group().spec());
-    p.upper_buf = book.line<float>("upper row", most, Depth::two);
-    p.lower_buf = book.line<float>("lower row", most, Depth::two);
-    p.y_buf = book.line<float>("y", p.s.block, 1);
-    group().launch(p, book.plan(p.lines()));
+    const InterpForward p{rows_, cols_, reads(book, "upper row", bottom[0]->data(), x),
+                          reads(book, "lower row", bottom[0]->data(), x), writes(book, "y", top[0]->mutable_data(), s)};
+    group().launch(p, book.plan(s.lines()));
   }
 
   void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) override {
     if (!propagate_down[0]) return;
     const auto& param = parameter().interp_param();
     if (param.pad_beg() != 0 || param.pad_end() != 0) bottom[0]->zero_diff();
-    InterpBackward p{
-        planes_, line_elements(group().spec(), planes_.cols.out, 4), top[0]->diff(), bottom[0]->mutable_diff(), {}, {}};
-    p.s.block = line_elements(group().spec(), planes_.cols.in, 4);
+    const RowParts s{{planes_ * rows_.out, cols_.out, line_elements(group().spec(), cols_.out, 4)}};
     PlanBuilder book(group().spec());
-    p.dy_buf = book.line<float>("dy", p.piece, Depth::two);
-    p.dx_buf = book.line<float>("dx", p.s.block, 1);
-    group().launch(p, book.plan(p.lines()));
+    const InterpBackward p{
+        rows_, cols_, reads(book, "dy", top[0]->diff(), s),
+        writes(book, "dx", bottom[0]->mutable_diff(), window(line_elements(group().spec(), cols_.in, 4)))};
+    group().launch(p, book.plan(p.dx.lines()));
   }
 
   Cost cost(const Blobs& bottom, const Blobs& top) const override {
@@ -102,7 +102,13 @@ class InterpLayer : public Layer {
     return shrunk + (shrunk - 1) * (i64{p.zoom_factor()} - 1);
   }
 
-  StretchedPlanes planes_{};
+  /// The bottom without what is cut off, in lines of up to `most` values.
+  WindowRows window(i64 most) const { return {{planes_ * rows_.in, cols_.in, most}, plane_pitch_, pitch_, offset_}; }
+
+  i64 planes_ = 0;
+  Stretch rows_{}, cols_{};
+  i64 pitch_ = 0, plane_pitch_ = 0;  // of the bottom
+  i64 offset_ = 0;                   // of its first value that is not cut off
 };
 
 }  // namespace

@@ -1,7 +1,5 @@
 #pragma once
-#include "core/machine/gather.h"
-#include "core/machine/math.h"
-#include "core/machine/sums.h"
+#include "core/machine/view.h"
 
 namespace cortado {
 
@@ -32,28 +30,21 @@ struct Stretch {
   CORTADO_FN i64 end(i64 first_input, i64 n) const { return first(first_input + n); }
 };
 
-/// Planes that are stretched along both axes. Inputs are a window of larger planes, in which it begins at
-/// `offset` and rows lie in_pitch apart.
-/// Lines are blocks of rows of what is made.
-struct StretchedPlanes {
-  i64 planes;
-  Stretch rows, cols;
-  i64 in_pitch, in_plane, offset;
-  i64 block;
-
-  CORTADO_FN i64 input(i64 plane, i64 row, i64 col) const { return plane * in_plane + offset + row * in_pitch + col; }
+/// A window of planes: a plane's rows lie `pitch` apart, and the window begins at `offset`. Its rows are those of all
+/// planes. A line may begin anywhere.
+struct WindowRows : RowLines {
+  i64 plane_pitch, pitch, offset;
+  CORTADO_FN LineAt where(i64 plane, i64 row, i64 col, i64 n) const {
+    return {plane * plane_pitch + offset + row * pitch + col, n};
+  }
 };
 
 /// y = x, stretched.
 struct InterpForward {
   static constexpr const char* label = "interp_forward";
-  StretchedPlanes s;
-  const float* x;
-  float* y;
-  Buf upper_buf, lower_buf, y_buf;
-
-  CORTADO_FN i64 blocks() const { return (s.cols.out + s.block - 1) / s.block; }
-  CORTADO_FN i64 lines() const { return s.planes * s.rows.out * blocks(); }
+  Stretch rows, cols;
+  View<WindowRows, const float> upper, lower;  ///< x, whose rows around an output's
+  Lines<float> y;
 
   struct Line {
     i64 plane, row, first, n;  // of outputs
@@ -61,12 +52,12 @@ struct InterpForward {
   };
   CORTADO_FN Line line(i64 i) const {
     Line l{};
-    l.first = i % blocks() * s.block;
-    l.n = math::min(s.block, s.cols.out - l.first);
-    l.row = i / blocks() % s.rows.out;
-    l.plane = i / blocks() / s.rows.out;
-    l.input = s.cols.below(l.first);
-    l.inputs = s.cols.above(l.first + l.n - 1) + 1 - l.input;
+    l.first = y.cut.first(i);
+    l.n = y.cut.count(i);
+    l.row = y.cut.row(i) % rows.out;
+    l.plane = y.cut.row(i) / rows.out;
+    l.input = cols.below(l.first);
+    l.inputs = cols.above(l.first + l.n - 1) + 1 - l.input;
     return l;
   }
 
@@ -75,14 +66,14 @@ struct InterpForward {
     const InterpForward p = *this;
     const auto fetch = [&](i64 i) {
       const Line l = p.line(i);
-      return gather(c.get(p.upper_buf, p.x + p.s.input(l.plane, p.s.rows.below(l.row), l.input), l.inputs),
-                    c.get(p.lower_buf, p.x + p.s.input(l.plane, p.s.rows.above(l.row), l.input), l.inputs));
+      return gather(p.upper.get(c, l.plane, p.rows.below(l.row), l.input, l.inputs),
+                    p.lower.get(c, l.plane, p.rows.above(l.row), l.input, l.inputs));
     };
     const auto work = named([&](i64 i, auto upper, auto lower) {
       const Line l = p.line(i);
-      const Stretch cols = p.s.cols;
-      const float down = p.s.rows.weight(l.row);
-      auto y = c.out(p.y_buf, p.y + (l.plane * p.s.rows.out + l.row) * cols.out + l.first, l.n);
+      const Stretch cols = p.cols;
+      const float down = p.rows.weight(l.row);
+      auto y = p.y.out(c, i);
       c.each(l.n, [&](i64 j) {
         const i64 o = l.first + j, left = cols.below(o) - l.input, right = cols.above(o) - l.input;
         const float along = cols.weight(o);
@@ -91,40 +82,33 @@ struct InterpForward {
       });
       c.put(y);
     });
-    c.lines(p.lines(), Depth::two, fetch, work);
+    c.lines(p.y.lines(), Depth::two, fetch, work);
   }
 };
 
-/// dx = the sum of dy, by the parts that inputs have in outputs. Outputs of a row come in pieces of `piece`.
+/// dx = the sum of dy, by the parts that inputs have in outputs.
 struct InterpBackward {
   static constexpr const char* label = "interp_backward";
-  StretchedPlanes s;
-  i64 piece;
-  const float* dy;
-  float* dx;
-  Buf dy_buf, dx_buf;
-
-  CORTADO_FN i64 blocks() const { return (s.cols.in + s.block - 1) / s.block; }
-  CORTADO_FN i64 lines() const { return s.planes * s.rows.in * blocks(); }
+  Stretch rows, cols;
+  View<RowParts, const float> dy;
+  View<WindowRows, float> dx;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const InterpBackward p = *this;
-    each_line(c, p.lines(), [&](i64 i) {
-      const Stretch rows = p.s.rows, cols = p.s.cols;
-      const i64 first = i % p.blocks() * p.s.block, n = math::min(p.s.block, cols.in - first);
-      const i64 row = i / p.blocks() % rows.in, plane = i / p.blocks() / rows.in;
+    each_line(c, p.dx.lines(), [&](i64 i) {
+      const Stretch rows = p.rows, cols = p.cols;
+      const i64 first = p.dx.cut.first(i), n = p.dx.cut.count(i), most = p.dy.cut.block;
+      const i64 row = p.dx.cut.row(i) % rows.in, plane = p.dx.cut.row(i) / rows.in;
       const i64 top = rows.begin(row), bottom = rows.end(row, 1);
       const i64 left = cols.begin(first), right = cols.end(first, n);
-      const i64 pieces = (right - left + p.piece - 1) / p.piece;
-      const auto begin = [&](i64 k) { return left + k % pieces * p.piece; };
-      auto dx = c.out(p.dx_buf, p.dx + p.s.input(plane, row, first), n);
+      const i64 pieces = (right - left + most - 1) / most;
+      const auto begin = [&](i64 k) { return left + k % pieces * most; };
+      auto dx = p.dx.out(c, plane, row, first, n);
       c.each(n, [&](i64 j) { dx.set(j, 0.0f); });
       c.pipeline((bottom - top) * pieces, Depth::two,
                  [&](i64 k) {
-                   const i64 output = top + k / pieces;
-                   return c.get(p.dy_buf, p.dy + (plane * rows.out + output) * cols.out + begin(k),
-                                math::min(p.piece, right - begin(k)));
+                   return p.dy.get(c, plane * rows.out + top + k / pieces, begin(k), math::min(most, right - begin(k)));
                  },
                  [&](i64 k, auto& dy) {
                    const float down = rows.part(row, top + k / pieces);

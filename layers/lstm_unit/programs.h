@@ -1,43 +1,36 @@
 #pragma once
 #include "core/machine/elementwise.h"
+#include "core/machine/view.h"
 #include "layers/elementwise/functions.h"
 
 namespace cortado {
 
-/// Sequences of a cell with `width` values each, a row for each; a sequence's gates are four rows: input, forget,
+/// Gates of a cell, whose values are rows, one for each sequence. A sequence's gates are four rows: input, forget,
 /// output, candidate.
-struct LstmRows : RowLines {
-  CORTADO_FN i64 gate(i64 line) const { return row(line) * 4 * width + first(line); }
-  template <class C>
-  CORTADO_FN auto get_gates(C& c, Buf buf, const float* gates, i64 line) const {
-    return c.get2d(buf, gates + gate(line), 4, count(line), width);
-  }
-  template <class C>
-  CORTADO_FN auto out_gates(C& c, Buf buf, float* gates, i64 line) const {
-    return c.out2d(buf, gates + gate(line), 4, count(line), width);
-  }
+struct GateLines : RowLines {
+  CORTADO_FN i64 most() const { return 4 * block; }
+  CORTADO_FN BlockAt where(i64 line) const { return {row(line) * 4 * width + first(line), 4, count(line), width}; }
 };
 
 /// One step of Caffe's LSTMUnit: gates become i, f, o = sigmoid and g = tanh of what they were, f times whether the
 /// sequence goes on (`cont`); c = f c_prev + i g, h = o tanh(c).
 struct LstmForward {
   static constexpr const char* label = "lstm_forward";
-  LstmRows s;
-  const float *gates, *c_prev, *cont;
-  float *activations, *cell, *h;  // activations may be gates
-  Buf gate_buf, c_prev_buf, cont_buf, activation_buf, c_buf, h_buf;
+  View<GateLines, const float> gates;
+  Lines<const float> c_prev, cont;
+  View<GateLines, float> activations;  ///< may be gates
+  Lines<float> cell, h;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const LstmForward p = *this;
     const auto fetch = [&](i64 i) {
-      return gather(p.s.get_gates(c, p.gate_buf, p.gates, i), p.s.get(c, p.c_prev_buf, p.c_prev, i),
-                    c.get(p.cont_buf, p.cont + p.s.row(i), 1));
+      return gather(p.gates.get(c, i), p.c_prev.get(c, i), p.cont.get(c, p.cell.cut.row(i)));
     };
     const auto work = named([&](i64 i, auto gates, auto c_prev, auto cont) {
       const float goes_on = cont[0];
-      auto activations = p.s.out_gates(c, p.activation_buf, p.activations, i);
-      auto cell = p.s.out(c, p.c_buf, p.cell, i), h = p.s.out(c, p.h_buf, p.h, i);
+      auto activations = p.activations.out(c, i);
+      auto cell = p.cell.out(c, i), h = p.h.out(c, i);
       c.each(cell.n, [&](i64 j) {
         const auto input = functions::sigmoid(gates(0, j)), forget = goes_on * functions::sigmoid(gates(1, j)),
                    output = functions::sigmoid(gates(2, j)), candidate = functions::tanh(gates(3, j));
@@ -53,28 +46,27 @@ struct LstmForward {
       c.put(cell);
       c.put(h);
     });
-    c.lines(p.s.lines(), Depth::two, fetch, work);
+    c.lines(p.cell.lines(), Depth::two, fetch, work);
   }
 };
 
 /// The way back: from the gradients of c and h to those of the gates and of c_prev.
 struct LstmBackward {
   static constexpr const char* label = "lstm_backward";
-  LstmRows s;
-  const float *activations, *c_prev, *cell, *dc, *dh;
-  float *dgates, *dc_prev;  // dgates may be activations, dc_prev may be dc
-  Buf activation_buf, c_prev_buf, c_buf, dc_buf, dh_buf, dgate_buf, dc_prev_buf;
+  View<GateLines, const float> activations;
+  Lines<const float> c_prev, cell, dc, dh;
+  View<GateLines, float> dgates;  ///< may be activations
+  Lines<float> dc_prev;           ///< may be dc
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const LstmBackward p = *this;
     const auto fetch = [&](i64 i) {
-      return gather(p.s.get_gates(c, p.activation_buf, p.activations, i), p.s.get(c, p.c_prev_buf, p.c_prev, i),
-                    p.s.get(c, p.c_buf, p.cell, i), p.s.get(c, p.dc_buf, p.dc, i), p.s.get(c, p.dh_buf, p.dh, i));
+      return gather(p.activations.get(c, i), p.c_prev.get(c, i), p.cell.get(c, i), p.dc.get(c, i), p.dh.get(c, i));
     };
     const auto work = named([&](i64 i, auto activations, auto c_prev, auto cell, auto dc, auto dh) {
-      auto dgates = p.s.out_gates(c, p.dgate_buf, p.dgates, i);
-      auto dc_prev = p.s.out(c, p.dc_prev_buf, p.dc_prev, i);
+      auto dgates = p.dgates.out(c, i);
+      auto dc_prev = p.dc_prev.out(c, i);
       c.each(cell.n, [&](i64 j) {
         const auto input = activations(0, j), forget = activations(1, j), output = activations(2, j),
                    candidate = activations(3, j), t = functions::tanh(cell[j]);
@@ -89,7 +81,7 @@ struct LstmBackward {
       c.put(dgates);
       c.put(dc_prev);
     });
-    c.lines(p.s.lines(), Depth::two, fetch, work);
+    c.lines(p.cell.lines(), Depth::two, fetch, work);
   }
 };
 

@@ -7,13 +7,8 @@ namespace cortado {
 /// Planes whose classes are channels, one of which is read or written at a time.
 struct ChannelPlanes : ClassPlanes {
   CORTADO_FN i64 most() const { return positions.most(); }
-  template <class C>
-  CORTADO_FN auto get(C& c, Buf buf, const float* array, i64 line, i64 channel) const {
-    return c.get(buf, array + at(line) + channel * positions.width, positions.count(line));
-  }
-  template <class C>
-  CORTADO_FN auto out(C& c, Buf buf, float* array, i64 line, i64 channel) const {
-    return c.out(buf, array + at(line) + channel * positions.width, positions.count(line));
+  CORTADO_FN LineAt where(i64 line, i64 channel) const {
+    return {at(line) + channel * positions.width, positions.count(line)};
   }
 };
 
@@ -133,10 +128,9 @@ struct NormalizeRows {
     const NormalizeRows p = *this;
     const RowLines s = p.x.cut;
     each_line(c, s.rows, [&](i64 r) {
-      double squares = 0;
-      c.pipeline(
-          s.blocks(), Depth::two, [&](i64 b) { return p.x.get(c, s.line(r, b)); },
-          [&](i64, auto& x) { squares += sum_of(c, x.n, [&](i64 j) { return x[j] * x[j]; }); });
+      const double squares = sum_of_row(
+          c, s, r, [&](i64 line) { return gather(p.x.get(c, line)); },
+          [&](auto x) { return sum_of(c, x.n, [&](i64 j) { return x[j] * x[j]; }); });
       const float inverse = 1.0f / math::sqrt(static_cast<float>(squares) + p.eps);
       c.pipeline(
           s.blocks(), Depth::two,

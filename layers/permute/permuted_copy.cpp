@@ -3,14 +3,15 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/machine/launch_copy_lines.h"
 #include "layers/permute/programs.h"
 
 namespace cortado {
-static_assert(most_permuted_axes <= move_axes, "programs move all axes");
+static_assert(most_permuted_axes <= most_axes, "programs cut all axes");
 namespace {
 
 struct Axis {
-  i64 size, from, to;  // as in MovedAxes
+  i64 size, from, to;  // values lie so far apart in the source and in the destination
 };
 
 /// In the order of the destination, without axes of one value; those that lie behind each other in both arrays are one.
@@ -36,13 +37,13 @@ std::vector<Axis> moved_axes(const Shape& shape, const std::vector<int>& order) 
   return axes;
 }
 
-/// As programs take them, behind axes of one value.
-MovedAxes behind_ones(const std::vector<Axis>& axes) {
-  MovedAxes all{};
-  for (int d = 0; d < move_axes; ++d) {
-    const int at = d - (move_axes - static_cast<int>(axes.size()));
+/// The axes of one of the arrays as programs take them, behind axes of one value.
+Axes axes_of(const std::vector<Axis>& axes, i64 Axis::*pitch) {
+  Axes all{};
+  for (int d = 0; d < most_axes; ++d) {
+    const int at = d - (most_axes - static_cast<int>(axes.size()));
     const Axis axis = at < 0 ? Axis{1, 0, 0} : axes[static_cast<std::size_t>(at)];
-    all.size[d] = axis.size, all.from[d] = axis.from, all.to[d] = axis.to;
+    all.size[d] = axis.size, all.pitch[d] = axis.*pitch;
   }
   return all;
 }
@@ -53,15 +54,14 @@ i64 product(const std::vector<Axis>& axes, std::size_t count) {
   return n;
 }
 
-/// Tiles that hold as many rows as columns, or more of one where there are few of the other.
-void choose_tile(const MachineSpec& spec, TurnPlanes& p) {
+/// Planes in tiles that hold as many rows as columns, or more of one where there are few of the other.
+PlaneTiles tiles_of(const MachineSpec& spec, const Axes& axes, i64 planes) {
   constexpr i64 most = 64;  // rows that a cache keeps while their columns are walked
   i64 edge = most;
   while (edge > 1 && 3 * edge * edge * i64{sizeof(float)} > spec.scratch_bytes) edge /= 2;
-  const i64 rows = p.axes.size[TurnPlanes::row_axis], cols = p.axes.size[TurnPlanes::col_axis];
-  p.tile_cols = std::min(cols, edge);
-  p.tile_rows = std::min(rows, edge * edge / p.tile_cols);
-  p.tile_cols = std::min(cols, edge * edge / p.tile_rows);
+  const i64 rows = axes.size[PlaneTiles::row_axis], cols = axes.size[PlaneTiles::col_axis];
+  const i64 tile_rows = std::min(rows, edge * edge / std::min(cols, edge));
+  return {axes, planes, tile_rows, std::min(cols, edge * edge / tile_rows)};
 }
 
 }  // namespace
@@ -70,24 +70,20 @@ void permuted_copy(CoreGroup& group, const Shape& shape, const std::vector<int>&
   if (count_of(shape) == 0) return;
   std::vector<Axis> axes = moved_axes(shape, order);
   if (axes.empty()) axes.push_back({1, 1, 1});
-  require(axes.size() <= move_axes, "a permutation has few enough axes");
-  PlanBuilder book(group.spec());
+  require(axes.size() <= most_axes, "a permutation has few enough axes");
   if (axes.back().from == 1) {
-    MoveLines p{behind_ones(axes), product(axes, axes.size() - 1), 1, from, to, {}, {}};
-    p.block = line_elements(group.spec(), p.width(), 3);
-    p.from_buf = book.line<float>("from", p.block, Depth::two);
-    p.to_buf = book.line<float>("to", p.block, 1);
-    group.launch(p, book.plan(p.lines()));
-    return;
+    const i64 width = axes.back().size;
+    const RowLines rows{product(axes, axes.size() - 1), width, line_elements(group.spec(), width, 3)};
+    return copy_lines(group, from, AxisLines{rows, axes_of(axes, &Axis::from)}, to, rows);
   }
   // Planes are turned one by one, so any axis may stand beside the last one.
   const auto inner = std::find_if(axes.begin(), axes.end(), [](const Axis& axis) { return axis.from == 1; });
   std::rotate(inner, inner + 1, axes.end() - 1);
-  TurnPlanes p{behind_ones(axes), product(axes, axes.size() - 2), 1, 1, from, to, {}, {}};
-  choose_tile(group.spec(), p);
-  p.from_buf = book.line<float>("from", p.tile_rows * p.tile_cols, Depth::two);
-  p.to_buf = book.line<float>("to", p.tile_rows * p.tile_cols, 1);
-  group.launch(p, book.plan(p.lines()));
+  const i64 planes = product(axes, axes.size() - 2);
+  PlanBuilder book(group.spec());
+  const TurnPlanes p{reads(book, "from", from, tiles_of(group.spec(), axes_of(axes, &Axis::from), planes)),
+                     writes(book, "to", to, tiles_of(group.spec(), axes_of(axes, &Axis::to), planes))};
+  group.launch(p, book.plan(p.to.lines()));
 }
 
 }  // namespace cortado

@@ -1,100 +1,66 @@
 #pragma once
-#include "core/machine/math.h"
-#include "core/machine/program.h"
+#include "core/machine/copy_lines.h"
 
 namespace cortado {
 
-/// The axes of a move of values.
-constexpr int move_axes = 8;
+/// The most axes of an array that is cut by axes.
+constexpr int most_axes = 8;
 
-/// Axes of an array in the order of the destination, outermost first; values of an axis lie `from` apart in the source
-/// and `to` in the destination. Unused axes in front have size 1.
-struct MovedAxes {
-  i64 size[move_axes], from[move_axes], to[move_axes];
+/// Axes, outermost first. Values of an axis lie `pitch` apart; unused axes in front have size 1.
+struct Axes {
+  i64 size[most_axes], pitch[most_axes];
 
-  /// The begin of element number `i` of the first `axes` axes, in both arrays.
-  struct Place {
-    i64 from, to;
-  };
-  CORTADO_FN Place place(i64 i, int axes) const {
-    Place at{0, 0};
-    for (int d = axes - 1; d >= 0; --d) {
-      const i64 k = i % size[d];
-      at.from += k * from[d];
-      at.to += k * to[d];
+  /// The begin of element number `i` of the first `count` axes.
+  CORTADO_FN i64 at(i64 i, int count) const {
+    i64 place = 0;
+    for (int d = count - 1; d >= 0; --d) {
+      place += i % size[d] * pitch[d];
       i /= size[d];
     }
-    return at;
+    return place;
   }
 };
 
-/// Copies lines of the last axis, whose values are neighbours in both arrays; the rest of the axes counts lines, which
-/// are cut into blocks.
-struct MoveLines {
-  static constexpr const char* label = "move_lines";
-  MovedAxes axes;
-  i64 rows, block;
-  const float* from;
-  float* to;
-  Buf from_buf, to_buf;
-
-  CORTADO_FN i64 width() const { return axes.size[move_axes - 1]; }
-  CORTADO_FN i64 blocks() const { return (width() + block - 1) / block; }
-  CORTADO_FN i64 lines() const { return rows * blocks(); }
-
-  template <class C>
-  CORTADO_FN void operator()(C& c) const {
-    const MoveLines p = *this;
-    const auto fetch = [&](i64 i) {
-      const i64 first = i % p.blocks() * p.block;
-      const auto at = p.axes.place(i / p.blocks(), move_axes - 1);
-      return c.get(p.from_buf, p.from + at.from + first, math::min(p.block, p.width() - first));
-    };
-    c.lines(p.lines(), Depth::two, fetch, [&](i64 i, auto& from) {
-      const auto at = p.axes.place(i / p.blocks(), move_axes - 1);
-      auto to = c.out(p.to_buf, p.to + at.to + i % p.blocks() * p.block, from.n);
-      c.each(from.n, [&](i64 j) { to.set(j, from[j]); });
-      c.put(to);
-    });
-  }
+/// Rows along the last axis, whose values are neighbours. The other axes count them.
+struct AxisLines : RowLines {
+  Axes axes;
+  CORTADO_FN LineAt where(i64 line) const { return {axes.at(row(line), most_axes - 1) + first(line), count(line)}; }
 };
 
-/// Turns planes: of the last two axes, values of the first are neighbours in the source and values of the last in the
-/// destination. A line is a tile of `tile_rows` x `tile_cols` of them.
-struct TurnPlanes {
-  static constexpr const char* label = "turn_planes";
-  MovedAxes axes;
+/// Planes of the last two axes. Values of one of these are neighbours: it is the one along a line's rows. A line is a
+/// tile of `tile_rows` along the first of them x `tile_cols` along the second.
+struct PlaneTiles {
+  Axes axes;
   i64 planes, tile_rows, tile_cols;
-  const float* from;
-  float* to;
-  Buf from_buf, to_buf;
 
-  static constexpr int row_axis = move_axes - 2, col_axis = move_axes - 1;
+  static constexpr int row_axis = most_axes - 2, col_axis = most_axes - 1;
   CORTADO_FN i64 row_tiles() const { return (axes.size[row_axis] + tile_rows - 1) / tile_rows; }
   CORTADO_FN i64 col_tiles() const { return (axes.size[col_axis] + tile_cols - 1) / tile_cols; }
   CORTADO_FN i64 lines() const { return planes * row_tiles() * col_tiles(); }
-
-  struct Tile {
-    i64 from, to, rows, cols;
-  };
-  CORTADO_FN Tile tile(i64 line) const {
+  CORTADO_FN i64 most() const { return tile_rows * tile_cols; }
+  CORTADO_FN BlockAt where(i64 line) const {
+    const i64 row_pitch = axes.pitch[row_axis], col_pitch = axes.pitch[col_axis];
     const i64 col = line % col_tiles() * tile_cols, row = line / col_tiles() % row_tiles() * tile_rows;
-    const auto plane = axes.place(line / col_tiles() / row_tiles(), row_axis);
-    return {plane.from + row + col * axes.from[col_axis], plane.to + row * axes.to[row_axis] + col,
-            math::min(tile_rows, axes.size[row_axis] - row), math::min(tile_cols, axes.size[col_axis] - col)};
+    const i64 at = axes.at(line / col_tiles() / row_tiles(), row_axis) + row * row_pitch + col * col_pitch;
+    const i64 rows = math::min(tile_rows, axes.size[row_axis] - row),
+              cols = math::min(tile_cols, axes.size[col_axis] - col);
+    return col_pitch == 1 ? BlockAt{at, rows, cols, row_pitch} : BlockAt{at, cols, rows, col_pitch};
   }
+};
+
+/// to = from, where values along the planes' second axis are neighbours in `to`, and along the first in `from`.
+struct TurnPlanes {
+  static constexpr const char* label = "turn_planes";
+  View<PlaneTiles, const float> from;
+  View<PlaneTiles, float> to;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const TurnPlanes p = *this;
-    const auto fetch = [&](i64 i) {
-      const Tile t = p.tile(i);
-      return c.get2d(p.from_buf, p.from + t.from, t.cols, t.rows, p.axes.from[col_axis]);
-    };
-    c.lines(p.lines(), Depth::two, fetch, [&](i64 i, auto& from) {
-      const Tile t = p.tile(i);
-      auto to = c.out2d(p.to_buf, p.to + t.to, t.rows, t.cols, p.axes.to[row_axis]);
-      c.each2d(t.rows, t.cols, [&](i64 row, i64 col) { to.set(row, col, from(col, row)); });
+    const auto fetch = [&](i64 i) { return p.from.get(c, i); };
+    c.lines(p.to.lines(), Depth::two, fetch, [&](i64 i, auto& from) {
+      auto to = p.to.out(c, i);
+      c.each2d(from.cols, from.rows, [&](i64 row, i64 col) { to.set(row, col, from(col, row)); });
       c.put(to);
     });
   }

@@ -1,6 +1,6 @@
 #pragma once
 #include "core/machine/elementwise.h"
-#include "core/machine/sums.h"
+#include "core/machine/view.h"
 
 namespace cortado {
 
@@ -10,25 +10,24 @@ enum class Reduce { sum, absolutes, squares };
 struct ReduceRows {
   static constexpr const char* label = "reduce_rows";
   Reduce what;
-  const float* x;
-  float* y;
+  Lines<const float> x;
+  Lines<float> y;
   float factor;
-  RowLines s;
-  Buf x_buf, y_buf;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const ReduceRows p = *this;
-    each_line(c, p.s.rows, [&](i64 r) {
-      double sum = 0;
-      c.pipeline(
-          p.s.blocks(), Depth::two, [&](i64 b) { return p.s.get(c, p.x_buf, p.x, p.s.line(r, b)); },
-          [&](i64, auto& x) {
-            if (p.what == Reduce::sum) sum += sum_of(c, x.n, [&](i64 j) { return x[j]; });
-            if (p.what == Reduce::absolutes) sum += sum_of(c, x.n, [&](i64 j) { return math::abs(x[j]); });
-            if (p.what == Reduce::squares) sum += sum_of(c, x.n, [&](i64 j) { return x[j] * x[j]; });
+    each_line(c, p.x.cut.rows, [&](i64 r) {
+      const double sum = sum_of_row(
+          c, p.x.cut, r, [&](i64 line) { return gather(p.x.get(c, line)); },
+          [&](auto x) {
+            switch (p.what) {
+              case Reduce::absolutes: return sum_of(c, x.n, [&](i64 j) { return math::abs(x[j]); });
+              case Reduce::squares: return sum_of(c, x.n, [&](i64 j) { return x[j] * x[j]; });
+              default: return sum_of(c, x.n, [&](i64 j) { return x[j]; });
+            }
           });
-      put_values(c, p.y_buf, p.y + r, p.factor * static_cast<float>(sum));
+      put_values(c, p.y, r, p.factor * static_cast<float>(sum));
     });
   }
 };

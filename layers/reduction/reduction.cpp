@@ -27,17 +27,11 @@ class ReductionLayer : public Layer {
   }
 
   void forward(const Blobs& bottom, const Blobs& top) override {
-    const i64 block = line_elements(group().spec(), width_, 3);
+    const RowLines rows{rows_, width_, line_elements(group().spec(), width_, 3)};
     PlanBuilder book(group().spec());
-    const Buf x = book.line<float>("x", block, Depth::two), y = book.line<float>("sum", 1, 1);
-    group().launch(ReduceRows{what(parameter().reduction_param()),
-                              bottom[0]->data(),
-                              top[0]->mutable_data(),
-                              factor(),
-                              {rows_, width_, block},
-                              x,
-                              y},
-                   book.plan(rows_));
+    const ReduceRows p{what(parameter().reduction_param()), reads(book, "x", bottom[0]->data(), rows),
+                       writes(book, "sum", top[0]->mutable_data(), RowLines::whole(rows_)), factor()};
+    group().launch(p, book.plan(rows_));
   }
 
   void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) override {

@@ -1,6 +1,5 @@
 #pragma once
-#include "core/machine/gather.h"
-#include "core/machine/row_lines.h"
+#include "core/machine/view.h"
 
 namespace cortado {
 
@@ -8,24 +7,22 @@ namespace cortado {
 /// null).
 struct GatherRows {
   static constexpr const char* label = "gather_rows";
-  const float *from, *bias;
-  const int* index;
-  float* to;
-  RowLines s;  ///< of `to`
-  Buf from_buf, bias_buf, index_buf, to_buf;
+  View<RowParts, const float> from, bias;
+  Lines<const int> index;
+  Lines<float> to;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const GatherRows p = *this;
-    const auto fetch = [&](i64 i) { return c.get(p.index_buf, p.index + p.s.row(i), 1); };
-    c.lines(p.s.lines(), Depth::two, fetch, [&](i64 i, auto& index) {
-      const i64 first = p.s.first(i), n = p.s.count(i);
+    const auto fetch = [&](i64 i) { return p.index.get(c, p.to.cut.row(i)); };
+    c.lines(p.to.lines(), Depth::two, fetch, [&](i64 i, auto& index) {
+      const i64 first = p.to.cut.first(i), n = p.to.cut.count(i);
       const i64 row = static_cast<i64>(static_cast<int>(index[0]));
       const bool exists = row >= 0;
-      const auto from = c.get(p.from_buf, p.from + math::max(row, i64{0}) * p.s.width + first, n);
-      auto to = p.s.out(c, p.to_buf, p.to, i);
-      if (p.bias) {
-        const auto bias = c.get(p.bias_buf, p.bias + first, n);
+      const auto from = p.from.get(c, math::max(row, i64{0}), first, n);
+      auto to = p.to.out(c, i);
+      if (p.bias.array != nullptr) {
+        const auto bias = p.bias.get(c, i64{0}, first, n);
         c.each(n, [&](i64 j) { to.set(j, math::select(exists, from[j], 0.0f) + bias[j]); });
       } else {
         c.each(n, [&](i64 j) { to.set(j, math::select(exists, from[j], 0.0f)); });
@@ -35,33 +32,37 @@ struct GatherRows {
   }
 };
 
+/// Numbers by which runs are known: run i goes from number i to the next one.
+struct RunBounds {
+  CORTADO_FN static i64 most() { return 2; }
+  CORTADO_FN LineAt where(i64 run) const { return {run, 2}; }
+};
+
 /// to[owner[k]] += the sum of from[rows[i]], i from start[k] to start[k + 1], for rows of `width` values: each row of
 /// the result has one line that gathers what belongs to it.
 struct SumRows {
   static constexpr const char* label = "sum_rows";
-  const float* from;
-  const int *owner, *start, *row;
-  float* to;
   RowLines s;  ///< of owners
-  Buf owner_buf, start_buf, row_buf, from_buf, to_buf;
+  Lines<const int> owner;
+  View<RunBounds, const int> start;
+  Lines<const int> row;
+  View<RowParts, const float> from;
+  View<RowParts, float> to;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const SumRows p = *this;
-    const auto fetch = [&](i64 i) {
-      return gather(c.get(p.owner_buf, p.owner + p.s.row(i), 1), c.get(p.start_buf, p.start + p.s.row(i), 2));
-    };
+    const auto fetch = [&](i64 i) { return gather(p.owner.get(c, p.s.row(i)), p.start.get(c, p.s.row(i))); };
     const auto work = named([&](i64 i, auto owners, auto starts) {
       const i64 at = p.s.first(i), n = p.s.count(i);
       const i64 owner = static_cast<i64>(static_cast<int>(owners[0]));
       const i64 first = static_cast<i64>(static_cast<int>(starts[0]));
       const i64 end = static_cast<i64>(static_cast<int>(starts[1]));
-      auto to = c.update(p.to_buf, p.to + owner * p.s.width + at, n);
+      auto to = p.to.update(c, owner, at, n);
       c.pipeline(
-          end - first, Depth::one, [&](i64 r) { return c.get(p.row_buf, p.row + first + r, 1); },
+          end - first, Depth::one, [&](i64 r) { return p.row.get(c, first + r); },
           [&](i64, auto& row) {
-            const auto from =
-                c.get(p.from_buf, p.from + static_cast<i64>(static_cast<int>(row[0])) * p.s.width + at, n);
+            const auto from = p.from.get(c, static_cast<i64>(static_cast<int>(row[0])), at, n);
             c.each(n, [&](i64 j) { to.set(j, to.at(j) + from[j]); });
           });
       c.put(to);

@@ -38,10 +38,10 @@ void RowPicker::pick(const std::vector<int>& index) {
 void RowPicker::gather(const float* from, const float* bias, i64 width, float* to) {
   const RowLines lines{picked(), width, line_elements(group_.spec(), width, 4)};
   PlanBuilder book(group_.spec());
-  const Buf from_buf = book.line<float>("from", lines.block, 1), bias_buf = book.line<float>("bias", lines.block, 1);
-  const Buf index_buf = book.line<int>("index", 1, Depth::two), to_buf = book.line<float>("to", lines.block, 1);
-  group_.launch(GatherRows{from, bias, numbers_.as<int>(), to, lines, from_buf, bias_buf, index_buf, to_buf},
-                book.plan(lines.lines()));
+  const GatherRows p{
+      reads(book, "from", from, RowParts{lines}, Depth::one), reads(book, "bias", bias, RowParts{lines}, Depth::one),
+      reads(book, "index", numbers_.as<const int>(), RowLines::whole(picked())), writes(book, "to", to, lines)};
+  group_.launch(p, book.plan(lines.lines()));
 }
 
 void RowPicker::sum(const float* from, i64 width, float* to) {
@@ -49,11 +49,13 @@ void RowPicker::sum(const float* from, i64 width, float* to) {
   const int *const owner = numbers_.as<int>() + picked(), *const start = owner + owners_,
                    *const row = start + owners_ + 1;
   PlanBuilder book(group_.spec());
-  const Buf owner_buf = book.line<int>("owner", 1, Depth::two), start_buf = book.line<int>("start", 2, Depth::two);
-  const Buf row_buf = book.line<int>("row", 1, 1), from_buf = book.line<float>("from", lines.block, 1);
-  const Buf to_buf = book.line<float>("to", lines.block, 1);
-  group_.launch(SumRows{from, owner, start, row, to, lines, owner_buf, start_buf, row_buf, from_buf, to_buf},
-                book.plan(lines.lines()));
+  const SumRows p{lines,
+                  reads(book, "owner", owner, RowLines::whole(owners_)),
+                  reads(book, "start", start, RunBounds{}),
+                  reads(book, "row", row, RowLines::whole(picked()), Depth::one),
+                  reads(book, "from", from, RowParts{lines}, Depth::one),
+                  writes(book, "to", to, RowParts{lines})};
+  group_.launch(p, book.plan(lines.lines()));
 }
 
 }  // namespace cortado

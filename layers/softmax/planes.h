@@ -12,15 +12,7 @@ struct ClassPlanes {
   CORTADO_FN i64 most() const { return classes * positions.most(); }
   /// Place of a line's first value in the array.
   CORTADO_FN i64 at(i64 line) const { return positions.row(line) * classes * positions.width + positions.first(line); }
-
-  template <class C>
-  CORTADO_FN auto get(C& c, Buf buf, const float* array, i64 line) const {
-    return c.get2d(buf, array + at(line), classes, positions.count(line), positions.width);
-  }
-  template <class C>
-  CORTADO_FN auto out(C& c, Buf buf, float* array, i64 line) const {
-    return c.out2d(buf, array + at(line), classes, positions.count(line), positions.width);
-  }
+  CORTADO_FN BlockAt where(i64 line) const { return {at(line), classes, positions.count(line), positions.width}; }
 };
 
 }  // namespace cortado

@@ -1,30 +1,29 @@
 #pragma once
-#include "core/machine/row_lines.h"
-#include "core/machine/sums.h"
+#include "core/machine/view.h"
 
 namespace cortado {
 
 /// Rows, each repeated `tiles` times in a row.
 struct TiledRows : RowLines {
   i64 tiles;
-  CORTADO_FN i64 repeated(i64 line, i64 tile) const { return (row(line) * tiles + tile) * width + first(line); }
+  CORTADO_FN LineAt where(i64 line, i64 tile) const {
+    return {(row(line) * tiles + tile) * width + first(line), count(line)};
+  }
 };
 
 /// y (rows x tiles x width) = x (rows x width), repeated.
 struct TileForward {
   static constexpr const char* label = "tile_forward";
-  TiledRows s;
-  const float* x;
-  float* y;
-  Buf x_buf, y_buf;
+  Lines<const float> x;
+  View<TiledRows, float> y;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const TileForward p = *this;
-    const auto fetch = [&](i64 i) { return p.s.get(c, p.x_buf, p.x, i); };
-    c.lines(p.s.lines(), Depth::two, fetch, [&](i64 i, auto& x) {
-      for (i64 t = 0; t < p.s.tiles; ++t) {
-        auto y = c.out(p.y_buf, p.y + p.s.repeated(i, t), x.n);
+    const auto fetch = [&](i64 i) { return p.x.get(c, i); };
+    c.lines(p.x.lines(), Depth::two, fetch, [&](i64 i, auto& x) {
+      for (i64 t = 0; t < p.y.cut.tiles; ++t) {
+        auto y = p.y.out(c, i, t);
         c.each(x.n, [&](i64 j) { y.set(j, x[j]); });
         c.put(y);
       }
@@ -35,19 +34,17 @@ struct TileForward {
 /// dx (rows x width) = the sum of dy (rows x tiles x width) over tiles.
 struct TileBackward {
   static constexpr const char* label = "tile_backward";
-  TiledRows s;
-  const float* dy;
-  float* dx;
-  Buf dy_buf, dx_buf;
+  View<TiledRows, const float> dy;
+  Lines<float> dx;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const TileBackward p = *this;
-    each_line(c, p.s.lines(), [&](i64 i) {
-      auto dx = p.s.out(c, p.dx_buf, p.dx, i);
+    each_line(c, p.dx.lines(), [&](i64 i) {
+      auto dx = p.dx.out(c, i);
       c.each(dx.n, [&](i64 j) { dx.set(j, 0.0f); });
       c.pipeline(
-          p.s.tiles, Depth::two, [&](i64 t) { return c.get(p.dy_buf, p.dy + p.s.repeated(i, t), p.s.count(i)); },
+          p.dy.cut.tiles, Depth::two, [&](i64 t) { return p.dy.get(c, i, t); },
           [&](i64, auto& dy) { c.each(dy.n, [&](i64 j) { dx.set(j, dx.at(j) + dy[j]); }); });
       c.put(dx);
     });

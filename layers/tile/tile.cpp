@@ -17,20 +17,22 @@ class TileLayer : public Layer {
     shape[static_cast<std::size_t>(axis)] *= p.tiles();
     top[0]->reshape(shape);
     const i64 width = bottom[0]->count(axis);
-    rows_ = {{bottom[0]->count(0, axis), width, line_elements(group().spec(), width, 4)}, p.tiles()};
+    rows_ = {bottom[0]->count(0, axis), width, line_elements(group().spec(), width, 4)};
   }
 
   void forward(const Blobs& bottom, const Blobs& top) override {
     PlanBuilder book(group().spec());
-    const Buf x = book.line<float>("x", rows_.block, Depth::two), y = book.line<float>("y", rows_.block, Depth::two);
-    group().launch(TileForward{rows_, bottom[0]->data(), top[0]->mutable_data(), x, y}, book.plan(rows_.lines()));
+    const TileForward p{reads(book, "x", bottom[0]->data(), rows_),
+                        writes(book, "y", top[0]->mutable_data(), tiles(), Depth::two)};
+    group().launch(p, book.plan(rows_.lines()));
   }
 
   void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) override {
     if (!propagate_down[0]) return;
     PlanBuilder book(group().spec());
-    const Buf dy = book.line<float>("dy", rows_.block, Depth::two), dx = book.line<float>("dx", rows_.block, 1);
-    group().launch(TileBackward{rows_, top[0]->diff(), bottom[0]->mutable_diff(), dy, dx}, book.plan(rows_.lines()));
+    const TileBackward p{reads(book, "dy", top[0]->diff(), tiles()),
+                         writes(book, "dx", bottom[0]->mutable_diff(), rows_)};
+    group().launch(p, book.plan(rows_.lines()));
   }
 
   Cost cost(const Blobs& bottom, const Blobs& top) const override {
@@ -39,7 +41,9 @@ class TileLayer : public Layer {
   }
 
  private:
-  TiledRows rows_{};
+  TiledRows tiles() const { return {rows_, parameter().tile_param().tiles()}; }
+
+  RowLines rows_{};
 };
 
 }  // namespace

@@ -1,14 +1,11 @@
 #pragma once
-#include "core/machine/math.h"
-#include "core/machine/program.h"
-#include "core/machine/sums.h"
+#include "core/machine/view.h"
 
 namespace cortado {
 
-/// The common part of BatchInnermost and BatchOutermost: `images` x `channels` x `pixels` values in nchw, pixels x
-/// channels x images in hwcn. A line is a tile of both. Several channels stand together in hwcn if the tile holds all
-/// images, so tile_channels is 1 unless it does. They stand together in nchw if it holds all pixels, else each channel
-/// is a piece.
+/// `images` x `channels` x `pixels` values in nchw, pixels x channels x images in hwcn. A line is a tile of both.
+/// Several channels stand together in hwcn if the tile holds all images, so tile_channels is 1 unless it does. They
+/// stand together in nchw if it holds all pixels, else each channel is a piece.
 struct BatchTiles {
   i64 images, channels, pixels;
   i64 tile_images, tile_channels, tile_pixels;
@@ -16,6 +13,7 @@ struct BatchTiles {
   CORTADO_FN i64 pixel_tiles() const { return (pixels + tile_pixels - 1) / tile_pixels; }
   CORTADO_FN i64 channel_tiles() const { return (channels + tile_channels - 1) / tile_channels; }
   CORTADO_FN i64 lines() const { return (images + tile_images - 1) / tile_images * channel_tiles() * pixel_tiles(); }
+  CORTADO_FN i64 most() const { return tile_images * tile_channels * tile_pixels; }
   CORTADO_FN i64 piece_channels() const { return tile_pixels == pixels ? tile_channels : 1; }
 
   struct Tile {
@@ -32,33 +30,36 @@ struct BatchTiles {
             math::min(tile_channels, channels - channel),
             math::min(tile_pixels, pixels - pixel)};
   }
-  /// The begin of channel `channel` of a tile in either array.
-  CORTADO_FN i64 in_nchw(const Tile& t, i64 channel) const {
-    return (t.image * channels + t.channel + channel) * pixels + t.pixel;
+};
+
+/// Pieces of tiles in nchw, from a channel of the tile on.
+struct OutermostTiles : BatchTiles {
+  CORTADO_FN BlockAt where(const Tile& t, i64 channel) const {
+    return {(t.image * channels + t.channel + channel) * pixels + t.pixel, t.images,
+            math::min(piece_channels(), t.channels - channel) * t.pixels, channels * pixels};
   }
-  CORTADO_FN i64 in_hwcn(const Tile& t) const { return (t.pixel * channels + t.channel) * images + t.image; }
+};
+/// Tiles in hwcn.
+struct InnermostTiles : BatchTiles {
+  CORTADO_FN BlockAt where(const Tile& t) const {
+    return {(t.pixel * channels + t.channel) * images + t.image, t.pixels, t.channels * t.images, channels * images};
+  }
 };
 
 /// nchw into hwcn.
 struct BatchInnermost {
   static constexpr const char* label = "batch_innermost";
-  const float* x;
-  float* y;
-  BatchTiles at;
-  Buf x_buf, y_buf;
+  View<OutermostTiles, const float> x;
+  View<InnermostTiles, float> y;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const BatchInnermost p = *this;
-    each_line(c, p.at.lines(), [&](i64 line) {
-      const auto t = p.at.tile(line);
-      const i64 each = p.at.piece_channels();
-      auto y = c.out2d(p.y_buf, p.y + p.at.in_hwcn(t), t.pixels, t.channels * t.images, p.at.channels * p.at.images);
-      c.pipeline((t.channels + each - 1) / each, Depth::two,
-                 [&](i64 piece) {
-                   return c.get2d(p.x_buf, p.x + p.at.in_nchw(t, piece * each), t.images,
-                                  math::min(each, t.channels - piece * each) * t.pixels, p.at.channels * p.at.pixels);
-                 },
+    each_line(c, p.y.lines(), [&](i64 line) {
+      const auto t = p.y.cut.tile(line);
+      const i64 each = p.x.cut.piece_channels();
+      auto y = p.y.out(c, t);
+      c.pipeline((t.channels + each - 1) / each, Depth::two, [&](i64 piece) { return p.x.get(c, t, piece * each); },
                  [&](i64 piece, auto& x) {
                    for (i64 channel = 0; channel * t.pixels < x.cols; ++channel) {
                      const i64 from = channel * t.pixels, to = (piece * each + channel) * t.images;
@@ -74,24 +75,19 @@ struct BatchInnermost {
 /// hwcn into nchw.
 struct BatchOutermost {
   static constexpr const char* label = "batch_outermost";
-  const float* x;
-  float* y;
-  BatchTiles at;
-  Buf x_buf, y_buf;
+  View<InnermostTiles, const float> x;
+  View<OutermostTiles, float> y;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const BatchOutermost p = *this;
-    const auto fetch = [&](i64 line) {
-      const auto t = p.at.tile(line);
-      return c.get2d(p.x_buf, p.x + p.at.in_hwcn(t), t.pixels, t.channels * t.images, p.at.channels * p.at.images);
-    };
-    c.lines(p.at.lines(), Depth::two, fetch, [&](i64 line, auto& x) {
-      const auto t = p.at.tile(line);
-      const i64 each = p.at.piece_channels();
+    const auto fetch = [&](i64 line) { return p.x.get(c, p.x.cut.tile(line)); };
+    c.lines(p.x.lines(), Depth::two, fetch, [&](i64 line, auto& x) {
+      const auto t = p.x.cut.tile(line);
+      const i64 each = p.y.cut.piece_channels();
       for (i64 first = 0; first < t.channels; first += each) {
         const i64 here = math::min(each, t.channels - first);
-        auto y = c.out2d(p.y_buf, p.y + p.at.in_nchw(t, first), t.images, here * t.pixels, p.at.channels * p.at.pixels);
+        auto y = p.y.out(c, t, first);
         for (i64 channel = 0; channel < here; ++channel) {
           const i64 from = (first + channel) * t.images, to = channel * t.pixels;
           c.each2d(Range{0, t.images}, Range{to, to + t.pixels},
@@ -103,14 +99,15 @@ struct BatchOutermost {
   }
 };
 
-/// The common part of BlockChannels and UnblockChannels: `images` images of `channels` channels of `pixels` values.
-/// `block` channels are innermost in the blocked array; a line has `line` pixels of one block.
+/// `images` images of `channels` channels of `pixels` values. `block` channels are innermost in the blocked array; a
+/// line has `line` pixels of one block.
 struct ChannelBlocks {
   i64 images, channels, pixels, block, line;
 
   CORTADO_FN i64 blocks() const { return (channels + block - 1) / block; }
   CORTADO_FN i64 pieces() const { return (pixels + line - 1) / line; }
   CORTADO_FN i64 lines() const { return images * blocks() * pieces(); }
+  CORTADO_FN i64 most() const { return line * block; }
 
   /// A line: which channels, which pixels, and where they begin in the plain and in the blocked array.
   struct Piece {
@@ -122,29 +119,43 @@ struct ChannelBlocks {
             (image * channels + channel) * pixels + first, (at * pixels + first) * block};
   }
 };
+/// Lines of the plain array: a row for each channel.
+struct PlainRows : ChannelBlocks {
+  CORTADO_FN BlockAt where(i64 i) const {
+    const Piece p = piece(i);
+    return {p.plain, p.channels, p.pixels, pixels};
+  }
+};
+/// Lines of the blocked array: a row for each pixel, or all of them together.
+struct BlockedRows : ChannelBlocks {
+  CORTADO_FN BlockAt where(i64 i) const {
+    const Piece p = piece(i);
+    return {p.blocked, p.pixels, block, block};
+  }
+};
+struct BlockedLines : ChannelBlocks {
+  CORTADO_FN LineAt where(i64 i) const {
+    const Piece p = piece(i);
+    return {p.blocked, p.pixels * block};
+  }
+};
 
 /// nchw into channel blocks, with zeros in place of channels that are not there.
 template <class T>
 struct BlockChannels {
   static constexpr const char* label = "block_channels";
-  const T* x;
-  T* y;
-  ChannelBlocks at;
-  Buf x_buf, y_buf;
+  View<PlainRows, const T> x;
+  View<BlockedRows, T> y;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const BlockChannels p = *this;
-    const auto fetch = [&](i64 i) {
-      const auto piece = p.at.piece(i);
-      return c.get2d(p.x_buf, p.x + piece.plain, piece.channels, piece.pixels, p.at.pixels);
-    };
-    c.lines(p.at.lines(), Depth::two, fetch, [&](i64 i, auto& x) {
-      const auto piece = p.at.piece(i);
-      const i64 block = p.at.block, here = piece.channels;
-      auto y = c.out2d(p.y_buf, p.y + piece.blocked, piece.pixels, block, block);
-      c.each2d(Range{0, piece.pixels}, Range{0, here}, [&](i64 r, i64 j) { y.set(r, j, x(j, r)); });
-      c.each2d(Range{0, piece.pixels}, Range{here, block}, [&](i64 r, i64 j) { y.set(r, j, 0.0f); });
+    const auto fetch = [&](i64 i) { return p.x.get(c, i); };
+    c.lines(p.x.lines(), Depth::two, fetch, [&](i64 i, auto& x) {
+      const i64 pixels = x.cols, here = x.rows;
+      auto y = p.y.out(c, i);
+      c.each2d(Range{0, pixels}, Range{0, here}, [&](i64 r, i64 j) { y.set(r, j, x(j, r)); });
+      c.each2d(Range{0, pixels}, Range{here, p.y.cut.block}, [&](i64 r, i64 j) { y.set(r, j, 0.0f); });
       c.put(y);
     });
   }
@@ -154,23 +165,17 @@ struct BlockChannels {
 template <class T>
 struct UnblockChannels {
   static constexpr const char* label = "unblock_channels";
-  const T* x;
-  T* y;
-  ChannelBlocks at;
-  Buf x_buf, y_buf;
+  View<BlockedLines, const T> x;
+  View<PlainRows, T> y;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const UnblockChannels p = *this;
-    const auto fetch = [&](i64 i) {
-      const auto piece = p.at.piece(i);
-      return c.get(p.x_buf, p.x + piece.blocked, piece.pixels * p.at.block);
-    };
-    c.lines(p.at.lines(), Depth::two, fetch, [&](i64 i, auto& x) {
-      const auto piece = p.at.piece(i);
-      const i64 block = p.at.block;
-      auto y = c.out2d(p.y_buf, p.y + piece.plain, piece.channels, piece.pixels, p.at.pixels);
-      c.each2d(piece.channels, piece.pixels, [&](i64 j, i64 e) { y.set(j, e, x[e * block + j]); });
+    const auto fetch = [&](i64 i) { return p.x.get(c, i); };
+    c.lines(p.x.lines(), Depth::two, fetch, [&](i64 i, auto& x) {
+      const i64 block = p.x.cut.block;
+      auto y = p.y.out(c, i);
+      c.each2d(y.rows, y.cols, [&](i64 j, i64 e) { y.set(j, e, x[e * block + j]); });
       c.put(y);
     });
   }

@@ -40,24 +40,12 @@ BatchTiles tiles_of(const MachineSpec& spec, const Shape& shape) {
   return t;
 }
 
-template <class Program>
-void launch_batch(CoreGroup& group, const Shape& shape, const float* x, float* y) {
-  Program p{x, y, tiles_of(group.spec(), shape), {}, {}};
+/// Launches a program of x and y.
+template <class Program, class From, class To, class T>
+void launch(CoreGroup& group, const T* x, const From& from, T* y, const To& to) {
   PlanBuilder book(group.spec());
-  const i64 values = p.at.tile_images * p.at.tile_channels * p.at.tile_pixels;
-  p.x_buf = book.line<float>("x", values, Depth::two);
-  p.y_buf = book.line<float>("y", values, Depth::two);
-  group.launch(p, book.plan(p.at.lines()));
-}
-
-template <class Program, class T>
-void launch_blocks(CoreGroup& group, Layout blocked, const Shape& shape, const T* x, T* y) {
-  Program p{x, y, {shape[0], shape[1], shape[2] * shape[3], channel_block(blocked), 0}, {}, {}};
-  p.at.line = std::min(p.at.pixels, std::max<i64>(1, tile_values(group.spec()) / p.at.block));
-  PlanBuilder book(group.spec());
-  p.x_buf = book.line<T>("x", p.at.line * p.at.block, Depth::two);
-  p.y_buf = book.line<T>("y", p.at.line * p.at.block, Depth::two);
-  group.launch(p, book.plan(p.at.lines()));
+  const Program p{reads(book, "x", x, from), writes(book, "y", y, to, Depth::two)};
+  group.launch(p, book.plan(from.lines()));
 }
 }  // namespace
 
@@ -73,15 +61,22 @@ void transform(CoreGroup& group, Layout from, Layout to, const Shape& shape, con
   if ((from == Layout::nchw) == (to == Layout::nchw)) throw PlanError(what, "is not a program", "go through nchw");
   if (count_of(shape) == 0) return;
   if (from == Layout::hwcn || to == Layout::hwcn) {
-    if constexpr (std::is_same_v<T, float>)
-      return to == Layout::hwcn ? launch_batch<BatchInnermost>(group, shape, x, y)
-                                : launch_batch<BatchOutermost>(group, shape, x, y);
+    if constexpr (std::is_same_v<T, float>) {
+      const BatchTiles tiles = tiles_of(group.spec(), shape);
+      const OutermostTiles nchw{tiles};
+      const InnermostTiles hwcn{tiles};
+      return to == Layout::hwcn ? launch<BatchInnermost>(group, x, nchw, y, hwcn)
+                                : launch<BatchOutermost>(group, x, hwcn, y, nchw);
+    }
     throw PlanError(what, "is for single precision");
   }
+  const i64 block = channel_block(from == Layout::nchw ? to : from), pixels = shape[2] * shape[3];
+  const ChannelBlocks s{shape[0], shape[1], pixels, block,
+                        std::min(pixels, std::max<i64>(1, tile_values(group.spec()) / block))};
   if (from == Layout::nchw)
-    launch_blocks<BlockChannels<T>>(group, to, shape, x, y);
+    launch<BlockChannels<T>>(group, x, PlainRows{s}, y, BlockedRows{s});
   else
-    launch_blocks<UnblockChannels<T>>(group, from, shape, x, y);
+    launch<UnblockChannels<T>>(group, x, BlockedLines{s}, y, PlainRows{s});
 }
 
 template void transform(CoreGroup&, Layout, Layout, const Shape&, const float*, float*);

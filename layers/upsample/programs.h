@@ -1,32 +1,31 @@
 #pragma once
-#include "core/machine/gather.h"
-#include "core/machine/row_lines.h"
-#include "core/machine/sums.h"
+#include "core/machine/view.h"
 
 namespace cortado {
 
 /// Rows of pixels, each of which becomes `scale_h` rows, and each of whose pixels becomes `scale_w` pixels.
 struct RepeatedPixels : RowLines {
   i64 scale_h, scale_w;
-  CORTADO_FN i64 repeated(i64 line, i64 t) const { return ((row(line) * scale_h + t) * width + first(line)) * scale_w; }
+  CORTADO_FN i64 most() const { return block * scale_w; }
+  CORTADO_FN LineAt where(i64 line, i64 t) const {
+    return {((row(line) * scale_h + t) * width + first(line)) * scale_w, count(line) * scale_w};
+  }
 };
 
 /// y = x, every pixel repeated.
 struct RepeatPixels {
   static constexpr const char* label = "repeat_pixels";
-  RepeatedPixels s;
-  const float* x;
-  float* y;
-  Buf x_buf, y_buf;
+  Lines<const float> x;
+  View<RepeatedPixels, float> y;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const RepeatPixels p = *this;
-    const auto fetch = [&](i64 i) { return p.s.get(c, p.x_buf, p.x, i); };
-    c.lines(p.s.lines(), Depth::two, fetch, [&](i64 i, auto& x) {
-      const i64 scale = p.s.scale_w;
-      for (i64 t = 0; t < p.s.scale_h; ++t) {
-        auto y = c.out(p.y_buf, p.y + p.s.repeated(i, t), x.n * scale);
+    const auto fetch = [&](i64 i) { return p.x.get(c, i); };
+    c.lines(p.x.lines(), Depth::two, fetch, [&](i64 i, auto& x) {
+      const i64 scale = p.y.cut.scale_w;
+      for (i64 t = 0; t < p.y.cut.scale_h; ++t) {
+        auto y = p.y.out(c, i, t);
         c.each(y.n, [&](i64 j) { y.set(j, x[j / scale]); });
         c.put(y);
       }
@@ -37,21 +36,18 @@ struct RepeatPixels {
 /// dx = the sum of dy over each pixel's repetitions.
 struct SumRepeatedPixels {
   static constexpr const char* label = "sum_repeated_pixels";
-  RepeatedPixels s;
-  const float* dy;
-  float* dx;
-  Buf dy_buf, dx_buf;
+  View<RepeatedPixels, const float> dy;
+  Lines<float> dx;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const SumRepeatedPixels p = *this;
-    each_line(c, p.s.lines(), [&](i64 i) {
-      const i64 scale = p.s.scale_w;
-      auto dx = p.s.out(c, p.dx_buf, p.dx, i);
+    each_line(c, p.dx.lines(), [&](i64 i) {
+      const i64 scale = p.dy.cut.scale_w;
+      auto dx = p.dx.out(c, i);
       c.each(dx.n, [&](i64 j) { dx.set(j, 0.0f); });
       c.pipeline(
-          p.s.scale_h, Depth::two,
-          [&](i64 t) { return c.get(p.dy_buf, p.dy + p.s.repeated(i, t), p.s.count(i) * scale); },
+          p.dy.cut.scale_h, Depth::two, [&](i64 t) { return p.dy.get(c, i, t); },
           [&](i64, auto& dy) {
             c.each(dx.n, [&](i64 j) {
               auto sum = dx.at(j);
@@ -64,40 +60,23 @@ struct SumRepeatedPixels {
   }
 };
 
-/// Planes of `places` values, some of which are a plane's `pixels` pixels: pixel i is the value at mask[i]. Pixels are
-/// cut into pieces, each of which knows the lowest and the highest of its places, so that few pieces need be looked at.
-struct MaskedPlanes {
-  i64 planes, pixels, places;
-  i64 piece;  ///< pixels of one
-
-  CORTADO_FN i64 pieces() const { return (pixels + piece - 1) / piece; }
-  CORTADO_FN i64 lines() const { return planes * pieces(); }
-  CORTADO_FN i64 plane(i64 line) const { return line / pieces(); }
-  CORTADO_FN i64 at(i64 line) const { return plane(line) * pixels + line % pieces() * piece; }
-  CORTADO_FN i64 count(i64 line) const { return math::min(piece, pixels - line % pieces() * piece); }
-
-  template <class C, class T>
-  CORTADO_FN auto get(C& c, Buf buf, const T* array, i64 line) const {
-    return c.get(buf, array + at(line), count(line));
-  }
-  /// A piece's places.
-  CORTADO_FN static i64 bound(float of) { return static_cast<i64>(of); }
-};
+/// Planes of pixels go to planes of places: pixel i goes to the place mask[i]. Pixels are cut into pieces. Each knows
+/// the lowest and the highest of its places, its span, so that few pieces need be looked at.
+CORTADO_FN inline i64 place_of(float bound) { return static_cast<i64>(bound); }
 
 /// span = the lowest and the highest place of each piece; wrong = how many of its values are no place.
 struct MaskSpans {
   static constexpr const char* label = "mask_spans";
-  MaskedPlanes s;
-  const float* mask;
-  float *span, *wrong;
-  Buf mask_buf, span_buf, wrong_buf;
+  Lines<const float> mask;  ///< in pieces
+  Lines<float> span, wrong;
+  i64 places;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const MaskSpans p = *this;
-    const auto fetch = [&](i64 i) { return p.s.get(c, p.mask_buf, p.mask, i); };
-    c.lines(p.s.lines(), Depth::two, fetch, [&](i64 i, auto& mask) {
-      const float end = static_cast<float>(p.s.places);
+    const auto fetch = [&](i64 i) { return p.mask.get(c, i); };
+    c.lines(p.mask.lines(), Depth::two, fetch, [&](i64 i, auto& mask) {
+      const float end = static_cast<float>(p.places);
       const auto is_place = [&](i64 j) {
         const float place = mask[j];
         return place >= 0.0f && place < end && static_cast<float>(static_cast<i64>(place)) == place;
@@ -109,86 +88,72 @@ struct MaskSpans {
           mask.n, -1.0f, [](float a, float b) { return math::max(a, b); },
           [&](i64 j) { return is_place(j) ? static_cast<float>(mask[j]) : -1.0f; });
       const float wrong = sum_of(c, mask.n, [&](i64 j) { return is_place(j) ? 0.0f : 1.0f; });
-      put_values(c, p.span_buf, p.span + 2 * i, lowest, highest);
-      put_values(c, p.wrong_buf, p.wrong + i, wrong);
+      put_values(c, p.span, i, lowest, highest);
+      put_values(c, p.wrong, i, wrong);
     });
   }
 };
 
-/// y = x at the places of its pixels, 0 elsewhere. Of several pixels at one place the last counts. A line is a block of
-/// a plane's places.
+/// y = x at the places of its pixels, 0 elsewhere. Of several pixels at one place the last counts.
 struct PlacePixels {
   static constexpr const char* label = "place_pixels";
-  static constexpr i64 spans_at_once = 64;
-  MaskedPlanes s;
-  i64 block;
-  const float *x, *mask, *span;
-  float* y;
-  Buf x_buf, mask_buf, span_buf, y_buf;
-
-  CORTADO_FN i64 blocks() const { return (s.places + block - 1) / block; }
-  CORTADO_FN i64 lines() const { return s.planes * blocks(); }
+  Lines<const float> x, mask;  ///< in pieces
+  Lines<const float> spans;    ///< of some of a plane's pieces
+  Lines<float> y;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const PlacePixels p = *this;
-    each_line(c, p.lines(), [&](i64 i) {
-      const i64 first = i % p.blocks() * p.block, n = math::min(p.block, p.s.places - first);
-      const i64 piece = i / p.blocks() * p.s.pieces();  // the plane's first
-      auto y = c.out(p.y_buf, p.y + i / p.blocks() * p.s.places + first, n);
+    const RowLines pieces = p.x.cut, spans = p.spans.cut;
+    each_line(c, p.y.lines(), [&](i64 i) {
+      const i64 plane = p.y.cut.row(i), first = p.y.cut.first(i);
+      auto y = p.y.out(c, i);
+      const i64 n = y.n;
       c.each(n, [&](i64 j) { y.set(j, 0.0f); });
-      c.pipeline((p.s.pieces() + spans_at_once - 1) / spans_at_once, Depth::two,
-                 [&](i64 k) {
-                   const i64 here = math::min(spans_at_once, p.s.pieces() - k * spans_at_once);
-                   return c.get(p.span_buf, p.span + 2 * (piece + k * spans_at_once), 2 * here);
-                 },
-                 [&](i64 k, auto& span) {
-                   for (i64 t = 0; 2 * t < span.n; ++t) {
-                     const i64 lowest = MaskedPlanes::bound(span[2 * t]),
-                               highest = MaskedPlanes::bound(span[2 * t + 1]);
-                     if (highest < first || lowest >= first + n) continue;
-                     const i64 line = piece + k * spans_at_once + t;
-                     const auto x = p.s.get(c, p.x_buf, p.x, line), mask = p.s.get(c, p.mask_buf, p.mask, line);
-                     c.once([&] {
-                       for (i64 j = 0; j < x.n; ++j) {
-                         const i64 at = static_cast<i64>(static_cast<float>(mask[j])) - first;
-                         if (at >= 0 && at < n) y.set(at, x[j]);
-                       }
-                     });
-                   }
-                 });
+      c.pipeline(
+          spans.blocks(), Depth::two, [&](i64 k) { return p.spans.get(c, spans.line(plane, k)); },
+          [&](i64 k, auto& span) {
+            for (i64 t = 0; 2 * t < span.n; ++t) {
+              if (place_of(span[2 * t + 1]) < first || place_of(span[2 * t]) >= first + n) continue;
+              const i64 piece = pieces.line(plane, k * spans.block / 2 + t);
+              const auto x = p.x.get(c, piece), mask = p.mask.get(c, piece);
+              c.once([&] {
+                for (i64 j = 0; j < x.n; ++j) {
+                  const i64 at = static_cast<i64>(static_cast<float>(mask[j])) - first;
+                  if (at >= 0 && at < n) y.set(at, x[j]);
+                }
+              });
+            }
+          });
       c.put(y);
     });
   }
 };
 
-/// dx = dy at the places of its pixels. A line is a piece.
+/// dx = dy at the places of its pixels.
 struct TakePixels {
   static constexpr const char* label = "take_pixels";
-  MaskedPlanes s;
-  i64 block;
-  const float *dy, *mask, *span;
-  float* dx;
-  Buf dy_buf, mask_buf, span_buf, dx_buf;
+  View<RowParts, const float> dy;
+  Lines<const float> mask, span;
+  Lines<float> dx;  ///< in pieces, as the mask
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const TakePixels p = *this;
-    const auto fetch = [&](i64 i) {
-      return gather(p.s.get(c, p.mask_buf, p.mask, i), c.get(p.span_buf, p.span + 2 * i, 2));
-    };
+    const auto fetch = [&](i64 i) { return gather(p.mask.get(c, i), p.span.get(c, i)); };
     const auto work = named([&](i64 i, auto mask, auto span) {
-      const i64 lowest = MaskedPlanes::bound(span[0]), end = MaskedPlanes::bound(span[1]) + 1;
-      auto dx = c.out(p.dx_buf, p.dx + p.s.at(i), mask.n);
+      const i64 block = p.dy.cut.block, plane = p.dx.cut.row(i);
+      const i64 lowest = place_of(span[0]), end = place_of(span[1]) + 1;
+      auto dx = p.dx.out(c, i);
       c.each(dx.n, [&](i64 j) { dx.set(j, 0.0f); });
       c.pipeline(
-          math::max(i64{0}, end - lowest + p.block - 1) / p.block, Depth::two,
+          math::max(i64{0}, end - lowest + block - 1) / block, Depth::two,
           [&](i64 b) {
-            const i64 first = lowest + b * p.block;
-            return c.get(p.dy_buf, p.dy + p.s.plane(i) * p.s.places + first, math::min(p.block, end - first));
+            const i64 first = lowest + b * block;
+            return p.dy.get(c, plane, first, math::min(block, end - first));
           },
           [&](i64 b, auto& dy) {
-            const i64 first = lowest + b * p.block;
+            const i64 first = lowest + b * block;
             c.each(dx.n, [&](i64 j) {
               const i64 at = static_cast<i64>(static_cast<float>(mask[j])) - first;
               if (at >= 0 && at < dy.n) dx.set(j, dy[at]);
@@ -196,7 +161,7 @@ struct TakePixels {
           });
       c.put(dx);
     });
-    c.lines(p.s.lines(), Depth::two, fetch, work);
+    c.lines(p.dx.lines(), Depth::two, fetch, work);
   }
 };
 

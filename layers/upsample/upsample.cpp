@@ -50,17 +50,17 @@ class UpsampleLayer : public Layer {
     const MachineSpec& spec = group().spec();
     if (bottom.size() == 1) {
       const i64 fit = line_elements(spec, x.dim(3), 3 + 2 * static_cast<int>(std::min<i64>(scale_w_, 1 << 20)));
-      repeated_ = {{x.count(0, 3), x.dim(3), fit}, scale_h_, scale_w_};
+      pixels_ = {x.count(0, 3), x.dim(3), fit};
       return;
     }
     if (bottom[1]->shape() != x.shape())
       bad_shape("its second bottom, the mask, has shape " + to_string(bottom[1]->shape()) + ", the first one's is " +
                 to_string(x.shape()));
-    masked_ = {x.count(0, 2), x.count(2), top[0]->count(2), 1};
-    const i64 some_rows = std::max<i64>(x.dim(3), 256);
-    masked_.piece = std::max<i64>(1, std::min({masked_.pixels, some_rows, line_elements(spec, x.count(), 8)}));
-    block_ = std::max<i64>(1, std::min(masked_.places, line_elements(spec, top[0]->count(), 8)));
-    spans_->reshape({3 * masked_.lines()});
+    const i64 planes = x.count(0, 2), pixels = x.count(2), places = top[0]->count(2),
+              some = std::max<i64>(x.dim(3), 256);
+    pixels_ = {planes, pixels, std::max<i64>(1, std::min({pixels, some, line_elements(spec, x.count(), 8)}))};
+    places_ = {planes, places, std::max<i64>(1, std::min(places, line_elements(spec, top[0]->count(), 8)))};
+    spans_->reshape({3 * pixels_.lines()});
     wrong_->reshape({1});
   }
 
@@ -68,39 +68,32 @@ class UpsampleLayer : public Layer {
     if (top[0]->count() == 0) return;
     PlanBuilder book(group().spec());
     if (bottom.size() == 1) {
-      RepeatPixels p{repeated_, bottom[0]->data(), top[0]->mutable_data(), {}, {}};
-      p.x_buf = book.line<float>("x", repeated_.block, Depth::two);
-      p.y_buf = book.line<float>("y", repeated_.block * scale_w_, 1);
-      group().launch(p, book.plan(repeated_.lines()));
-      return;
+      const RepeatPixels p{reads(book, "x", bottom[0]->data(), pixels_),
+                           writes(book, "y", top[0]->mutable_data(), repeated())};
+      return group().launch(p, book.plan(pixels_.lines()));
     }
     find_spans(*bottom[1]);
-    PlacePixels p{masked_, block_, bottom[0]->data(), bottom[1]->data(), spans_->data(), top[0]->mutable_data(), {}, {},
-                  {},      {}};
-    p.x_buf = book.line<float>("x", masked_.piece, 1);
-    p.mask_buf = book.line<float>("mask", masked_.piece, 1);
-    p.span_buf = book.line<float>("spans", 2 * PlacePixels::spans_at_once, Depth::two);
-    p.y_buf = book.line<float>("y", block_, 1);
-    group().launch(p, book.plan(p.lines()));
+    constexpr i64 at_once = 64;  // spans
+    const PlacePixels p{reads(book, "x", bottom[0]->data(), pixels_, Depth::one),
+                        reads(book, "mask", bottom[1]->data(), pixels_, Depth::one),
+                        reads(book, "spans", spans_->data(), RowLines{pixels_.rows, 2 * pixels_.blocks(), 2 * at_once}),
+                        writes(book, "y", top[0]->mutable_data(), places_)};
+    group().launch(p, book.plan(places_.lines()));
   }
 
   void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) override {
     if (!propagate_down[0] || bottom[0]->count() == 0) return;
     PlanBuilder book(group().spec());
     if (bottom.size() == 1) {
-      SumRepeatedPixels p{repeated_, top[0]->diff(), bottom[0]->mutable_diff(), {}, {}};
-      p.dy_buf = book.line<float>("dy", repeated_.block * scale_w_, Depth::two);
-      p.dx_buf = book.line<float>("dx", repeated_.block, 1);
-      group().launch(p, book.plan(repeated_.lines()));
-      return;
+      const SumRepeatedPixels p{reads(book, "dy", top[0]->diff(), repeated()),
+                                writes(book, "dx", bottom[0]->mutable_diff(), pixels_)};
+      return group().launch(p, book.plan(pixels_.lines()));
     }
-    TakePixels p{masked_, block_, top[0]->diff(), bottom[1]->data(), spans_->data(), bottom[0]->mutable_diff(), {}, {},
-                 {},      {}};
-    p.dy_buf = book.line<float>("dy", block_, Depth::two);
-    p.mask_buf = book.line<float>("mask", masked_.piece, Depth::two);
-    p.span_buf = book.line<float>("span", 2, Depth::two);
-    p.dx_buf = book.line<float>("dx", masked_.piece, 1);
-    group().launch(p, book.plan(masked_.lines()));
+    const TakePixels p{reads(book, "dy", top[0]->diff(), RowParts{places_}),
+                       reads(book, "mask", bottom[1]->data(), pixels_),
+                       reads(book, "span", spans_->data(), RowLines::whole(pixels_.lines(), 2)),
+                       writes(book, "dx", bottom[0]->mutable_diff(), pixels_)};
+    group().launch(p, book.plan(pixels_.lines()));
   }
 
   Cost cost(const Blobs& bottom, const Blobs& top) const override {
@@ -118,30 +111,31 @@ class UpsampleLayer : public Layer {
     if (scale_h_ < 1 || scale_w_ < 1) bad_config("upsample_param.scale must be positive");
   }
 
+  RepeatedPixels repeated() const { return {pixels_, scale_h_, scale_w_}; }
+
   void find_spans(const Blob& mask) {
-    MaskSpans p{masked_, mask.data(), spans_->mutable_data(), nullptr, {}, {}, {}};
-    p.wrong = p.span + 2 * masked_.lines();
+    const i64 pieces = pixels_.lines();
+    float* const spans = spans_->mutable_data();
     PlanBuilder book(group().spec());
-    p.mask_buf = book.line<float>("mask", masked_.piece, Depth::two);
-    p.span_buf = book.line<float>("span", 2, 1);
-    p.wrong_buf = book.line<float>("wrong values", 1, 1);
-    group().launch(p, book.plan(masked_.lines()));
+    const MaskSpans p{reads(book, "mask", mask.data(), pixels_),
+                      writes(book, "span", spans, RowLines::whole(pieces, 2)),
+                      writes(book, "wrong values", spans + 2 * pieces, RowLines::whole(pieces)), places_.width};
+    group().launch(p, book.plan(pieces));
     group().zero(wrong_->mutable_data(), sizeof(float));
-    Channels{1, 1, masked_.lines()}.sum(group(), room(), p.wrong, wrong_->mutable_data());
+    Channels{1, 1, pieces}.sum(group(), room(), p.wrong.array, wrong_->mutable_data());
     const float wrong = wrong_->data_vector()[0];
     if (wrong > 0)
       bad_shape(std::to_string(static_cast<i64>(wrong)) +
                     " values of its second bottom, the mask, name no place of a plane of " +
-                    std::to_string(masked_.places) + " values",
+                    std::to_string(places_.width) + " values",
                 "the top must have the sizes of the bottom of the Pooling that gives the mask");
   }
 
   i64 scale_h_ = 0, scale_w_ = 0;  // 0: the parameter gives the top's sizes
-  RepeatedPixels repeated_{};
-  MaskedPlanes masked_{};
-  i64 block_ = 1;                // of places, where they are masked
-  std::unique_ptr<Blob> spans_;  // of pieces: lowest and highest place, then the numbers of wrong values
-  std::unique_ptr<Blob> wrong_;  // all of these
+  RowLines pixels_{};              // of the bottom: rows of images, or planes in pieces where there is a mask
+  RowLines places_{};              // planes of the top, where there is a mask
+  std::unique_ptr<Blob> spans_;    // of pieces: lowest and highest place, then the numbers of wrong values
+  std::unique_ptr<Blob> wrong_;    // all of these
 };
 
 }  // namespace
