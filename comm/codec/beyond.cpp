@@ -3,26 +3,25 @@
 #include <algorithm>
 
 #include "comm/codec/programs.h"
-#include "core/machine/integers.h"
 
 namespace cortado {
 
 std::vector<bool> any_beyond(CoreGroup& group, const std::vector<ClusterValues>& sets, float limit) {
   std::vector<i64> begins = {0};  // of each set's lines
-  std::vector<i64> blocks;
+  std::vector<RowLines> cuts;
   for (const ClusterValues& set : sets) {
-    blocks.push_back(line_elements(group.spec(), set.count, 3, sizeof(float)));
-    begins.push_back(begins.back() + ceil_div(set.count, blocks.back()));
+    cuts.push_back({1, set.count, line_elements(group.spec(), set.count, 3)});
+    begins.push_back(begins.back() + cuts.back().lines());
   }
   if (begins.back() == 0) return std::vector<bool>(sets.size());
   const ClusterMemory found(group, static_cast<std::size_t>(begins.back()) * sizeof(float));
   for (std::size_t s = 0; s < sets.size(); ++s) {
     if (sets[s].count == 0) continue;
-    codec::Beyond program{sets[s].data, found.as<float>() + begins[s], {1, sets[s].count, blocks[s]}, limit, {}, {}};
     PlanBuilder book(group.spec());
-    program.in = book.line<float>("values", program.s.block, Depth::two);
-    program.out = book.line<float>("beyond", 1, 1);
-    group.launch(program, book.plan(begins[s + 1] - begins[s]));
+    const codec::Beyond program{reads(book, "values", sets[s].data, cuts[s]),
+                                writes(book, "beyond", found.as<float>() + begins[s], RowLines::whole(cuts[s].lines())),
+                                limit};
+    group.launch(program, book.plan(cuts[s].lines()));
   }
   std::vector<float> lines(static_cast<std::size_t>(begins.back()));
   group.copy(lines.data(), found.get(), lines.size() * sizeof(float));

@@ -25,13 +25,14 @@ class CodecOf : public Codec {
     if (n == 0) return;
     require(!Format::state || state != nullptr, "codecs with state get some");
     const auto scales = static_cast<std::uint32_t*>(code);
-    codec::Encode<Format> program{values, state, scales + scale_words(n), scales, scale, n, {}, {}, {}, {}};
+    const RowLines blocks{1, n, block()};
     PlanBuilder book(group.spec());
-    program.value_buf = book.line<float>("values", block(), Depth::two);
-    if (Format::state) program.state_buf = book.line<float>("state", block(), 2);
-    program.code_buf = book.line<std::uint32_t>("code", Format::words, 2);
-    if (Format::scaled) program.scale_buf = book.line<float>("scales", Format::runs, 2);
-    group.launch(program, book.plan(blocks(n)));
+    const codec::Encode<Format> program{
+        reads(book, "values", values, blocks),
+        Format::state ? writes(book, "state", state, blocks, Depth::two) : Lines<float>{},
+        writes(book, "code", scales + scale_words(n), codec::Blocks<Format::words>{}, Depth::two),
+        Format::scaled ? writes(book, "scales", scales, Runs{}, Depth::two) : View<Runs, std::uint32_t>{}, scale};
+    group.launch(program, book.plan(blocks.lines()));
   }
   void decode(CoreGroup& group, const void* code, i64 n, float* values) const override {
     run(group, code, n, values, false);
@@ -41,6 +42,8 @@ class CodecOf : public Codec {
   }
 
  private:
+  using Runs = codec::Blocks<Format::runs>;
+
   static i64 blocks(i64 n) { return (n + codec::Encode<Format>::block - 1) / codec::Encode<Format>::block; }
   /// So many that words begin at a multiple of 128 bytes.
   static i64 scale_words(i64 n) { return Format::scaled ? (blocks(n) * Format::runs + 31) / 32 * 32 : 0; }
@@ -48,13 +51,14 @@ class CodecOf : public Codec {
   void run(CoreGroup& group, const void* code, i64 n, float* values, bool add) const {
     if (n == 0) return;
     const auto scales = static_cast<const std::uint32_t*>(code);
-    codec::Decode<Format> program{scales + scale_words(n), scales, values, add, n, {}, {}, {}, {}};
+    const RowLines blocks{1, n, block()};
     PlanBuilder book(group.spec());
-    program.code_buf = book.line<std::uint32_t>("code", Format::words, Depth::two);
-    if (Format::scaled) program.scale_buf = book.line<float>("scales", Format::runs, Depth::two);
-    if (add) program.old_buf = book.line<float>("old", block(), 2);
-    program.y_buf = book.line<float>("values", block(), 2);
-    group.launch(program, book.plan(blocks(n)));
+    const codec::Decode<Format> program{
+        reads(book, "code", scales + scale_words(n), codec::Blocks<Format::words>{}),
+        Format::scaled ? reads(book, "scales", scales, Runs{}) : View<Runs, const std::uint32_t>{}, add,
+        add ? reads(book, "old", values, codec::FieldRows<Format>{}) : View<codec::FieldRows<Format>, const float>{},
+        writes(book, "values", values, blocks, Depth::two)};
+    group.launch(program, book.plan(blocks.lines()));
   }
 };
 

@@ -5,10 +5,16 @@
 #include "comm/codec/one_bit.h"
 #include "comm/codec/three_in_one.h"
 #include "comm/codec/threshold.h"
-#include "core/machine/gather.h"
-#include "core/machine/row_lines.h"
+#include "core/machine/view.h"
 
 namespace cortado::codec {
+
+/// Lines of the same number of values, which the compiler knows.
+template <i64 each>
+struct Blocks {
+  CORTADO_FN static i64 most() { return each; }
+  CORTADO_FN LineAt where(i64 line) const { return {line * each, each}; }
+};
 
 /// Blocks of n values become words and scales, a line each. Where the format has state, it is added to the values
 /// first, and what the code leaves out becomes the new state.
@@ -16,25 +22,22 @@ template <class Format>
 struct Encode {
   static constexpr const char* label = "encode";
   static constexpr i64 block = Format::words * Format::per_word;
-  const float* values;
-  float* state;
-  std::uint32_t* code;
-  std::uint32_t* scales;
+  Lines<const float> values;
+  Lines<float> state;
+  View<Blocks<Format::words>, std::uint32_t> code;
+  View<Blocks<Format::runs>, std::uint32_t> scales;
   float given;  ///< scale of all runs, 0: each has its own
-  i64 n;
-  Buf value_buf, state_buf, code_buf, scale_buf;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const Encode p = *this;
-    c.lines((p.n + block - 1) / block, Depth::two,
-            [&](i64 b) { return c.get(p.value_buf, p.values + b * block, math::min(block, p.n - b * block)); },
-            [&](i64 b, auto& x) {
-              if (x.n == block)
-                p.encode<true>(c, b, x);
-              else
-                p.encode<false>(c, b, x);
-            });
+    const auto fetch = [&](i64 b) { return p.values.get(c, b); };
+    c.lines(p.values.lines(), Depth::two, fetch, [&](i64 b, auto& x) {
+      if (x.n == block)
+        p.encode<true>(c, b, x);
+      else
+        p.encode<false>(c, b, x);
+    });
   }
 
  private:
@@ -44,7 +47,7 @@ struct Encode {
   CORTADO_FN void encode(C& c, i64 b, const Line& x) const {
     const i64 count = whole ? block : x.n;
     if constexpr (Format::state) {
-      auto v = c.update(state_buf, state + b * block, count);
+      auto v = state.update(c, b);
       c.each(count, [&](i64 i) { v.set(i, v.at(i) + x[i]); });
       write<whole>(
           c, b, count, [&](i64 i) { return v.at(i); },
@@ -61,9 +64,9 @@ struct Encode {
   /// Words and scales; `after` is told of each run that is done.
   template <bool whole, class C, class Value, class After>
   CORTADO_FN void write(C& c, i64 b, i64 count, Value value, After after) const {
-    auto to = c.out(code_buf, code + b * Format::words, Format::words);
+    auto to = code.out(c, b);
     if constexpr (Format::scaled) {
-      auto out = c.out(scale_buf, scales + b * Format::runs, Format::runs);
+      auto out = scales.out(c, b);
       for (int k = 0; k < Format::runs; ++k) {
         const Range run = run_of<Format, whole>(k, count);
         const auto scale = Format::scale(
@@ -96,60 +99,65 @@ struct Encode {
   }
 };
 
+/// Whole blocks of values, a row for each field of a word.
+template <class Format>
+struct FieldRows {
+  static constexpr i64 words = Format::words, fields = Format::per_word;
+  CORTADO_FN static i64 most() { return fields * words; }
+  CORTADO_FN BlockAt where(i64 block) const { return {block * most(), fields, words, words}; }
+};
+
 /// The other way; with `add` y += the values, else y = the values.
 template <class Format>
 struct Decode {
   static constexpr const char* label = "decode";
   static constexpr i64 words = Format::words, block = words * Format::per_word;
-  const std::uint32_t* code;
-  const std::uint32_t* scales;
-  float* y;
+  View<Blocks<Format::words>, const std::uint32_t> code;
+  View<Blocks<Format::runs>, const std::uint32_t> scales;
   bool add;
-  i64 n;
-  Buf code_buf, scale_buf, old_buf, y_buf;
+  View<FieldRows<Format>, const float> old;  ///< y
+  Lines<float> y;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const Decode p = *this;
-    const i64 blocks = (p.n + block - 1) / block;
-    const auto codes = [&](i64 b) { return c.get(p.code_buf, p.code + b * words, words); };
+    const auto fetch_code = [&](i64 b) { return p.code.get(c, b); };
     if constexpr (Format::scaled) {
-      const auto fetch = [&](i64 b) {
-        return gather(codes(b), c.get(p.scale_buf, p.scales + b * Format::runs, Format::runs));
-      };
+      const auto fetch = [&](i64 b) { return gather(fetch_code(b), p.scales.get(c, b)); };
       const auto work = named([&](i64 b, auto& word, auto& scales) {
         p.write(c, b, word, [&](i64 r) { return scales[r / rows_of_run<Format>]; });
       });
-      c.lines(blocks, Depth::two, fetch, work);
+      c.lines(p.y.lines(), Depth::two, fetch, work);
     } else {
-      c.lines(blocks, Depth::two, codes, [&](i64 b, auto& word) { p.write(c, b, word, [](i64) { return 0u; }); });
+      c.lines(p.y.lines(), Depth::two, fetch_code,
+              [&](i64 b, auto& word) { p.write(c, b, word, [](i64) { return 0u; }); });
     }
   }
 
  private:
   template <class C, class Word, class Scale>
   CORTADO_FN void write(C& c, i64 b, const Word& word, Scale scale) const {
-    float* const at = y + b * block;
-    const i64 count = math::min(block, n - b * block);
+    const View<FieldRows<Format>, float> rows{y.array, {}, y.buf};
+    const i64 count = y.cut.count(b);
     if (count < block) {
       if (add) {
-        auto to = c.update(y_buf, at, count);
+        auto to = y.update(c, b);
         c.each(count,
                [&](i64 i) { to.set(i, to.at(i) + Format::unpack(word[i % words], i / words, scale(i / words))); });
         c.put(to);
       } else {
-        auto to = c.out(y_buf, at, count);
+        auto to = y.out(c, b);
         c.each(count, [&](i64 i) { to.set(i, Format::unpack(word[i % words], i / words, scale(i / words))); });
         c.put(to);
       }
     } else if (add) {
-      const auto old = c.get2d(old_buf, at, Format::per_word, words, words);
-      auto to = c.out2d(y_buf, at, Format::per_word, words, words);
+      const auto before = old.get(c, b);
+      auto to = rows.out(c, b);
       c.each2d(Format::per_word, words,
-               [&](i64 r, i64 j) { to.set(r, j, old(r, j) + Format::unpack(word[j], r, scale(r))); });
+               [&](i64 r, i64 j) { to.set(r, j, before(r, j) + Format::unpack(word[j], r, scale(r))); });
       c.put(to);
     } else {
-      auto to = c.out2d(y_buf, at, Format::per_word, words, words);
+      auto to = rows.out(c, b);
       c.each2d(Format::per_word, words, [&](i64 r, i64 j) { to.set(r, j, Format::unpack(word[j], r, scale(r))); });
       c.put(to);
     }
@@ -160,23 +168,19 @@ struct Decode {
 /// example, else 0.
 struct Beyond {
   static constexpr const char* label = "beyond";
-  const float* values;
-  float* beyond;
-  RowLines s;
+  Lines<const float> values;
+  Lines<float> beyond;
   float limit;
-  Buf in, out;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const Beyond p = *this;
-    const auto fetch = [&](i64 i) { return p.s.get(c, p.in, p.values, i); };
-    c.lines(p.s.lines(), Depth::two, fetch, [&](i64 i, auto& line) {
+    const auto fetch = [&](i64 i) { return p.values.get(c, i); };
+    c.lines(p.values.lines(), Depth::two, fetch, [&](i64 i, auto& line) {
       const auto any = c.fold(
           line.n, 0.0f, [](auto a, auto b) { return math::max(a, b); },
           [&](i64 j) { return math::select(math::abs(line[j]) < p.limit, 0.0f, 1.0f); });
-      auto to = c.out(p.out, p.beyond + i, 1);
-      c.once([&] { to.set(0, any); });
-      c.put(to);
+      put_values(c, p.beyond, i, any);
     });
   }
 };

@@ -85,7 +85,7 @@ struct Source {
   }
   template <class C>
   CORTADO_FN auto fetch(C& c, const RowLines& rows, i64 line) const {
-    return rows.get(c, buf, array, line);
+    return c.get(buf, array + rows.at(line), rows.count(line));
   }
 };
 /// A value that does not change from line to line.
@@ -210,14 +210,14 @@ struct Elementwise {
 
   template <class C, class T, class... Readers>
   CORTADO_FN static void write(C& c, const F f, const RowLines& rows, i64 i, const To<T>& to, const Readers... x) {
-    auto y = rows.out(c, to.buf, to.array, i);
+    auto y = c.out(to.buf, to.array + rows.at(i), rows.count(i));
     c.each(y.n, [&](i64 j) { y.set(j, f(x[j]...)); });
     c.put(y);
   }
   template <class C, class T, class U, class... Readers>
   CORTADO_FN static void write(C& c, const F f, const RowLines& rows, i64 i, const To<T, U>& to, const Readers... x) {
-    auto y = rows.out(c, to.buf, to.array, i);
-    auto z = rows.out(c, to.second_buf, to.second, i);
+    auto y = c.out(to.buf, to.array + rows.at(i), rows.count(i));
+    auto z = c.out(to.second_buf, to.second + rows.at(i), rows.count(i));
     c.each(y.n, [&](i64 j) {
       const auto values = f(x[j]...);
       y.set(j, values.first);

@@ -37,20 +37,6 @@ struct RowLines {
   CORTADO_FN LineAt where(i64 line) const { return {at(line), count(line)}; }
   /// Block `b` of row `row`, as a line.
   CORTADO_FN i64 line(i64 row, i64 b) const { return row * blocks() + b; }
-
-  /// A line of an array that lies so.
-  template <class C, class T>
-  CORTADO_FN auto get(C& c, Buf buf, const T* array, i64 line) const {
-    return c.get(buf, array + at(line), count(line));
-  }
-  template <class C, class T>
-  CORTADO_FN auto out(C& c, Buf buf, T* array, i64 line) const {
-    return c.out(buf, array + at(line), count(line));
-  }
-  template <class C, class T>
-  CORTADO_FN auto update(C& c, Buf buf, T* array, i64 line) const {
-    return c.update(buf, array + at(line), count(line));
-  }
 };
 
 /// Rows of which lines are any parts of up to `block` values.

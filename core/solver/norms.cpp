@@ -5,35 +5,26 @@
 
 namespace cortado {
 namespace {
-SumOfSquares program_for(CoreGroup& group, const ClusterValues& values) {
-  SumOfSquares program;
-  program.values = values.data;
-  program.s = {1, values.count, line_elements(group.spec(), values.count, 3)};
-  return program;
-}
-
-void launch(CoreGroup& group, SumOfSquares program) {
-  if (program.s.width == 0) return;
+void launch(CoreGroup& group, const float* values, const RowLines& s, float* sums) {
+  if (s.width == 0) return;
   PlanBuilder book(group.spec());
-  program.in = book.line<float>("values", program.s.block, program.depth);
-  program.out = book.line<float>("sum", 1, 1);
-  group.launch(program, book.plan(program.s.lines()));
+  const SumOfSquares program{reads(book, "values", values, s), writes(book, "sum", sums, RowLines::whole(s.lines()))};
+  group.launch(program, book.plan(s.lines()));
 }
 }  // namespace
 
 std::vector<double> sums_of_squares(CoreGroup& group, const std::vector<ClusterValues>& sets) {
-  std::vector<SumOfSquares> programs;
+  std::vector<RowLines> cuts;
   i64 lines = 0;
   for (const ClusterValues& values : sets) {
-    programs.push_back(program_for(group, values));
-    lines += programs.back().s.lines();
+    cuts.push_back({1, values.count, line_elements(group.spec(), values.count, 3)});
+    lines += cuts.back().lines();
   }
   const auto sums = Storage::make(group, lines);
   float* next = sums->data;
-  for (SumOfSquares& program : programs) {
-    program.sums = next;
-    next += program.s.lines();
-    launch(group, program);
+  for (std::size_t i = 0; i < sets.size(); ++i) {
+    launch(group, sets[i].data, cuts[i], next);
+    next += cuts[i].lines();
   }
   std::vector<float> on_host(static_cast<std::size_t>(lines));
   group.copy(on_host.data(), sums->data, on_host.size() * sizeof(float));
@@ -41,9 +32,9 @@ std::vector<double> sums_of_squares(CoreGroup& group, const std::vector<ClusterV
 
   std::vector<double> totals;
   auto sum = on_host.begin();
-  for (const SumOfSquares& program : programs) {
+  for (const RowLines& s : cuts) {
     double total = 0;
-    for (const auto end = sum + program.s.lines(); sum != end; ++sum) total += double{*sum};
+    for (const auto end = sum + s.lines(); sum != end; ++sum) total += double{*sum};
     totals.push_back(total);
   }
   return totals;

@@ -1,52 +1,52 @@
 #pragma once
 #include "core/machine/elementwise.h"
-#include "core/machine/sums.h"
+#include "core/machine/view.h"
 #include "core/solver/rules.h"
 
 namespace cortado {
 
+/// Histories of consecutive weights, `pitch` values apart.
+template <class Rule>
+struct HistoryRows : RowLines {
+  i64 pitch;
+  CORTADO_FN i64 most() const { return Rule::histories * block; }
+  CORTADO_FN BlockAt where(i64 line) const { return {at(line), Rule::histories, count(line), pitch}; }
+};
+
 /// One update of n consecutive weights w:
 ///   g = scale g + l2 w + l1 sign(w),   w = w - step of the rule (rules.h)
-/// The rule's histories lie `pitch` values apart. Reads 2 + histories floats and writes 1 + histories per weight; the
-/// gradient stays as it is.
+/// Reads 2 + histories floats and writes 1 + histories per weight; the gradient stays as it is.
 template <class Rule>
 struct Update {
   static constexpr const char* label = Rule::label;
-  const float* gradient = nullptr;
-  float* weight = nullptr;
-  float* history = nullptr;
-  i64 pitch = 0;
-  RowLines s{1, 0, 1};
-  float scale = 1, l2 = 0, l1 = 0;
+  Lines<const float> gradient, weight;
+  View<HistoryRows<Rule>, const float> history;
+  Lines<float> new_weight;                     ///< lies where the old one does
+  View<HistoryRows<Rule>, float> new_history;  ///< lies where the old one does
+  float scale, l2, l1;
   Rule rule;
-  Buf gradients, weights, histories, new_weights, new_histories;
-  Depth depth = Depth::two;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
-    const float scale_ = scale, l2_ = l2, l1_ = l1;
-    const Rule rule_ = rule;
-    const RowLines s_ = s;
-    const auto fetch = [&](i64 i) {
-      const float *w = weight, *h = history;
-      return gather(s_.get(c, gradients, gradient, i), s_.get(c, weights, w, i),
-                    c.get2d(histories, h + s_.at(i), Rule::histories, s_.count(i), pitch));
-    };
+    const Update p = *this;
+    const auto fetch = [&](i64 i) { return gather(p.gradient.get(c, i), p.weight.get(c, i), p.history.get(c, i)); };
     const auto work = named([&](i64 i, auto& g, auto& w, auto& h) {
-      auto to_weight = s_.out(c, new_weights, weight, i);
-      auto to_history = c.out2d(new_histories, history + s_.at(i), Rule::histories, g.n, pitch);
+      const float scale = p.scale, l2 = p.l2, l1 = p.l1;
+      const Rule rule = p.rule;
+      auto to_weight = p.new_weight.out(c, i);
+      auto to_history = p.new_history.out(c, i);
       c.each(g.n, [&](i64 j) {
         auto at = w[j];
         auto sign = math::select(at > 0.0f, 1.0f, math::select(at < 0.0f, -1.0f, 0.0f));
-        auto step = rule_(
-            scale_ * g[j] + l2_ * at + l1_ * sign, [&](int k) { return h(k, j); },
+        auto step = rule(
+            scale * g[j] + l2 * at + l1 * sign, [&](int k) { return h(k, j); },
             [&](int k, auto value) { to_history.set(k, j, value); });
         to_weight.set(j, at - step);
       });
       c.put(to_weight);
       c.put(to_history);
     });
-    c.lines(s_.lines(), depth, fetch, work);
+    c.lines(p.weight.lines(), Depth::two, fetch, work);
   }
 };
 
@@ -63,18 +63,15 @@ struct AddValues {
 /// result is the same from run to run.
 struct SumOfSquares {
   static constexpr const char* label = "sum_of_squares";
-  const float* values = nullptr;
-  float* sums = nullptr;
-  RowLines s{1, 0, 1};
-  Buf in, out;
-  Depth depth = Depth::two;
+  Lines<const float> values;
+  Lines<float> sums;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
-    const auto fetch = [&](i64 i) { return s.get(c, in, values, i); };
-    c.lines(s.lines(), depth, fetch, [&](i64 i, auto& line) {
-      auto sum = sum_of(c, line.n, [&](i64 j) { return line[j] * line[j]; });
-      put_values(c, out, sums + i, sum);
+    const SumOfSquares p = *this;
+    const auto fetch = [&](i64 i) { return p.values.get(c, i); };
+    c.lines(p.values.lines(), Depth::two, fetch, [&](i64 i, auto& line) {
+      put_values(c, p.sums, i, sum_of(c, line.n, [&](i64 j) { return line[j] * line[j]; }));
     });
   }
 };

@@ -55,24 +55,19 @@ void check_lars(const SolverParameter& p) {
 
 template <class Rule>
 void launch(CoreGroup& group, const BlobUpdate& blob, const Rule& rule) {
-  Update<Rule> program;
-  program.gradient = blob.gradient;
-  program.weight = blob.weight;
-  program.history = blob.history;
-  program.pitch = blob.pitch;
-  program.scale = blob.scale;
-  program.l2 = blob.l2;
-  program.l1 = blob.l1;
-  program.rule = rule;
-  const i64 block = line_elements(group.spec(), blob.count, 5 + 3 * Rule::histories);
-  program.s = {1, blob.count, block};
+  const RowLines s{1, blob.count, line_elements(group.spec(), blob.count, 5 + 3 * Rule::histories)};
+  const HistoryRows<Rule> histories{s, blob.pitch};
   PlanBuilder book(group.spec());
-  program.gradients = book.line<float>("gradients", block, program.depth);
-  program.weights = book.line<float>("weights", block, program.depth);
-  program.histories = book.line<float>("histories", block * Rule::histories, program.depth);
-  program.new_weights = book.line<float>("new weights", block, 1);
-  program.new_histories = book.line<float>("new histories", block * Rule::histories, 1);
-  group.launch(program, book.plan(program.s.lines()));
+  const Update<Rule> program{reads(book, "gradients", blob.gradient, s),
+                             reads(book, "weights", blob.weight, s),
+                             reads(book, "histories", blob.history, histories),
+                             writes(book, "new weights", blob.weight, s),
+                             writes(book, "new histories", blob.history, histories),
+                             blob.scale,
+                             blob.l2,
+                             blob.l1,
+                             rule};
+  group.launch(program, book.plan(s.lines()));
 }
 
 template <class Rule, Rule (*make)(const SolverParameter&, const BlobUpdate&)>

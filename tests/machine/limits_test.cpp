@@ -15,7 +15,7 @@ TEST_P(Limits, MultiplyAddsDoTheWorkThatIsCounted) {
   const i64 lines = 3, length = 33, repeats = 2;
   const ClusterMemory y(group, lines * length * sizeof(float));
   PlanBuilder book(group.spec());
-  const MultiplyAdds program{y.as<float>(), lines, length, repeats, 0.99f, 2.0f, book.line<float>("y", length, 1)};
+  const MultiplyAdds program{writes(book, "y", y.as<float>(), RowLines::whole(lines, length)), repeats, 0.99f, 2.0f};
   group.launch(program, book.plan(lines));
   std::vector<float> host(lines * length);
   group.copy(host.data(), y.get(), y.bytes());

@@ -1,6 +1,6 @@
 #pragma once
-#include "core/machine/gather.h"
-#include "core/machine/row_lines.h"
+#include "core/machine/elementwise.h"
+#include "core/machine/view.h"
 
 namespace cortado {
 
@@ -10,16 +10,15 @@ namespace cortado {
 struct MultiplyAdds {
   static constexpr const char* label = "multiply_adds";
   static constexpr i64 chains = 12, rounds = 256;  // known to the compiler, or it would not make vectors of the lanes
-  float* y;
-  i64 lines, length, repeats;
+  Lines<float> y;
+  i64 repeats;
   float factor, term;
-  Buf out;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const float a = factor, b = term;
-    const auto fetch = [&](i64 i) { return c.out(out, y + i * length, length); };
-    c.lines(lines, Depth::one, fetch, [&](i64, auto& line) {
+    const auto fetch = [&](i64 i) { return y.out(c, i); };
+    c.lines(y.lines(), Depth::one, fetch, [&](i64, auto& line) {
       for (i64 repeat = 0; repeat < repeats; ++repeat)
         c.each(line.n, [&](i64 j) {
           auto v0 = static_cast<float>(j);
@@ -46,26 +45,13 @@ struct MultiplyAdds {
   }
 };
 
-/// y = a + factor b, McCalpin's STREAM triad.
+/// a + factor b, McCalpin's STREAM triad.
 struct Triad {
   static constexpr const char* label = "triad";
-  const float *a, *b;
-  float* y;
-  RowLines s;
   float factor;
-  Buf in_a, in_b, out;
-
-  template <class C>
-  CORTADO_FN void operator()(C& c) const {
-    const Triad p = *this;
-    const auto fetch = [&](i64 i) { return gather(p.s.get(c, p.in_a, p.a, i), p.s.get(c, p.in_b, p.b, i)); };
-    const auto work = named([&](i64 i, auto a, auto b) {
-      const float factor = p.factor;
-      auto y = p.s.out(c, p.out, p.y, i);
-      c.each(y.n, [&](i64 j) { y.set(j, a[j] + factor * b[j]); });
-      c.put(y);
-    });
-    c.lines(p.s.lines(), Depth::two, fetch, work);
+  template <class V>
+  CORTADO_FN auto operator()(V a, V b) const {
+    return a + factor * b;
   }
 };
 
