@@ -5,13 +5,13 @@ namespace cortado {
 
 /// Decides how OpenMP's threads wait for work, unless the user has (OMP_WAIT_POLICY, GOMP_SPINCOUNT, KMP_BLOCKTIME). A
 /// thread that spins takes the time of working threads wherever processors are shared. So a process alone on its node
-/// spins for `spin_microseconds`, about the gap between two launches, then sleeps. Ranks that share a node sleep at
-/// once. The runtime reads its settings when it is loaded, so this starts the program again, once.
+/// spins for `spin_microseconds`, longer than most gaps between two launches, then sleeps. Ranks that share a node
+/// sleep at once. The runtime reads its settings when it is loaded, so this starts the program again, once.
 void settle_environment(char** arguments);
 
-constexpr double spin_microseconds = 25;
+constexpr double spin_microseconds = 50;
 
-/// The way of waiting in this process, for the log: "spin 1016 pauses, 25 us, then sleep".
+/// The way of waiting in this process, for the log: "spin 2022 pauses, about 50 us, then sleep".
 std::string describe_waiting();
 
 /// Makes writing to a closed pipe, or beyond the largest file allowed, an error of the write. Without it SIGPIPE and

@@ -100,18 +100,22 @@ PoolPlan plan_pooling_by_planes(const MachineSpec& spec, const PoolShape& s, Poo
 
 PoolPlan plan_pooling_by_windows(const MachineSpec& spec, const PoolShape& s, PoolMethod method, Precision precision,
                                  bool forward) {
-  constexpr i64 most = 1024;  // inputs that one lane adds up
-  if (i64{s.kh} * s.kw > most) return refusal("its windows are many values");
+  constexpr i64 most = 1024;  // inputs that one lane adds up, where rows can too
+  if (i64{s.kh} * s.kw > most && precision == Precision::fp32) return refusal("its windows are many values");
   if (method == PoolMethod::by_lot) return refusal("draws go by rows");
-  if (precision == Precision::bf16) return refusal("is for single precision");
   if (s.layout != Layout::nchw) return refusal("takes planes, not blocks of channels");
-  return attempt([&] {
-    if (method == PoolMethod::average)
-      return forward ? runs_forward(plan_windows_forward<false>(spec, s))
-                     : runs_backward(plan_windows_backward<false>(spec, s));
-    return forward ? runs_forward(plan_windows_forward<true>(spec, s))
-                   : runs_backward(plan_windows_backward<true>(spec, s));
+  PoolPlan plan;
+  with_element(precision, [&](auto element) {
+    using T = decltype(element);
+    plan = attempt([&] {
+      if (method == PoolMethod::average)
+        return forward ? runs_forward(plan_windows_forward<false, T>(spec, s))
+                       : runs_backward(plan_windows_backward<false, T>(spec, s));
+      return forward ? runs_forward(plan_windows_forward<true, T>(spec, s))
+                     : runs_backward(plan_windows_backward<true, T>(spec, s));
+    });
   });
+  return plan;
 }
 
 PoolPlan plan_pooling_by_rows(const MachineSpec& spec, const PoolShape& s, PoolMethod method, Precision precision,

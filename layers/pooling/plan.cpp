@@ -98,25 +98,25 @@ PlaneCut choose_cut(const MachineSpec& spec, i64 planes, int height, int width,
 
 namespace {
 /// Book the lines of a forward and of a backward program, and those of masks where it has such.
-template <class Program, bool masks>
+template <class Program, bool masks, class T>
 void book_outputs(PlanBuilder& book, const PoolShape& s, const PlaneCut& c, Program& p) {
-  p.in = book.line<float>("in", input_count(s, c), p.depth);
-  p.out = book.line<float>("out", own_count(c), p.depth);
+  p.in = book.line<T>("in", input_count(s, c), p.depth);
+  p.out = book.line<T>("out", own_count(c), p.depth);
   if constexpr (masks) p.out_mask = book.line<int>("out_mask", own_count(c), p.depth);
 }
-template <class Program, bool masks>
+template <class Program, bool masks, class T>
 void book_inputs(PlanBuilder& book, const PoolShape& s, const PlaneCut& c, Program& p) {
-  p.in = book.line<float>("in", output_count(s, c), p.depth);
+  p.in = book.line<T>("in", output_count(s, c), p.depth);
   if constexpr (masks) p.in_mask = book.line<int>("in_mask", output_count(s, c), p.depth);
-  p.out = book.line<float>("out", own_count(c), p.depth);
+  p.out = book.line<T>("out", own_count(c), p.depth);
 }
-template <class Program, bool masks>
+template <class Program, bool masks, class T = float>
 Planned<Program> planned_outputs(const MachineSpec& spec, const PoolShape& shape) {
-  return planned<Program>(spec, shape, shape.oh, shape.ow, book_outputs<Program, masks>);
+  return planned<Program>(spec, shape, shape.oh, shape.ow, book_outputs<Program, masks, T>);
 }
-template <class Program, bool masks>
+template <class Program, bool masks, class T = float>
 Planned<Program> planned_inputs(const MachineSpec& spec, const PoolShape& shape) {
-  return planned<Program>(spec, shape, shape.h, shape.w, book_inputs<Program, masks>);
+  return planned<Program>(spec, shape, shape.h, shape.w, book_inputs<Program, masks, T>);
 }
 }  // namespace
 
@@ -133,18 +133,27 @@ Planned<AveragePoolBackward> plan_average_backward(const MachineSpec& spec, cons
   return planned_inputs<AveragePoolBackward, false>(spec, shape);
 }
 
-template <bool largest>
-Planned<PoolWindowsForward<largest>> plan_windows_forward(const MachineSpec& spec, const PoolShape& shape) {
-  return planned_outputs<PoolWindowsForward<largest>, largest>(spec, shape);
+template <bool largest, class T>
+Planned<PoolWindowsForward<largest, T>> plan_windows_forward(const MachineSpec& spec, const PoolShape& shape) {
+  return planned_outputs<PoolWindowsForward<largest, T>, largest, T>(spec, shape);
 }
-template Planned<PoolWindowsForward<true>> plan_windows_forward(const MachineSpec& spec, const PoolShape& shape);
-template Planned<PoolWindowsForward<false>> plan_windows_forward(const MachineSpec& spec, const PoolShape& shape);
-template <bool largest>
-Planned<PoolWindowsBackward<largest>> plan_windows_backward(const MachineSpec& spec, const PoolShape& shape) {
-  return planned_inputs<PoolWindowsBackward<largest>, largest>(spec, shape);
+template Planned<PoolWindowsForward<true, float>> plan_windows_forward(const MachineSpec& spec, const PoolShape& shape);
+template Planned<PoolWindowsForward<false, float>> plan_windows_forward(const MachineSpec& spec,
+                                                                        const PoolShape& shape);
+template Planned<PoolWindowsForward<true, bf16>> plan_windows_forward(const MachineSpec& spec, const PoolShape& shape);
+template Planned<PoolWindowsForward<false, bf16>> plan_windows_forward(const MachineSpec& spec, const PoolShape& shape);
+template <bool largest, class T>
+Planned<PoolWindowsBackward<largest, T>> plan_windows_backward(const MachineSpec& spec, const PoolShape& shape) {
+  return planned_inputs<PoolWindowsBackward<largest, T>, largest, T>(spec, shape);
 }
-template Planned<PoolWindowsBackward<true>> plan_windows_backward(const MachineSpec& spec, const PoolShape& shape);
-template Planned<PoolWindowsBackward<false>> plan_windows_backward(const MachineSpec& spec, const PoolShape& shape);
+template Planned<PoolWindowsBackward<true, float>> plan_windows_backward(const MachineSpec& spec,
+                                                                         const PoolShape& shape);
+template Planned<PoolWindowsBackward<false, float>> plan_windows_backward(const MachineSpec& spec,
+                                                                          const PoolShape& shape);
+template Planned<PoolWindowsBackward<true, bf16>> plan_windows_backward(const MachineSpec& spec,
+                                                                        const PoolShape& shape);
+template Planned<PoolWindowsBackward<false, bf16>> plan_windows_backward(const MachineSpec& spec,
+                                                                         const PoolShape& shape);
 
 template <bool train>
 Planned<StochasticPoolForward<train>> plan_stochastic_forward(const MachineSpec& spec, const PoolShape& shape) {

@@ -15,10 +15,10 @@ Planned<StochasticPoolForward<train>> plan_stochastic_forward(const MachineSpec&
 Planned<AveragePoolForward> plan_average_forward(const MachineSpec& spec, const PoolShape& shape);
 Planned<AveragePoolBackward> plan_average_backward(const MachineSpec& spec, const PoolShape& shape);
 /// Plan the programs whose lanes visit whole windows, cut as the others.
-template <bool largest>
-Planned<PoolWindowsForward<largest>> plan_windows_forward(const MachineSpec& spec, const PoolShape& shape);
-template <bool largest>
-Planned<PoolWindowsBackward<largest>> plan_windows_backward(const MachineSpec& spec, const PoolShape& shape);
+template <bool largest, class T>
+Planned<PoolWindowsForward<largest, T>> plan_windows_forward(const MachineSpec& spec, const PoolShape& shape);
+template <bool largest, class T>
+Planned<PoolWindowsBackward<largest, T>> plan_windows_backward(const MachineSpec& spec, const PoolShape& shape);
 /// Plan averages where one window holds each plane, of any size.
 template <class T>
 Planned<PlaneAverageForward<T>> plan_plane_average_forward(const MachineSpec& spec, const PoolShape& shape);

@@ -9,7 +9,7 @@ namespace cortado {
 
 /// y = largest input under the window, mask = its index in the plane (the first of equal ones); -FLT_MAX and -1 for a
 /// window that lies outside the plane.
-struct MaxPoolForward : PoolForwardArrays {
+struct MaxPoolForward : PoolForwardArrays<float> {
   static constexpr const char* label = "max_pool_forward";
 
   template <class C>
@@ -38,7 +38,7 @@ struct MaxPoolForward : PoolForwardArrays {
 };
 
 /// dx = sum of dy over the windows whose largest input this is.
-struct MaxPoolBackward : PoolBackwardArrays {
+struct MaxPoolBackward : PoolBackwardArrays<float> {
   static constexpr const char* label = "max_pool_backward";
 
   template <class C>
@@ -63,7 +63,7 @@ struct MaxPoolBackward : PoolBackwardArrays {
 };
 
 /// y = sum of the inputs under the window / window_size; 0 for a window that lies outside the plane.
-struct AveragePoolForward : PoolForwardArrays {
+struct AveragePoolForward : PoolForwardArrays<float> {
   static constexpr const char* label = "average_pool_forward";
 
   template <class C>
@@ -92,7 +92,7 @@ struct AveragePoolForward : PoolForwardArrays {
 /// index in the plane (Zeiler and Fergus 2013, equation 4; MaxPoolBackward is its gradient). Testing: the mean that
 /// this draws, y = sum of x^2 / sum of x (their equation 6). Inputs are not negative; where all are zero, so is y.
 template <bool train>
-struct StochasticPoolForward : PoolForwardArrays {
+struct StochasticPoolForward : PoolForwardArrays<float> {
   static constexpr const char* label = train ? "stochastic_pool_train" : "stochastic_pool_test";
   float* sums;  ///< room for one value per output
   std::uint64_t key;
@@ -157,7 +157,7 @@ struct StochasticPoolForward : PoolForwardArrays {
 };
 
 /// dx = sum of dy / window_size over the windows that hold this input.
-struct AveragePoolBackward : PoolBackwardArrays {
+struct AveragePoolBackward : PoolBackwardArrays<float> {
   static constexpr const char* label = "average_pool_backward";
 
   template <class C>

@@ -29,8 +29,8 @@ CORTADO_FN inline int plane_of(const PlaneCut::Part& part, i64 row) {
 
 /// y = largest input under the window, and mask = its index, as MaxPoolForward; or the average, as AveragePoolForward.
 /// A lane visits the whole window of an output.
-template <bool largest>
-struct PoolWindowsForward : PoolForwardArrays {
+template <bool largest, class T>
+struct PoolWindowsForward : PoolForwardArrays<T> {
   static constexpr const char* label = largest ? "max_pool_windows" : "average_pool_windows";
 
   template <class C>
@@ -59,7 +59,7 @@ struct PoolWindowsForward : PoolForwardArrays {
   /// write(row, column, result, index of the largest) for each output of the part.
   template <class C, class In, class Write>
   CORTADO_FN void visit(C& c, const PlaneCut::Part& part, const In& in, Write write) const {
-    const PoolShape s = shape;
+    const PoolShape s = this->shape;
     const auto from = PoolSource::of_outputs(s, part);
     const auto x = in;
     c.each2d(i64{part.planes} * part.rows, part.cols, [&](i64 r, i64 q) {
@@ -89,8 +89,8 @@ struct PoolWindowsForward : PoolForwardArrays {
 
 /// dx = sum of dy over the windows whose largest input this is, or of dy / window_size over those that hold it. A lane
 /// visits all windows that may hold an input.
-template <bool largest>
-struct PoolWindowsBackward : PoolBackwardArrays {
+template <bool largest, class T>
+struct PoolWindowsBackward : PoolBackwardArrays<T> {
   static constexpr const char* label = largest ? "max_pool_windows_backward" : "average_pool_windows_backward";
 
   template <class C>
@@ -111,13 +111,14 @@ struct PoolWindowsBackward : PoolBackwardArrays {
   template <class C, class Gradients, class Indexes, class Sums>
   CORTADO_FN void collect(C& c, const PlaneCut::Part& part, const Gradients& gradients, const Indexes& indexes,
                           Sums& sums) const {
-    if (shape.sh != shape.sw) return collect(c, part, gradients, indexes, sums, shape.sh, shape.sw);
-    with_stride(shape.sw, [&](auto stride) { collect(c, part, gradients, indexes, sums, stride, stride); });
+    const PoolShape s = this->shape;
+    if (s.sh != s.sw) return collect(c, part, gradients, indexes, sums, s.sh, s.sw);
+    with_stride(s.sw, [&](auto stride) { collect(c, part, gradients, indexes, sums, stride, stride); });
   }
   template <class C, class Gradients, class Indexes, class Sums, class Stride>
   CORTADO_FN void collect(C& c, const PlaneCut::Part& part, const Gradients& gradients,
                           [[maybe_unused]] const Indexes& indexes, Sums& sums, Stride sh, Stride sw) const {
-    const PoolShape s = shape;
+    const PoolShape s = this->shape;
     const auto from = PoolSource::of_inputs(s, part);
     const int down = math::min((s.kh + sh - 1) / sh, s.oh), across = math::min((s.kw + sw - 1) / sw, s.ow);
     c.each2d(i64{part.planes} * part.rows, part.cols, [&](i64 r, i64 q) {

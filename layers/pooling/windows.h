@@ -72,22 +72,24 @@ struct PoolSource {
 };
 
 /// The arrays, cut and buffers of a program that makes outputs. Averages have no mask.
+template <class T>
 struct PoolForwardArrays {
   PoolShape shape;
   PlaneCut cut;  ///< of the output
-  const float* x;
-  float* y;
+  const T* x;
+  T* y;
   int* mask;
   Buf in, out, out_mask;
   Depth depth;
 };
 /// The same of a program that makes the inputs' gradients.
+template <class T>
 struct PoolBackwardArrays {
   PoolShape shape;
   PlaneCut cut;  ///< of the input
-  const float* dy;
+  const T* dy;
   const int* mask;
-  float* dx;
+  T* dx;
   Buf in, in_mask, out;
   Depth depth;
 
@@ -105,8 +107,8 @@ struct PoolBackwardArrays {
 };
 
 /// Fetches what lies under the windows of part `p` of the output.
-template <class C>
-CORTADO_FN auto get_windows(C& c, const PoolShape& s, const PlaneCut::Part& p, const Buf& in, const float* x) {
+template <class C, class T>
+CORTADO_FN auto get_windows(C& c, const PoolShape& s, const PlaneCut::Part& p, const Buf& in, const T* x) {
   const auto from = PoolSource::of_outputs(s, p);
   return c.get2d(in, x + (p.plane * s.h + from.y) * s.w + from.x, p.planes * from.rows, from.cols, s.w);
 }
