@@ -49,11 +49,7 @@ struct SumRepeatedPixels {
       c.pipeline(
           p.dy.cut.scale_h, Depth::two, [&](i64 t) { return p.dy.get(c, i, t); },
           [&](i64, auto& dy) {
-            c.each(dx.n, [&](i64 j) {
-              auto sum = dx.at(j);
-              for (i64 k = 0; k < scale; ++k) sum = sum + dy[j * scale + k];
-              dx.set(j, sum);
-            });
+            for (i64 k = 0; k < scale; ++k) c.each(dx.n, [&](i64 j) { dx.set(j, dx.at(j) + dy[j * scale + k]); });
           });
       c.put(dx);
     });
