@@ -35,9 +35,9 @@ class BenchTransform : public Bench {
 
 void BenchTransform::measure(Session& session) {
   CoreGroup& group = session.group;
-  const Layout blocked = group.spec().simd_bytes < 64 ? Layout::nchw8c : Layout::nchw16c;
-  const std::pair<Layout, Layout> ways[] = {
-      {Layout::nchw, Layout::hwcn}, {Layout::hwcn, Layout::nchw}, {Layout::nchw, blocked}, {blocked, Layout::nchw}};
+  std::vector<std::pair<Layout, Layout>> ways;
+  for (const Layout other : {Layout::hwcn, Layout::nchw16c, Layout::nhwc})
+    ways.insert(ways.end(), {{Layout::nchw, other}, {other, Layout::nchw}});
   const auto layers = bottoms_of(session, sets_);
   const Limits limits = limits_of(group);
   Report report({{"set", "set"},

@@ -17,7 +17,7 @@ void copy_and_wait(CoreGroup& group, void* to, const void* from, i64 bytes) {
 template <class F>
 void each_place(const Shape& shape, Layout layout, F f) {
   const auto count = static_cast<std::size_t>(count_of(shape));
-  const std::size_t block = static_cast<std::size_t>(channel_block(layout)),
+  const std::size_t block = static_cast<std::size_t>(shape.size() == 4 ? channel_block(layout, shape[1]) : 1),
                     pixels = block > 1 ? static_cast<std::size_t>(shape[2] * shape[3]) : 1;
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t pixel = i % pixels, channel = i / pixels % block;
@@ -107,7 +107,8 @@ void Blob::reshape(const Shape& shape, Precision precision, Layout layout) {
   shape_ = shape;
   count_ = count_of(shape);
   precision_ = precision;
-  require(layout == Layout::nchw || (shape.size() == 4 && shape[1] % channel_block(layout) == 0),
+  require(layout == Layout::nchw ||
+              (shape.size() == 4 && shape[1] % std::max<i64>(1, channel_block(layout, shape[1])) == 0),
           "blocks are of whole sixteens of an image's channels");
   layout_ = layout != Layout::nchw && shape[2] * shape[3] != 1 ? layout : Layout::nchw;
   if (data_ && data_->count < storage()) data_.reset();

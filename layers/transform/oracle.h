@@ -7,7 +7,7 @@ namespace cortado::oracle {
 
 /// The place of value (n, c, h, w) of a batch in a layout.
 inline i64 place_of(Layout layout, const Shape& s, i64 n, i64 c, i64 h, i64 w) {
-  const i64 block = channel_block(layout), blocks = (s[1] + block - 1) / block;
+  const i64 block = channel_block(layout, s[1]), blocks = (s[1] + block - 1) / block;
   if (layout == Layout::hwcn) return ((h * s[3] + w) * s[1] + c) * s[0] + n;
   return (((n * blocks + c / block) * s[2] + h) * s[3] + w) * block + c % block;
 }

@@ -100,23 +100,26 @@ struct BatchOutermost {
 };
 
 /// `images` images of `channels` channels of `pixels` values. `block` channels are innermost in the blocked array; a
-/// line has `line` pixels of one block.
+/// line has `line` pixels of up to `width` channels of one block.
 struct ChannelBlocks {
-  i64 images, channels, pixels, block, line;
+  i64 images, channels, pixels, block, width, line;
 
   CORTADO_FN i64 blocks() const { return (channels + block - 1) / block; }
+  CORTADO_FN i64 parts() const { return (block + width - 1) / width; }
   CORTADO_FN i64 pieces() const { return (pixels + line - 1) / line; }
-  CORTADO_FN i64 lines() const { return images * blocks() * pieces(); }
-  CORTADO_FN i64 most() const { return line * block; }
+  CORTADO_FN i64 lines() const { return images * blocks() * parts() * pieces(); }
+  CORTADO_FN i64 most() const { return line * width; }
 
-  /// A line: which channels, which pixels, and where they begin in the plain and in the blocked array.
+  /// A line: channels that are there, places for channels, pixels, and where they begin in the plain and in the blocked
+  /// array.
   struct Piece {
-    i64 channels, pixels, plain, blocked;
+    i64 channels, places, pixels, plain, blocked;
   };
   CORTADO_FN Piece piece(i64 i) const {
-    const i64 first = i % pieces() * line, at = i / pieces(), image = at / blocks(), channel = at % blocks() * block;
-    return {math::min(block, channels - channel), math::min(line, pixels - first),
-            (image * channels + channel) * pixels + first, (at * pixels + first) * block};
+    const i64 first = i % pieces() * line, part = i / pieces() % parts() * width, at = i / pieces() / parts(),
+              image = at / blocks(), channel = at % blocks() * block + part, places = math::min(width, block - part);
+    return {math::max(i64{0}, math::min(places, channels - channel)), places, math::min(line, pixels - first),
+            (image * channels + channel) * pixels + first, (at * pixels + first) * block + part};
   }
 };
 /// Lines of the plain array: a row for each channel.
@@ -126,17 +129,11 @@ struct PlainRows : ChannelBlocks {
     return {p.plain, p.channels, p.pixels, pixels};
   }
 };
-/// Lines of the blocked array: a row for each pixel, or all of them together.
+/// Lines of the blocked array: a row for each pixel.
 struct BlockedRows : ChannelBlocks {
   CORTADO_FN BlockAt where(i64 i) const {
     const Piece p = piece(i);
-    return {p.blocked, p.pixels, block, block};
-  }
-};
-struct BlockedLines : ChannelBlocks {
-  CORTADO_FN LineAt where(i64 i) const {
-    const Piece p = piece(i);
-    return {p.blocked, p.pixels * block};
+    return {p.blocked, p.pixels, p.places, block};
   }
 };
 
@@ -152,10 +149,10 @@ struct BlockChannels {
     const BlockChannels p = *this;
     const auto fetch = [&](i64 i) { return p.x.get(c, i); };
     c.lines(p.x.lines(), Depth::two, fetch, [&](i64 i, auto& x) {
-      const i64 pixels = x.cols, here = x.rows;
       auto y = p.y.out(c, i);
+      const i64 pixels = y.rows, here = x.rows;
       c.each2d(Range{0, pixels}, Range{0, here}, [&](i64 r, i64 j) { y.set(r, j, x(j, r)); });
-      c.each2d(Range{0, pixels}, Range{here, p.y.cut.block}, [&](i64 r, i64 j) { y.set(r, j, 0.0f); });
+      c.each2d(Range{0, pixels}, Range{here, y.cols}, [&](i64 r, i64 j) { y.set(r, j, 0.0f); });
       c.put(y);
     });
   }
@@ -165,7 +162,7 @@ struct BlockChannels {
 template <class T>
 struct UnblockChannels {
   static constexpr const char* label = "unblock_channels";
-  View<BlockedLines, const T> x;
+  View<BlockedRows, const T> x;
   View<PlainRows, T> y;
 
   template <class C>
@@ -173,9 +170,8 @@ struct UnblockChannels {
     const UnblockChannels p = *this;
     const auto fetch = [&](i64 i) { return p.x.get(c, i); };
     c.lines(p.x.lines(), Depth::two, fetch, [&](i64 i, auto& x) {
-      const i64 block = p.x.cut.block;
       auto y = p.y.out(c, i);
-      c.each2d(y.rows, y.cols, [&](i64 j, i64 e) { y.set(j, e, x[e * block + j]); });
+      c.each2d(y.rows, y.cols, [&](i64 j, i64 e) { y.set(j, e, x(e, j)); });
       c.put(y);
     });
   }

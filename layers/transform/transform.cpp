@@ -40,6 +40,15 @@ BatchTiles tiles_of(const MachineSpec& spec, const Shape& shape) {
   return t;
 }
 
+/// Lines of as many channels of a block as pixels, about, so that both arrays have runs; of all channels of small
+/// blocks.
+ChannelBlocks blocks_of(const MachineSpec& spec, const Shape& shape, i64 block) {
+  const i64 values = tile_values(spec), side = static_cast<i64>(std::sqrt(static_cast<double>(values)));
+  ChannelBlocks s{shape[0], shape[1], shape[2] * shape[3], block, std::min(block, std::max(block_channels, side)), 1};
+  s.line = std::min(s.pixels, std::max<i64>(1, values / s.width));
+  return s;
+}
+
 /// Launches a program of x and y.
 template <class Program, class From, class To, class T>
 void launch(CoreGroup& group, const T* x, const From& from, T* y, const To& to) {
@@ -50,7 +59,7 @@ void launch(CoreGroup& group, const T* x, const From& from, T* y, const To& to) 
 }  // namespace
 
 i64 floats_of(Layout layout, const Shape& shape) {
-  const i64 block = channel_block(layout);
+  const i64 block = std::max<i64>(1, channel_block(layout, shape[1]));
   return shape[0] * ((shape[1] + block - 1) / block * block) * shape[2] * shape[3];
 }
 
@@ -70,13 +79,11 @@ void transform(CoreGroup& group, Layout from, Layout to, const Shape& shape, con
     }
     throw PlanError(what, "is for single precision");
   }
-  const i64 block = channel_block(from == Layout::nchw ? to : from), pixels = shape[2] * shape[3];
-  const ChannelBlocks s{shape[0], shape[1], pixels, block,
-                        std::min(pixels, std::max<i64>(1, tile_values(group.spec()) / block))};
+  const ChannelBlocks s = blocks_of(group.spec(), shape, channel_block(from == Layout::nchw ? to : from, shape[1]));
   if (from == Layout::nchw)
     launch<BlockChannels<T>>(group, x, PlainRows{s}, y, BlockedRows{s});
   else
-    launch<UnblockChannels<T>>(group, x, BlockedLines{s}, y, PlainRows{s});
+    launch<UnblockChannels<T>>(group, x, BlockedRows{s}, y, PlainRows{s});
 }
 
 template void transform(CoreGroup&, Layout, Layout, const Shape&, const float*, float*);

@@ -99,6 +99,14 @@ TEST(LayoutOfBlobs, HostsSeeRowMajorValuesWhateverTheLayout) {
   group.wait();
   // Channel 17 of image 1, pixel (2, 4): block 1 of that image, lane 1.
   EXPECT_EQ(stored[((1 * 2 + 1) * 15 + 14) * 16 + 1], values[((1 * 32 + 17) * 3 + 2) * 5 + 4]);
+  Blob innermost(group);  // all channels
+  innermost.reshape({2, 7, 3, 5}, Precision::fp32, Layout::nhwc);
+  const auto fewer = noise_vector(2, innermost.count());
+  innermost.write_data(fewer.data());
+  EXPECT_EQ(innermost.data_vector(), fewer);
+  group.copy(stored.data(), innermost.data(), static_cast<std::size_t>(innermost.bytes()));
+  group.wait();
+  EXPECT_EQ(stored[(1 * 15 + 14) * 7 + 6], fewer[((1 * 7 + 6) * 3 + 2) * 5 + 4]);
   Blob other(group);
   other.reshape_like(blob);
   EXPECT_EQ(other.layout(), Layout::nchw16c);

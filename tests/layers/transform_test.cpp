@@ -9,7 +9,7 @@
 namespace cortado::test {
 namespace {
 
-const Layout layouts[] = {Layout::nchw, Layout::hwcn, Layout::nchw8c, Layout::nchw16c};
+const Layout layouts[] = {Layout::nchw, Layout::hwcn, Layout::nhwc, Layout::nchw16c};
 
 class TransformTest : public ::testing::TestWithParam<std::string> {
  protected:
@@ -27,10 +27,10 @@ class TransformTest : public ::testing::TestWithParam<std::string> {
 };
 
 TEST_P(TransformTest, EveryLayoutIsTheOracleThereAndBack) {
-  for (const Shape& shape :
-       {Shape{1, 1, 1, 1}, Shape{2, 3, 5, 7}, Shape{1, 70, 13, 11}, Shape{130, 1, 9, 8}, Shape{33, 17, 7, 7},
-        Shape{128, 5, 1, 1}, Shape{3, 16, 65, 67}, Shape{67, 9, 1, 129}, Shape{16, 11, 3, 300}, Shape{5, 130, 2, 2}})
-    for (const Layout layout : {Layout::hwcn, Layout::nchw8c, Layout::nchw16c}) {
+  for (const Shape& shape : {Shape{1, 1, 1, 1}, Shape{2, 3, 5, 7}, Shape{1, 70, 13, 11}, Shape{130, 1, 9, 8},
+                             Shape{33, 17, 7, 7}, Shape{128, 5, 1, 1}, Shape{3, 16, 65, 67}, Shape{67, 9, 1, 129},
+                             Shape{16, 11, 3, 300}, Shape{5, 130, 2, 2}, Shape{2, 333, 5, 7}})
+    for (const Layout layout : {Layout::hwcn, Layout::nchw16c, Layout::nhwc}) {
       SCOPED_TRACE(to_string(shape) + " " + to_string(layout));
       const auto x = noise_vector(1, count_of(shape));
       const auto y = run(Layout::nchw, layout, shape, x);
@@ -50,10 +50,12 @@ TEST_P(TransformTest, OneSideIsNchw) {
 }
 
 TEST(LayoutTest, BlocksAreFilledUp) {
-  EXPECT_EQ(floats_of(Layout::nchw8c, {2, 9, 3, 5}), 2 * 16 * 15);
+  EXPECT_EQ(floats_of(Layout::nhwc, {2, 9, 3, 5}), 2 * 9 * 15);
+  EXPECT_EQ(floats_of(Layout::nchw16c, {2, 9, 3, 5}), 2 * 16 * 15);
   EXPECT_EQ(floats_of(Layout::nchw16c, {2, 16, 3, 5}), 2 * 16 * 15);
   EXPECT_EQ(floats_of(Layout::hwcn, {2, 9, 3, 5}), 2 * 9 * 15);
-  EXPECT_EQ(oracle::place_of(Layout::nchw8c, {2, 9, 3, 5}, 1, 8, 2, 4), ((1 * 2 + 1) * 15 + 14) * 8);
+  EXPECT_EQ(oracle::place_of(Layout::nhwc, {2, 9, 3, 5}, 1, 8, 2, 4), (1 * 15 + 14) * 9 + 8);
+  EXPECT_EQ(oracle::place_of(Layout::nchw16c, {2, 20, 3, 5}, 1, 18, 2, 4), ((1 * 2 + 1) * 15 + 14) * 16 + 2);
   EXPECT_EQ(oracle::place_of(Layout::hwcn, {2, 9, 3, 5}, 1, 8, 2, 4), (14 * 9 + 8) * 2 + 1);
 }
 
