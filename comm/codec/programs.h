@@ -31,8 +31,7 @@ struct Encode {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const Encode p = *this;
-    const auto fetch = [&](i64 b) { return p.values.get(c, b); };
-    c.lines(p.values.lines(), Depth::two, fetch, [&](i64 b, auto& x) {
+    each_line(c, p.values, [&](i64 b, auto& x) {
       if (x.n == block)
         p.encode<true>(c, b, x);
       else
@@ -175,8 +174,7 @@ struct Beyond {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const Beyond p = *this;
-    const auto fetch = [&](i64 i) { return p.values.get(c, i); };
-    c.lines(p.values.lines(), Depth::two, fetch, [&](i64 i, auto& line) {
+    each_line(c, p.values, [&](i64 i, auto& line) {
       const auto any = c.fold(
           line.n, 0.0f, [](auto a, auto b) { return math::max(a, b); },
           [&](i64 j) { return math::select(math::abs(line[j]) < p.limit, 0.0f, 1.0f); });

@@ -13,8 +13,7 @@ struct CopyLines {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const CopyLines p = *this;
-    const auto fetch = [&](i64 i) { return p.from.get(c, i); };
-    c.lines(p.to.lines(), Depth::two, fetch, [&](i64 i, auto& from) {
+    each_line(c, p.from, [&](i64 i, auto& from) {
       auto to = p.to.out(c, i);
       c.each(from.n, [&](i64 j) { to.set(j, from[j]); });
       c.put(to);

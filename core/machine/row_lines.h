@@ -44,4 +44,10 @@ struct RowParts : RowLines {
   CORTADO_FN LineAt where(i64 row, i64 first, i64 n) const { return {row * width + first, n}; }
 };
 
+/// A value of each row, which the row's lines share.
+struct RowValues : RowLines {
+  CORTADO_FN static i64 most() { return 1; }
+  CORTADO_FN LineAt where(i64 line) const { return {row(line), 1}; }
+};
+
 }  // namespace cortado

@@ -79,6 +79,21 @@ CORTADO_FN void put_values(C& c, const Lines<T>& to, i64 line, V... values) {
   put_values(c, to.buf, to.array + to.cut.at(line), values...);
 }
 
+/// Lines 0..n-1 of a view, the next one while it works on one: work(i, line).
+template <class C, class Cut, class T, class Work>
+CORTADO_FN void each_line(C& c, const View<Cut, T>& of, Work work) {
+  c.lines(
+      of.lines(), Depth::two, [&](i64 i) { return of.get(c, i); }, work);
+}
+/// The same of several views, as many as the first one has: work(i, x, y, ...).
+///
+///   each_line(c, gather(p.x, p.dy), [&](i64 i, auto x, auto dy) { ... });
+template <class C, class... Views, class Work>
+CORTADO_FN void each_line(C& c, Gathered<Views...> of, Work work) {
+  const auto fetch = [&](i64 i) { return of.apply([&](const auto&... view) { return gather(view.get(c, i)...); }); };
+  c.lines(of.first.lines(), Depth::two, fetch, named(work));
+}
+
 /// The sum over row r of what lines have: sum(things...) of the things that fetch(line) gathers.
 template <class C, class Fetch, class Sum>
 CORTADO_FN double sum_of_row(C& c, const RowLines& s, i64 r, Fetch fetch, Sum sum) {

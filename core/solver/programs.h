@@ -29,8 +29,7 @@ struct Update {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const Update p = *this;
-    const auto fetch = [&](i64 i) { return gather(p.gradient.get(c, i), p.weight.get(c, i), p.history.get(c, i)); };
-    const auto work = named([&](i64 i, auto& g, auto& w, auto& h) {
+    each_line(c, gather(p.gradient, p.weight, p.history), [&](i64 i, auto& g, auto& w, auto& h) {
       const float scale = p.scale, l2 = p.l2, l1 = p.l1;
       const Rule rule = p.rule;
       auto to_weight = p.new_weight.out(c, i);
@@ -46,7 +45,6 @@ struct Update {
       c.put(to_weight);
       c.put(to_history);
     });
-    c.lines(p.weight.lines(), Depth::two, fetch, work);
   }
 };
 
@@ -69,8 +67,7 @@ struct SumOfSquares {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const SumOfSquares p = *this;
-    const auto fetch = [&](i64 i) { return p.values.get(c, i); };
-    c.lines(p.values.lines(), Depth::two, fetch, [&](i64 i, auto& line) {
+    each_line(c, p.values, [&](i64 i, auto& line) {
       put_values(c, p.sums, i, sum_of(c, line.n, [&](i64 j) { return line[j] * line[j]; }));
     });
   }

@@ -18,8 +18,7 @@ struct AccuracyHits {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const AccuracyHits p = *this;
-    const auto fetch = [&](i64 i) { return gather(p.scores.get(c, i), p.labels.get(c, i)); };
-    const auto work = named([&](i64 i, auto scores, auto labels) {
+    each_line(c, gather(p.scores, p.labels), [&](i64 i, auto scores, auto labels) {
       const i64 classes = scores.rows;
       const auto ignored = [&](i64 q) { return p.ignores && static_cast<int>(labels[q]) == p.ignored; };
       auto hit = p.hit.out(c, i);
@@ -33,7 +32,6 @@ struct AccuracyHits {
       });
       c.put(hit);
     });
-    c.lines(p.scores.lines(), Depth::two, fetch, work);
   }
 };
 

@@ -26,8 +26,7 @@ struct InfogainLoss {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const InfogainLoss p = *this;
-    const auto fetch = [&](i64 i) { return gather(p.probability.get(c, i), p.labels.get(c, i), p.gain.get(c, i)); };
-    const auto work = named([&](i64 i, auto probability, auto labels, auto gain) {
+    each_line(c, gather(p.probability, p.labels, p.gain), [&](i64 i, auto probability, auto labels, auto gain) {
       const CountedLabels rule = p.rule;
       const i64 n = labels.n;
       const float loss = sum_of(c, rule.classes * n, [&](i64 e) {
@@ -37,7 +36,6 @@ struct InfogainLoss {
       });
       put_values(c, p.partial, i, loss);
     });
-    c.lines(p.probability.lines(), Depth::two, fetch, work);
   }
 };
 
@@ -57,20 +55,17 @@ struct InfogainGradient {
   CORTADO_FN void operator()(C& c) const {
     const InfogainGradient p = *this;
     const float scale = p.weight.keep(c)[0] * p.factor;
-    const auto fetch = [&](i64 i) {
-      return gather(p.probability.get(c, i), p.labels.get(c, i), p.gain.get(c, i), p.sums.get(c, i));
-    };
-    const auto work = named([&](i64 i, auto probability, auto labels, auto gain, auto sums) {
-      const CountedLabels rule = p.rule;
-      const float by = scale;
-      auto dx = p.dx.out(c, i);
-      c.each2d(probability.rows, probability.cols, [&](i64 k, i64 q) {
-        const auto value = by * (probability(k, q) * sums[q] - gain(q, k));
-        dx.set(k, q, math::select(rule.counts(static_cast<int>(labels[q])), value, 0.0f));
-      });
-      c.put(dx);
-    });
-    c.lines(p.probability.lines(), Depth::two, fetch, work);
+    each_line(c, gather(p.probability, p.labels, p.gain, p.sums),
+              [&](i64 i, auto probability, auto labels, auto gain, auto sums) {
+                const CountedLabels rule = p.rule;
+                const float by = scale;
+                auto dx = p.dx.out(c, i);
+                c.each2d(probability.rows, probability.cols, [&](i64 k, i64 q) {
+                  const auto value = by * (probability(k, q) * sums[q] - gain(q, k));
+                  dx.set(k, q, math::select(rule.counts(static_cast<int>(labels[q])), value, 0.0f));
+                });
+                c.put(dx);
+              });
   }
 };
 

@@ -31,8 +31,7 @@ double label_loss(CoreGroup& group, F f, i64 rows, const Blob& x, const Blob& la
   const RowLines s{rows, width, line_elements(group.spec(), width, 3)};
   float* const partial = workspace.floats(s.lines());
   PlanBuilder book(group.spec());
-  const LabelLoss<F> program{f, reads(book, "scores", x.data(), s),
-                             reads(book, "label", labels.data(), RowLines::whole(rows)),
+  const LabelLoss<F> program{f, reads(book, "scores", x.data(), s), reads(book, "label", labels.data(), RowValues{s}),
                              writes(book, "sum", partial, RowLines::whole(s.lines()))};
   group.launch(program, book.plan(s.lines()));
   return sum_over_lines(group, partial, s.lines(), 1)[0];

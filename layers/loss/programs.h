@@ -16,14 +16,12 @@ struct PairLoss {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const PairLoss p = *this;
-    const auto fetch = [&](i64 i) { return gather(p.a.get(c, i), p.b.get(c, i)); };
-    const auto work = named([&](i64 i, auto a, auto b) {
+    each_line(c, gather(p.a, p.b), [&](i64 i, auto a, auto b) {
       const F f = p.f;
       const float loss = sum_of(c, a.n, [&](i64 j) { return math::select(f.counts(b[j]), f.value(a[j], b[j]), 0.0f); });
       const float counted = sum_of(c, a.n, [&](i64 j) { return math::select(f.counts(b[j]), 1.0f, 0.0f); });
       put_values(c, p.partial, i, loss, counted);
     });
-    c.lines(p.a.lines(), Depth::two, fetch, work);
   }
 };
 
@@ -45,21 +43,19 @@ template <class F>
 struct LabelLoss {
   static constexpr const char* label = F::label;
   F f;
-  Lines<const float> x, labels;
+  Lines<const float> x;
+  View<RowValues, const float> labels;
   Lines<float> partial;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const LabelLoss p = *this;
-    const RowLines s = p.x.cut;
-    const auto fetch = [&](i64 i) { return gather(p.x.get(c, i), p.labels.get(c, s.row(i))); };
-    const auto work = named([&](i64 i, auto x, auto labels) {
+    each_line(c, gather(p.x, p.labels), [&](i64 i, auto x, auto labels) {
       const F f = p.f;
-      const i64 hit = static_cast<i64>(static_cast<int>(labels[0])) - s.first(i);
+      const i64 hit = static_cast<i64>(static_cast<int>(labels[0])) - p.x.cut.first(i);
       const float loss = sum_of(c, x.n, [&](i64 j) { return f.value(x[j], j == hit); });
       put_values(c, p.partial, i, loss);
     });
-    c.lines(s.lines(), Depth::two, fetch, work);
   }
 };
 

@@ -11,7 +11,7 @@ void LstmCell::forward(CoreGroup& group, const float* gates, const float* c_prev
   PlanBuilder book(group.spec());
   const LstmForward p{reads(book, "gates", gates, GateLines{s}),
                       reads(book, "previous cell", c_prev, s),
-                      reads(book, "cont", cont, RowLines::whole(sequences)),
+                      reads(book, "cont", cont, RowValues{s}),
                       writes(book, "activations", activations, GateLines{s}),
                       writes(book, "cell", c, s),
                       writes(book, "h", h, s)};

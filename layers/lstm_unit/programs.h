@@ -17,17 +17,15 @@ struct GateLines : RowLines {
 struct LstmForward {
   static constexpr const char* label = "lstm_forward";
   View<GateLines, const float> gates;
-  Lines<const float> c_prev, cont;
+  Lines<const float> c_prev;
+  View<RowValues, const float> cont;
   View<GateLines, float> activations;  ///< may be gates
   Lines<float> cell, h;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const LstmForward p = *this;
-    const auto fetch = [&](i64 i) {
-      return gather(p.gates.get(c, i), p.c_prev.get(c, i), p.cont.get(c, p.cell.cut.row(i)));
-    };
-    const auto work = named([&](i64 i, auto gates, auto c_prev, auto cont) {
+    each_line(c, gather(p.gates, p.c_prev, p.cont), [&](i64 i, auto gates, auto c_prev, auto cont) {
       const float goes_on = cont[0];
       auto activations = p.activations.out(c, i);
       auto cell = p.cell.out(c, i), h = p.h.out(c, i);
@@ -46,7 +44,6 @@ struct LstmForward {
       c.put(cell);
       c.put(h);
     });
-    c.lines(p.cell.lines(), Depth::two, fetch, work);
   }
 };
 
@@ -61,27 +58,24 @@ struct LstmBackward {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const LstmBackward p = *this;
-    const auto fetch = [&](i64 i) {
-      return gather(p.activations.get(c, i), p.c_prev.get(c, i), p.cell.get(c, i), p.dc.get(c, i), p.dh.get(c, i));
-    };
-    const auto work = named([&](i64 i, auto activations, auto c_prev, auto cell, auto dc, auto dh) {
-      auto dgates = p.dgates.out(c, i);
-      auto dc_prev = p.dc_prev.out(c, i);
-      c.each(cell.n, [&](i64 j) {
-        const auto input = activations(0, j), forget = activations(1, j), output = activations(2, j),
-                   candidate = activations(3, j), t = functions::tanh(cell[j]);
-        const auto inner = dc[j] + dh[j] * output * (1.0f - t * t);
-        const auto from_forget = inner * c_prev[j], from_output = dh[j] * t;
-        dgates.set(0, j, inner * candidate * input * (1.0f - input));
-        dgates.set(1, j, from_forget * forget * (1.0f - forget));
-        dgates.set(2, j, from_output * output * (1.0f - output));
-        dgates.set(3, j, inner * input * (1.0f - candidate * candidate));
-        dc_prev.set(j, inner * forget);
-      });
-      c.put(dgates);
-      c.put(dc_prev);
-    });
-    c.lines(p.cell.lines(), Depth::two, fetch, work);
+    each_line(c, gather(p.activations, p.c_prev, p.cell, p.dc, p.dh),
+              [&](i64 i, auto activations, auto c_prev, auto cell, auto dc, auto dh) {
+                auto dgates = p.dgates.out(c, i);
+                auto dc_prev = p.dc_prev.out(c, i);
+                c.each(cell.n, [&](i64 j) {
+                  const auto input = activations(0, j), forget = activations(1, j), output = activations(2, j),
+                             candidate = activations(3, j), t = functions::tanh(cell[j]);
+                  const auto inner = dc[j] + dh[j] * output * (1.0f - t * t);
+                  const auto from_forget = inner * c_prev[j], from_output = dh[j] * t;
+                  dgates.set(0, j, inner * candidate * input * (1.0f - input));
+                  dgates.set(1, j, from_forget * forget * (1.0f - forget));
+                  dgates.set(2, j, from_output * output * (1.0f - output));
+                  dgates.set(3, j, inner * input * (1.0f - candidate * candidate));
+                  dc_prev.set(j, inner * forget);
+                });
+                c.put(dgates);
+                c.put(dc_prev);
+              });
   }
 };
 

@@ -48,8 +48,7 @@ struct MvnBackward {
   CORTADO_FN void operator()(C& c) const {
     const MvnBackward p = *this;
     const RowLines s = p.y.cut;
-    const auto fetch_deviation = [&](i64 r) { return p.deviation.get(c, r); };
-    c.lines(s.rows, Depth::two, fetch_deviation, [&](i64 r, auto& deviation) {
+    each_line(c, p.deviation, [&](i64 r, auto& deviation) {
       const auto fetch = [&](i64 b) { return gather(p.y.get(c, s.line(r, b)), p.dy.get(c, s.line(r, b))); };
       double plain = 0, product = 0;
       c.pipeline(s.blocks(), Depth::two, fetch, named([&](i64, auto y, auto dy) {

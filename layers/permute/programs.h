@@ -57,8 +57,7 @@ struct TurnPlanes {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const TurnPlanes p = *this;
-    const auto fetch = [&](i64 i) { return p.from.get(c, i); };
-    c.lines(p.to.lines(), Depth::two, fetch, [&](i64 i, auto& from) {
+    each_line(c, p.from, [&](i64 i, auto& from) {
       auto to = p.to.out(c, i);
       c.each2d(from.cols, from.rows, [&](i64 row, i64 col) { to.set(row, col, from(col, row)); });
       c.put(to);

@@ -8,14 +8,13 @@ namespace cortado {
 struct GatherRows {
   static constexpr const char* label = "gather_rows";
   View<RowParts, const float> from, bias;
-  Lines<const int> index;
+  View<RowValues, const int> index;
   Lines<float> to;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const GatherRows p = *this;
-    const auto fetch = [&](i64 i) { return p.index.get(c, p.to.cut.row(i)); };
-    c.lines(p.to.lines(), Depth::two, fetch, [&](i64 i, auto& index) {
+    each_line(c, p.index, [&](i64 i, auto& index) {
       const i64 first = p.to.cut.first(i), n = p.to.cut.count(i);
       const i64 row = static_cast<i64>(static_cast<int>(index[0]));
       const bool exists = row >= 0;
@@ -32,19 +31,18 @@ struct GatherRows {
   }
 };
 
-/// Numbers by which runs are known: run i goes from number i to the next one.
-struct RunBounds {
+/// The begin of each row's part of an array, and that of the next row's.
+struct RowBounds : RowLines {
   CORTADO_FN static i64 most() { return 2; }
-  CORTADO_FN LineAt where(i64 run) const { return {run, 2}; }
+  CORTADO_FN LineAt where(i64 line) const { return {row(line), 2}; }
 };
 
 /// to[owner[k]] += the sum of from[rows[i]], i from start[k] to start[k + 1], for rows of `width` values: each row of
 /// the result has one line that gathers what belongs to it.
 struct SumRows {
   static constexpr const char* label = "sum_rows";
-  RowLines s;  ///< of owners
-  Lines<const int> owner;
-  View<RunBounds, const int> start;
+  View<RowValues, const int> owner;
+  View<RowBounds, const int> start;
   Lines<const int> row;
   View<RowParts, const float> from;
   View<RowParts, float> to;
@@ -52,9 +50,8 @@ struct SumRows {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const SumRows p = *this;
-    const auto fetch = [&](i64 i) { return gather(p.owner.get(c, p.s.row(i)), p.start.get(c, p.s.row(i))); };
-    const auto work = named([&](i64 i, auto owners, auto starts) {
-      const i64 at = p.s.first(i), n = p.s.count(i);
+    each_line(c, gather(p.owner, p.start), [&](i64 i, auto owners, auto starts) {
+      const i64 at = p.owner.cut.first(i), n = p.owner.cut.count(i);
       const i64 owner = static_cast<i64>(static_cast<int>(owners[0]));
       const i64 first = static_cast<i64>(static_cast<int>(starts[0]));
       const i64 end = static_cast<i64>(static_cast<int>(starts[1]));
@@ -67,7 +64,6 @@ struct SumRows {
           });
       c.put(to);
     });
-    c.lines(p.s.lines(), Depth::two, fetch, work);
   }
 };
 

@@ -38,9 +38,9 @@ void RowPicker::pick(const std::vector<int>& index) {
 void RowPicker::gather(const float* from, const float* bias, i64 width, float* to) {
   const RowLines lines{picked(), width, line_elements(group_.spec(), width, 4)};
   PlanBuilder book(group_.spec());
-  const GatherRows p{
-      reads(book, "from", from, RowParts{lines}, Depth::one), reads(book, "bias", bias, RowParts{lines}, Depth::one),
-      reads(book, "index", numbers_.as<const int>(), RowLines::whole(picked())), writes(book, "to", to, lines)};
+  const GatherRows p{reads(book, "from", from, RowParts{lines}, Depth::one),
+                     reads(book, "bias", bias, RowParts{lines}, Depth::one),
+                     reads(book, "index", numbers_.as<const int>(), RowValues{lines}), writes(book, "to", to, lines)};
   group_.launch(p, book.plan(lines.lines()));
 }
 
@@ -49,12 +49,9 @@ void RowPicker::sum(const float* from, i64 width, float* to) {
   const int *const owner = numbers_.as<int>() + picked(), *const start = owner + owners_,
                    *const row = start + owners_ + 1;
   PlanBuilder book(group_.spec());
-  const SumRows p{lines,
-                  reads(book, "owner", owner, RowLines::whole(owners_)),
-                  reads(book, "start", start, RunBounds{}),
+  const SumRows p{reads(book, "owner", owner, RowValues{lines}), reads(book, "start", start, RowBounds{lines}),
                   reads(book, "row", row, RowLines::whole(picked()), Depth::one),
-                  reads(book, "from", from, RowParts{lines}, Depth::one),
-                  writes(book, "to", to, RowParts{lines})};
+                  reads(book, "from", from, RowParts{lines}, Depth::one), writes(book, "to", to, RowParts{lines})};
   group_.launch(p, book.plan(lines.lines()));
 }
 

@@ -14,17 +14,15 @@ struct SoftmaxRows {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const SoftmaxRows p = *this;
-    c.lines(
-        p.x.lines(), Depth::two, [&](i64 i) { return p.x.get(c, i); },
-        [&](i64 i, auto& x) {
-          auto y = p.y.out(c, i);
-          const float top = c.fold(
-              x.n, -FLT_MAX, [](float a, float b) { return math::max(a, b); }, [&](i64 k) { return x[k]; });
-          c.each(x.n, [&](i64 k) { y.set(k, math::exp(x[k] - top)); });
-          const float sum = sum_of(c, x.n, [&](i64 k) { return y.at(k); });
-          c.each(x.n, [&](i64 k) { y.set(k, y.at(k) / sum); });
-          c.put(y);
-        });
+    each_line(c, p.x, [&](i64 i, auto& x) {
+      auto y = p.y.out(c, i);
+      const float top = c.fold(
+          x.n, -FLT_MAX, [](float a, float b) { return math::max(a, b); }, [&](i64 k) { return x[k]; });
+      c.each(x.n, [&](i64 k) { y.set(k, math::exp(x[k] - top)); });
+      const float sum = sum_of(c, x.n, [&](i64 k) { return y.at(k); });
+      c.each(x.n, [&](i64 k) { y.set(k, y.at(k) / sum); });
+      c.put(y);
+    });
   }
 };
 
@@ -37,14 +35,12 @@ struct SoftmaxRowsBackward {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const SoftmaxRowsBackward p = *this;
-    const auto fetch = [&](i64 i) { return gather(p.y.get(c, i), p.dy.get(c, i)); };
-    const auto work = named([&](i64 i, auto y, auto dy) {
+    each_line(c, gather(p.y, p.dy), [&](i64 i, auto y, auto dy) {
       auto dx = p.dx.out(c, i);
       const float dot = sum_of(c, y.n, [&](i64 k) { return y[k] * dy[k]; });
       c.each(y.n, [&](i64 k) { dx.set(k, y[k] * (dy[k] - dot)); });
       c.put(dx);
     });
-    c.lines(p.y.lines(), Depth::two, fetch, work);
   }
 };
 
@@ -57,25 +53,23 @@ struct SoftmaxStatistics {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const SoftmaxStatistics p = *this;
-    c.lines(
-        p.x.lines(), Depth::two, [&](i64 i) { return p.x.get(c, i); },
-        [&](i64 i, auto& x) {
-          const i64 n = x.cols, classes = x.rows;
-          auto top = p.top.out(c, i);
-          auto sum = p.sum.out(c, i);
-          c.each(n, [&](i64 q) {
-            float best = -FLT_MAX;
-            for (i64 k = 0; k < classes; ++k) best = math::max(best, x(k, q));
-            top.set(q, best);
-          });
-          c.each(n, [&](i64 q) {
-            float total = 0;
-            for (i64 k = 0; k < classes; ++k) total += math::exp(x(k, q) - top.at(q));
-            sum.set(q, total);
-          });
-          c.put(top);
-          c.put(sum);
-        });
+    each_line(c, p.x, [&](i64 i, auto& x) {
+      const i64 n = x.cols, classes = x.rows;
+      auto top = p.top.out(c, i);
+      auto sum = p.sum.out(c, i);
+      c.each(n, [&](i64 q) {
+        float best = -FLT_MAX;
+        for (i64 k = 0; k < classes; ++k) best = math::max(best, x(k, q));
+        top.set(q, best);
+      });
+      c.each(n, [&](i64 q) {
+        float total = 0;
+        for (i64 k = 0; k < classes; ++k) total += math::exp(x(k, q) - top.at(q));
+        sum.set(q, total);
+      });
+      c.put(top);
+      c.put(sum);
+    });
   }
 };
 
@@ -89,13 +83,11 @@ struct SoftmaxApply {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const SoftmaxApply p = *this;
-    const auto fetch = [&](i64 i) { return gather(p.x.get(c, i), p.top.get(c, i), p.sum.get(c, i)); };
-    const auto work = named([&](i64 i, auto x, auto top, auto sum) {
+    each_line(c, gather(p.x, p.top, p.sum), [&](i64 i, auto x, auto top, auto sum) {
       auto y = p.y.out(c, i);
       c.each2d(x.rows, x.cols, [&](i64 k, i64 q) { y.set(k, q, math::exp(x(k, q) - top[q]) / sum[q]); });
       c.put(y);
     });
-    c.lines(p.x.lines(), Depth::two, fetch, work);
   }
 };
 
@@ -108,8 +100,7 @@ struct SoftmaxDot {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const SoftmaxDot p = *this;
-    const auto fetch = [&](i64 i) { return gather(p.y.get(c, i), p.dy.get(c, i)); };
-    const auto work = named([&](i64 i, auto y, auto dy) {
+    each_line(c, gather(p.y, p.dy), [&](i64 i, auto y, auto dy) {
       const i64 classes = y.rows;
       auto dot = p.dot.out(c, i);
       c.each(y.cols, [&](i64 q) {
@@ -119,7 +110,6 @@ struct SoftmaxDot {
       });
       c.put(dot);
     });
-    c.lines(p.y.lines(), Depth::two, fetch, work);
   }
 };
 
@@ -133,13 +123,11 @@ struct SoftmaxApplyBackward {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const SoftmaxApplyBackward p = *this;
-    const auto fetch = [&](i64 i) { return gather(p.dot.get(c, i), p.y.get(c, i), p.dy.get(c, i)); };
-    const auto work = named([&](i64 i, auto dot, auto y, auto dy) {
+    each_line(c, gather(p.dot, p.y, p.dy), [&](i64 i, auto dot, auto y, auto dy) {
       auto dx = p.dx.out(c, i);
       c.each2d(y.rows, y.cols, [&](i64 k, i64 q) { dx.set(k, q, y(k, q) * (dy(k, q) - dot[q])); });
       c.put(dx);
     });
-    c.lines(p.y.lines(), Depth::two, fetch, work);
   }
 };
 

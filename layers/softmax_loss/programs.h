@@ -28,8 +28,7 @@ struct LossPartials {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const LossPartials p = *this;
-    const auto fetch = [&](i64 i) { return gather(p.probability.get(c, i), p.labels.get(c, i)); };
-    const auto work = named([&](i64 i, auto probability, auto labels) {
+    each_line(c, gather(p.probability, p.labels), [&](i64 i, auto probability, auto labels) {
       const CountedLabels rule = p.rule;
       const float loss = sum_of(c, labels.n, [&](i64 q) {
         const int k = static_cast<int>(labels[q]);
@@ -46,7 +45,6 @@ struct LossPartials {
       });
       put_values(c, p.partial, i, loss, counted, wrong);
     });
-    c.lines(p.probability.lines(), Depth::two, fetch, work);
   }
 };
 
@@ -85,8 +83,7 @@ struct LossGradient {
   CORTADO_FN void operator()(C& c) const {
     const LossGradient p = *this;
     const float factor = p.weight.keep(c)[0] / p.normaliser;
-    const auto fetch = [&](i64 i) { return gather(p.probability.get(c, i), p.labels.get(c, i)); };
-    const auto work = named([&](i64 i, auto probability, auto labels) {
+    each_line(c, gather(p.probability, p.labels), [&](i64 i, auto probability, auto labels) {
       const CountedLabels rule = p.rule;
       auto dx = p.dx.out(c, i);
       c.each2d(probability.rows, probability.cols, [&](i64 k, i64 q) {
@@ -96,7 +93,6 @@ struct LossGradient {
       });
       c.put(dx);
     });
-    c.lines(p.probability.lines(), Depth::two, fetch, work);
   }
 };
 

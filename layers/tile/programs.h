@@ -20,8 +20,7 @@ struct TileForward {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const TileForward p = *this;
-    const auto fetch = [&](i64 i) { return p.x.get(c, i); };
-    c.lines(p.x.lines(), Depth::two, fetch, [&](i64 i, auto& x) {
+    each_line(c, p.x, [&](i64 i, auto& x) {
       for (i64 t = 0; t < p.y.cut.tiles; ++t) {
         auto y = p.y.out(c, i, t);
         c.each(x.n, [&](i64 j) { y.set(j, x[j]); });

@@ -21,8 +21,7 @@ struct RepeatPixels {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const RepeatPixels p = *this;
-    const auto fetch = [&](i64 i) { return p.x.get(c, i); };
-    c.lines(p.x.lines(), Depth::two, fetch, [&](i64 i, auto& x) {
+    each_line(c, p.x, [&](i64 i, auto& x) {
       const i64 scale = p.y.cut.scale_w;
       for (i64 t = 0; t < p.y.cut.scale_h; ++t) {
         auto y = p.y.out(c, i, t);
@@ -70,8 +69,7 @@ struct MaskSpans {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const MaskSpans p = *this;
-    const auto fetch = [&](i64 i) { return p.mask.get(c, i); };
-    c.lines(p.mask.lines(), Depth::two, fetch, [&](i64 i, auto& mask) {
+    each_line(c, p.mask, [&](i64 i, auto& mask) {
       const float end = static_cast<float>(p.places);
       const auto is_place = [&](i64 j) {
         const float place = mask[j];
@@ -136,8 +134,7 @@ struct TakePixels {
   template <class C>
   CORTADO_FN void operator()(C& c) const {
     const TakePixels p = *this;
-    const auto fetch = [&](i64 i) { return gather(p.mask.get(c, i), p.span.get(c, i)); };
-    const auto work = named([&](i64 i, auto mask, auto span) {
+    each_line(c, gather(p.mask, p.span), [&](i64 i, auto mask, auto span) {
       const i64 block = p.dy.cut.block, plane = p.dx.cut.row(i);
       const i64 lowest = place_of(span[0]), end = place_of(span[1]) + 1;
       auto dx = p.dx.out(c, i);
@@ -157,7 +154,6 @@ struct TakePixels {
           });
       c.put(dx);
     });
-    c.lines(p.dx.lines(), Depth::two, fetch, work);
   }
 };
 
