@@ -22,7 +22,7 @@ ProgramKey program_key();
 //     template <class C> CORTADO_FN void operator()(C& c) const {
 //       const i64 block = this->block, n = this->n;
 //       c.lines((n + block - 1) / block, depth,
-//         [&](i64 i) { return c.get(in, x + i * block, min(block, n - i * block)); },
+//         [&](i64 i) { return c.get(in, x + i * block, math::min(block, n - i * block)); },
 //         [&](i64 i, auto& line) {
 //           auto q = c.out(out, y + i * block, line.n);
 //           c.each(line.n, [&](i64 j) { q.set(j, line[j] + 1.0f); });
@@ -82,8 +82,7 @@ ProgramKey program_key();
 //   c.once(f)                     f() on one lane: may set any element
 //   C::own_lanes                  the lanes that each run the body, where they do: a variable is then one for each lane
 //   c.each2d_own(rows, cols, f)   of those contexts: f(r, c) without the barrier behind it, for sums that stay with
-//   lanes
-//                                 (core/machine/sums.h)
+//                                 lanes (core/machine/sums.h)
 //   c.fail(code, index)           remembers a failure; the wait throws. The program goes on.
 //
 // Tiles: acc (M x N) += sum over taps t, over k of A(m, k; t) B(k, n; t). The operands of one CPE are staged boxes.
@@ -95,8 +94,7 @@ ProgramKey program_key();
 //   c.rows(acc, first, count)        some of its rows, as an accumulator
 //   c.rows(acc, first, count, terms) the same, to which fma adds that many terms
 //   c.block<T>(buf, rows, cols)      a private block that lanes set, (r, c), and is never put; booked as a tile, or
-//   with
-//                                    PlanBuilder::spill
+//                                    with PlanBuilder::spill
 //   c.left(block, LeftView), c.right(block, RightView)
 //                                    operands that read the block; lanes have set all that they reach
 //   c.row_share(a, t), c.col_share(b, t)   operand of CPE (row, t) / (t, col), as tokens for the next fma
