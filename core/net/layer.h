@@ -44,6 +44,9 @@ struct RunState {
   /// Layers add to "conv1/forward" the seconds of what they had a choice in, and wait for it. nullptr means that they
   /// do not.
   std::map<std::string, double>* plan_seconds = nullptr;
+  /// True while forward runs again on the bottoms of the last pass, for values that gave their memory up. Layers then
+  /// change nothing but tops.
+  bool is_recomputing = false;
 
   /// Number of the first sample of this rank's batch since training began (all ranks, all passes).
   i64 first_sample(i64 batch) const { return (pass * ranks + rank) * batch; }
@@ -149,6 +152,12 @@ class Layer {
   /// Offers more work, once all layers are shaped. True means that from now on forward and backward do it too; false
   /// means that nothing has changed.
   virtual bool accept(const Epilogue& /*work*/) { return false; }
+
+  /// A layer that works in place may keep its bottom's values: forward exchanges the memory of its top with that of
+  /// this blob, which then holds them until backward. nullptr means that it changes the values where they are.
+  virtual Blob* kept_bottom(const Blobs& /*bottom*/, const Blobs& /*top*/) { return nullptr; }
+  /// Why forward must not run twice in a pass; empty: it may, and makes the same.
+  virtual std::string why_runs_once() const { return ""; }
 
   /// Loss layers weigh their first top with 1 unless told otherwise.
   virtual bool is_loss() const { return false; }

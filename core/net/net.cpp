@@ -11,6 +11,7 @@
 #include "core/net/division.h"
 #include "core/net/name_memory.h"
 #include "core/net/passes/gradient_places.h"
+#include "core/net/recomputation.h"
 
 namespace cortado {
 namespace {
@@ -37,11 +38,49 @@ void Net::forward(std::size_t from, std::size_t to) {
   for (std::size_t i = from; i < to; ++i) {
     auto& entry = layers_[i];
     follow_shapes(entry);
-    if (!entry.is_absorbed)
-      naming_memory(
-          place_of(entry), [&] { entry.layer->forward(entry.bottom, entry.top); },
-          [&] { return missing_blob(entry.top, entry.top_names, &Blob::has_data); });
+    if (recomputation_ != nullptr) {
+      const std::size_t segment = recomputation_->segment_of(i);
+      if (segment != Recomputation::none && recomputation_->segments()[segment].first == i)
+        recomputation_->begin(segment);
+      recomputation_->place(i);
+    }
+    if (!entry.is_absorbed) run_forward(entry);
   }
+}
+
+void Net::run_forward(Entry& entry) {
+  naming_memory(
+      place_of(entry), [&] { entry.layer->forward(entry.bottom, entry.top); },
+      [&] { return missing_blob(entry.top, entry.top_names, &Blob::has_data); });
+}
+
+/// Makes the values inside the segment again, from what it reads.
+void Net::recompute(std::size_t segment) {
+  const Segment layers = recomputation_->segments()[segment];
+  recomputation_->begin(segment);
+  run_.is_recomputing = true;
+  const auto stop = [this](void*) { run_.is_recomputing = false; };
+  const std::unique_ptr<void, decltype(stop)> ending(this, stop);  // also where a layer throws
+  for (std::size_t i = layers.first; i < layers.end; ++i) {
+    if (layers_[i].is_absorbed) continue;
+    if (!recomputation_->runs_again(i)) {
+      recomputation_->settle(i);
+      continue;
+    }
+    recomputation_->place(i);
+    run_forward(layers_[i]);
+  }
+}
+
+/// Afterwards the values that the layer has seen in the last forward are there.
+void Net::need_values(std::size_t layer) {
+  if (recomputation_ == nullptr) return;
+  const std::size_t segment = recomputation_->segment_of(layer);
+  if (segment != Recomputation::none && segment != recomputation_->held()) recompute(segment);
+}
+
+std::vector<Segment> Net::recomputed() const {
+  return recomputation_ != nullptr ? recomputation_->segments() : std::vector<Segment>{};
 }
 
 void Net::backward(std::size_t from, std::size_t to, const std::function<void(std::size_t)>& finished) {
@@ -50,10 +89,12 @@ void Net::backward(std::size_t from, std::size_t to, const std::function<void(st
   for (std::size_t i = to; i-- > from;) {
     const Entry& entry = layers_[i];
     if (entry.is_absorbed) continue;
-    if (entry.need_backward && !entry.is_added_up)
+    if (entry.need_backward && !entry.is_added_up) {
+      need_values(i);
       naming_memory(
           place_of(entry), [&] { entry.layer->backward(entry.gradient_tops, entry.propagate_down, entry.bottom); },
           [&] { return missing_blob(entry.bottom, entry.bottom_names, &Blob::has_diff); });
+    }
     write_gradients(entry);
     if (!finished) continue;
     for (auto other = entry.absorbed.rbegin(); other != entry.absorbed.rend(); ++other) finished(*other);
@@ -185,6 +226,7 @@ Blob* Net::blob(const std::string& name) const {
 Net::Memory Net::memory() const {
   Memory memory;
   for (const auto& blob : blobs_) memory.activations += blob.second->bytes();
+  if (recomputation_ != nullptr) memory.activations += recomputation_->shared_bytes() - recomputation_->inner_bytes();
   std::set<const Blob*> with_gradient;
   for (const auto& entry : layers_)
     if (entry.need_backward && !entry.is_added_up)
@@ -263,8 +305,10 @@ void Net::use_plans(const PlanBook& plans) {
   reshape();
 }
 
-std::string Net::first_not_finite() const {
-  for (const auto& entry : layers_) {
+std::string Net::first_not_finite() {
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    const Entry& entry = layers_[i];
+    need_values(i);
     for (const auto& parameter : entry.layer->blobs())
       if (!all_finite(*parameter)) return entry.layer->name();
     for (const Blob* top : entry.top)

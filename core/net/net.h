@@ -15,6 +15,13 @@ class NetState;
 
 namespace cortado {
 
+class Recomputation;
+
+/// Consecutive layers [first, end), as a net numbers them.
+struct Segment {
+  std::size_t first, end;
+};
+
 /// A net's services, and how it is built.
 struct NetOptions : Services {
   int writer = 0, writers = 1;  ///< see RunState
@@ -31,6 +38,9 @@ struct NetOptions : Services {
   Precision precision = Precision::fp32;
   /// All gradients come out this many times as large (loss scaling); losses do not.
   float loss_scale = 1;
+  /// Segments whose inner values are made again for backward, besides those of the text's layers with `recompute`
+  /// (pass recomputation). A net of the same text and options without them has numbered their layers.
+  std::vector<Segment> recomputed;
   /// Passes (core/net/passes) that do not run. Throws ConfigError for one that is none, or that nets need.
   std::set<std::string> without;
 };
@@ -104,6 +114,8 @@ class Net {
   };
   /// All passes' reports, in the order in which they run.
   const std::vector<PassReport>& passes() const { return passes_; }
+  /// The segments whose inner values share memory, and are made again for backward (pass recomputation).
+  std::vector<Segment> recomputed() const;
   Layer* layer(const std::string& name) const;  ///< null if there is none
   Blob* blob(const std::string& name) const;    ///< null if there is none
   const std::vector<std::string>& blob_names() const { return blob_names_; }
@@ -142,7 +154,7 @@ class Net {
   std::vector<Range> weight_ranges() const;
 
   /// Bytes of the blobs between layers, of their gradients as far as backward needs them, of parameters, and of their
-  /// gradients. What layers keep for themselves is not in it.
+  /// gradients. What layers keep for themselves is not in it, unless it shares memory with values that are made again.
   struct Memory {
     i64 activations = 0, activation_gradients = 0, parameters = 0, parameter_gradients = 0;
   };
@@ -181,10 +193,13 @@ class Net {
   void use_plans(const PlanBook& plans);
 
   /// The first layer, in forward order, with NaN or Inf in a top or a parameter; empty if there is none. Waits.
-  std::string first_not_finite() const;
+  std::string first_not_finite();
 
  private:
   struct Builder;
+  void run_forward(Entry& entry);
+  void recompute(std::size_t segment);
+  void need_values(std::size_t layer);
   void weigh_losses();
   void weigh_losses(const Entry& entry) const;
   static void shape(Entry& entry);
@@ -217,6 +232,7 @@ class Net {
   std::shared_ptr<Storage> parameter_arena_, gradient_arena_, shared_gradients_;
   bool shares_gradients_ = false, gradients_placed_ = false;
   float loss_scale_ = 1;
+  std::unique_ptr<Recomputation> recomputation_;  // nullptr: no value is made again
 };
 
 }  // namespace cortado

@@ -9,6 +9,7 @@
 #include "core/net/known_net.h"
 #include "core/net/name_memory.h"
 #include "core/net/passes/passes.h"
+#include "core/net/recomputation.h"
 
 namespace cortado {
 namespace {
@@ -262,6 +263,7 @@ void Net::Builder::share_parameter(const Entry& entry, std::size_t i, const caff
 
 /// The net gets what the graph has become.
 void Net::Builder::keep() {
+  const auto seen = graph_.seen();
   for (const auto& name : graph_.unused) {
     const NetGraph::NamedBlob& blob = graph_.blobs.at(name);
     net_.outputs_.push_back({name, blob.blob.get(), blob.loss_weight});
@@ -270,6 +272,9 @@ void Net::Builder::keep() {
   net_.blob_names_ = std::move(graph_.blob_names);
   net_.layers_ = std::move(graph_.layers);
   net_.shares_gradients_ = graph_.shares_gradients;
+  if (!graph_.recomputed.empty())
+    net_.recomputation_ =
+        std::make_unique<Recomputation>(*graph_.options.group, net_.layers_, seen, std::move(graph_.recomputed));
   net_.passes_ = std::move(graph_.reports);
 }
 

@@ -23,6 +23,7 @@ PlanBook plans_of(const PlanBook& all, const std::string& layer) {
 NetGraph::NetGraph(const caffe::NetParameter& given, const NetOptions& its_options, const LayerContext& context)
     : options(its_options), text(given), context_(context) {
   check_without(options.without);
+  for (const auto& layer : given.layer()) named.insert(layer.name());
   for (const Pass& pass : net_passes()) reports.push_back({pass.name, is_off(pass.name), {}});
 }
 
@@ -93,6 +94,12 @@ void NetGraph::absorb(std::size_t by, std::size_t of) {
 
 void NetGraph::begin(const std::string& pass) {
   at_work_ = &*std::find_if(reports.begin(), reports.end(), [&](const auto& report) { return report.pass == pass; });
+}
+
+std::set<const Blob*> NetGraph::seen() const {
+  std::set<const Blob*> outputs;
+  for (const auto& name : unused) outputs.insert(blobs.at(name).blob.get());
+  return outputs;
 }
 
 void NetGraph::did(const std::string& what) { at_work_->did.push_back(what); }

@@ -40,6 +40,8 @@ struct NetGraph {
   std::vector<std::string> blob_names;     ///< in the order in which they were made
   std::set<std::string> unused;            ///< blobs that no layer has consumed so far
   bool shares_gradients = false;           ///< gradients of blobs may lie in the same memory (pass gradient_memory)
+  std::vector<Segment> recomputed;         ///< in order (pass recomputation)
+  std::set<std::string> named;             ///< names of the layers of the text that the net was given
 
   /// The layer at `next`, made and not set up.
   Layer& coming();
@@ -63,6 +65,8 @@ struct NetGraph {
   void begin(const std::string& pass);
   /// Adds to the report of the pass at work, for people.
   void did(const std::string& what);
+  /// Blobs that are seen from outside, once all layers are set up.
+  std::set<const Blob*> seen() const;
   std::vector<Net::PassReport> reports;  ///< one for each pass, in their order
 
  private:

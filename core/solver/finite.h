@@ -15,6 +15,6 @@ std::string makers_of(const Net& net, const std::string& layer);
 
 /// Throws NumericError naming the first layer with NaN or Inf, if an output of the last forward has one. Waits for the
 /// cluster.
-void require_finite_outputs(const Net& net);
+void require_finite_outputs(Net& net);
 
 }  // namespace cortado

@@ -72,6 +72,7 @@ std::unique_ptr<Net> Solver::State::make_net(const caffe::NetParameter& net_para
   net_options.seed = seed_of(parameter);
   net_options.only_trains = true;
   net_options.without = options.without;
+  net_options.recomputed = options.recomputed;
   net_options.loss_scale = parameter.loss_scale();
   net_options.precision = parameter.precision() == caffe::BF16 ? Precision::bf16 : Precision::fp32;
   auto made = std::make_unique<Net>(net_parameter, net_options);

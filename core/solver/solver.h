@@ -30,6 +30,7 @@ struct SolverOptions : Services {
   bool choose_plans = false;             ///< try candidates in iterations 1 and 2 of a run, and keep the fastest
   bool host_sums = false;                ///< of core groups: see train_on_core_groups
   std::set<std::string> without;         ///< passes that do not run: see NetOptions
+  std::vector<Segment> recomputed;       ///< segments of the training net: see NetOptions
   Timeline* timeline = nullptr;          ///< gets what every iteration spends its time with, layer by layer
   std::function<SolverAction()> action;  ///< asked once per iteration on every rank; the ranks' answers are merged
   struct Progress {

@@ -31,7 +31,7 @@ std::string makers_of(const Net& net, const std::string& layer) {
   return text;
 }
 
-void require_finite_outputs(const Net& net) {
+void require_finite_outputs(Net& net) {
   bool all = true;
   for (const Net::Output& output : net.outputs())
     for (const float value : output.blob->data_vector()) all = all && std::isfinite(value);

@@ -151,7 +151,7 @@ void BatchNormLayer::run_forward(const T* x, const T* added, T* y, NormalisePass
     p.eps = parameter().batch_norm_param().eps();
     p.slope = slope_;
     p.pass = pass;
-    p.moves = !global();
+    p.moves = !global() && !run().is_recomputing;
     PlanBuilder book(group().spec());
     p.x_buf = book.line<T>("x", lines.values(), Depth::two);
     if (added != nullptr) p.added_buf = book.line<T>("added", lines.values(), Depth::two);
@@ -237,8 +237,8 @@ void BatchNormLayer::forward(const Blobs& bottom, const Blobs& top) {
     const T* const x = from.data<T>();
     const T* const added = adds_ ? bottom[1]->data<T>() : nullptr;
     T* const y = top[0]->mutable_data<T>();
-    if (global()) {
-      running_statistics();
+    if (global() || run().is_recomputing) {  // the moments of a pass are there until the next one
+      if (global()) running_statistics();
       run_forward(x, added, y, NormalisePass::apply, values());
     } else if (synchronised()) {
       run_forward(x, added, y, NormalisePass::measure, values());

@@ -27,6 +27,9 @@ class BatchNormLayer : public Layer {
   void reshape(const Blobs& bottom, const Blobs& top) override;
   void forward(const Blobs& bottom, const Blobs& top) override;
   void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) override;
+  Blob* kept_bottom(const Blobs& bottom, const Blobs& top) override {
+    return keeps(bottom, top) ? kept_.get() : nullptr;
+  }
   Traits traits() override;
   bool accept(const Epilogue& work) override;
   Cost cost(const Blobs& bottom, const Blobs& top) const override;

@@ -34,6 +34,9 @@ class RecurrentLayer : public Layer {
   }
 
   bool allows_backward_to(std::size_t i) const override { return i != 1; }
+  std::string why_runs_once() const override {
+    return exposes() ? "" : "it begins with the states in which its last forward ended";
+  }
   void setup(const Blobs& bottom, const Blobs&) override {
     const auto& p = parameter().recurrent_param();
     if (p.num_output() < 1) bad_config("num_output must be at least 1");

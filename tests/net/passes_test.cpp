@@ -34,15 +34,15 @@ std::string block(const std::string& name, const std::string& bottom, const std:
 }
 
 /// Something for every pass: two phases, residual blocks, convolutions that share pixels, a layer that takes planes, a
-/// branch that reaches no loss.
+/// branch that reaches no loss, layers that run again.
 const std::string text =
     "layer { name: 'data' type: 'Input' top: 'data' top: 'label' input_param { shape { dim: 3 dim: 3 dim: 9 dim: 11 } "
     "shape { dim: 3 } } }" +
     conv("c", "data", "kernel_size: 3 pad: 1 bias_filler { type: 'uniform' }") + in_place("relu", "c", "type: 'ReLU'") +
     block("b1", "c", "type: 'ReLU'") + block("b2", "b1", "type: 'ReLU' relu_param { negative_slope: 0.25 }") +
     conv("left", "b2", "kernel_size: 1 stride: 2") + conv("right", "b2", "kernel_size: 1 stride: 2") + R"(
-    layer { name: 'sum' type: 'Eltwise' bottom: 'left' bottom: 'right' top: 'sum' }
-    layer { name: 'sigmoid' type: 'Sigmoid' bottom: 'sum' top: 'sigmoid' }
+    layer { name: 'sum' type: 'Eltwise' bottom: 'left' bottom: 'right' top: 'sum' recompute: true }
+    layer { name: 'sigmoid' type: 'Sigmoid' bottom: 'sum' top: 'sigmoid' recompute: true }
     layer { name: 'ip' type: 'InnerProduct' bottom: 'sigmoid' top: 'ip'
             inner_product_param { num_output: 5 weight_filler { type: 'xavier' } } }
     layer { name: 'accuracy' type: 'Accuracy' bottom: 'ip' bottom: 'label' top: 'accuracy' }

@@ -33,6 +33,8 @@ const std::vector<Pass>& net_passes() {
        training, same, passes::gradient_joins},
       {"gradient_memory", "lets gradients that are not needed at the same time share memory", Stage::net, nullptr,
        training, same, passes::gradient_memory},
+      {"recomputation", "lets values between layers share memory, and makes them again for backward", Stage::net,
+       nullptr, training, same, passes::recomputation},
   };
   return all;
 }

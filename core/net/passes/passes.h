@@ -45,6 +45,7 @@ void residual_sums(NetGraph& graph);
 void gradient_sums(NetGraph& graph);
 void gradient_joins(NetGraph& graph);
 void gradient_memory(NetGraph& graph);
+void recomputation(NetGraph& graph);
 }  // namespace passes
 
 }  // namespace cortado
