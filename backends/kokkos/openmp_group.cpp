@@ -62,9 +62,11 @@ MachineSpec openmp_spec(int core_groups, int threads) {
                      " OpenMP thread" + (core_groups * threads == 1 ? " " : "s ") + describe_binding(bound);
   spec.core_groups = core_groups;
   spec.cpes = threads;
-  // Half of a core's second-level cache: the other half is for what lines borrow and for the system.
-  spec.scratch_bytes = share.l2 > 0 ? share.l2 / 2 : i64{512} * 1024;
-  spec.cache_bytes = share.last > share.l2 ? share.last : 0;
+  // Half of a core's second-level cache: the other half is for what lines borrow and for the system. Cores that share
+  // it (A64FX: twelve) share its bytes.
+  const i64 l2 = share.l2 / share.l2_cores;
+  spec.scratch_bytes = l2 > 0 ? l2 / 2 : i64{512} * 1024;
+  spec.cache_bytes = share.last > l2 ? share.last : 0;
   spec.bf16 = true;
   spec.bf16_speed = Amx::available() ? 16 : has_bf16_vectors ? 2 : 1;
   spec.simd_bytes = static_cast<int>(sizeof(Vector));

@@ -34,11 +34,25 @@ std::string info(hwloc_obj_t object, const char* name) {
   return value != nullptr ? value : "";
 }
 
+/// ARM's processors tell who made them and which design they are, in numbers.
+std::string arm_processor(const std::string& implementer, const std::string& part) {
+  static const std::map<std::string, const char*> names = {
+      {"0x41 0xd0c", "Neoverse N1"}, {"0x41 0xd40", "Neoverse V1"}, {"0x41 0xd49", "Neoverse N2"},
+      {"0x41 0xd4f", "Neoverse V2"}, {"0x46 0x001", "A64FX"},       {"0x48 0xd01", "TaiShan v110"},
+      {"0x70 0x660", "FTC660"},      {"0x70 0x661", "FTC661"},      {"0x70 0x662", "FTC662"},
+      {"0x70 0x663", "FTC663"},      {"0x70 0x862", "FTC862"}};
+  const auto found = names.find(implementer + " " + part);
+  return (found != names.end() ? std::string(found->second) : "ARM processor") + " (implementer " + implementer +
+         ", part " + part + ")";
+}
+
 /// The processor's name, with family and model where the system tells them: a name like "AMD EPYC" covers generations
 /// whose fastest plans differ.
 std::string processor_of(hwloc_obj_t pu) {
   for (hwloc_obj_t object = pu; object != nullptr; object = object->parent) {
     const std::string name = info(object, "CPUModel"), model = info(object, "CPUModelNumber");
+    const std::string part = info(object, "CPUPart");
+    if (name.empty() && !part.empty()) return arm_processor(info(object, "CPUImplementer"), part);
     if (name.empty()) continue;
     return model.empty() ? name : name + " (family " + info(object, "CPUFamilyNumber") + ", model " + model + ")";
   }
@@ -52,6 +66,13 @@ hwloc_obj_t cache_above(hwloc_obj_t pu, unsigned level) {
     if (hwloc_obj_type_is_dcache(object->type) != 0 && (level == 0 || object->attr->cache.depth == level))
       found = object;
   return found;
+}
+
+/// Has `cores` hold a core once. True if it did not before.
+bool add_core(std::vector<hwloc_obj_t>& cores, hwloc_obj_t core) {
+  if (std::find(cores.begin(), cores.end(), core) != cores.end()) return false;
+  cores.push_back(core);
+  return true;
 }
 
 i64 bytes_of(hwloc_obj_t cache) { return cache != nullptr ? static_cast<i64>(cache->attr->cache.size) : 0; }
@@ -152,7 +173,7 @@ HostTopology HostTopology::xml(const std::string& file) {
 HostTopology::Share HostTopology::share_of(const CpuSet& cpus) const {
   Share share;
   share.processor = "unknown processor";
-  std::map<hwloc_obj_t, std::vector<hwloc_obj_t>> cores_of;  // by last-level cache
+  std::map<hwloc_obj_t, std::vector<hwloc_obj_t>> cores_of, cores_of_l2;  // by cache
   hwloc_topology_t topology = handle_->topology;
   bool first = true;
   for (hwloc_obj_t pu = nullptr; (pu = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PU, pu)) != nullptr;) {
@@ -167,10 +188,13 @@ HostTopology::Share HostTopology::share_of(const CpuSet& cpus) const {
       first = false;
     }
     auto& cores = cores_of[cache];
-    if (std::find(cores.begin(), cores.end(), core) != cores.end()) continue;
-    cores.push_back(core);
+    if (!add_core(cores, core)) continue;
     ++share.cores;
     // Cores without a cache share none.
+    if (const hwloc_obj_t l2 = cache_above(pu, 2)) {
+      add_core(cores_of_l2[l2], core);
+      share.l2_cores = std::max(share.l2_cores, static_cast<int>(cores_of_l2[l2].size()));
+    }
     share.cache_cores = std::max(share.cache_cores, cache != nullptr ? static_cast<int>(cores.size()) : 1);
   }
   return share;

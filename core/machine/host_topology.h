@@ -45,6 +45,7 @@ class HostTopology {
     i64 l2 = 0;             ///< the second-level cache of its first CPU
     i64 last = 0;           ///< the cache nearest to memory of its first CPU
     int cores = 0;          ///< how many it has a CPU of
+    int l2_cores = 1;       ///< of these, the most that share a second-level cache
     int cache_cores = 0;    ///< of these, the most that share a last-level cache
   };
   Share share_of(const CpuSet& cpus) const;

@@ -47,6 +47,7 @@ TEST(HostTopology, CoresThatShareACache) {
   EXPECT_EQ(all.last, 33554432);
   EXPECT_EQ(all.cores, 16);
   EXPECT_EQ(all.cache_cores, 4);
+  EXPECT_EQ(all.l2_cores, 1);
   EXPECT_EQ(node.share_of(set_of({0, 1})).cores, 1) << "two threads of one core";
   EXPECT_EQ(node.share_of(set_of({0, 2})).cache_cores, 2);
   EXPECT_EQ(node.share_of(set_of({0, 8, 16, 24})).cache_cores, 1) << "a core of each cache";
@@ -60,6 +61,8 @@ TEST(HostTopology, NoThirdLevel) {
   const HostTopology::Share share = node.share_of(range(0, 8));
   EXPECT_EQ(share.last, share.l2);
   EXPECT_EQ(share.cache_cores, 2);
+  EXPECT_EQ(share.l2_cores, 2);
+  EXPECT_EQ(node.share_of(set_of({0, 2, 4})).l2_cores, 1) << "a core of each";
 }
 
 TEST(HostTopology, NoCaches) {
@@ -71,10 +74,9 @@ TEST(HostTopology, NoCaches) {
   EXPECT_EQ(share.processor, "unknown processor");
 }
 
-/// As lstopo writes it; a processor has a name there.
-TEST(HostTopology, Xml) {
-  const TemporaryFolder folder;
-  const std::string file = folder.write("node.xml", R"(<?xml version="1.0" encoding="UTF-8"?>
+/// As lstopo writes it, of a processor about which it tells that.
+std::string xml_of(const std::string& processor) {
+  return R"(<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE topology SYSTEM "hwloc2.dtd">
 <topology version="2.0">
   <object type="Machine" os_index="0" cpuset="0x3" complete_cpuset="0x3" allowed_cpuset="0x3" nodeset="0x1"
@@ -83,9 +85,8 @@ TEST(HostTopology, Xml) {
             gp_index="2" local_memory="1048576"/>
     <object type="Package" os_index="0" cpuset="0x3" complete_cpuset="0x3" nodeset="0x1" complete_nodeset="0x1"
             gp_index="3">
-      <info name="CPUModel" value="Toy"/>
-      <info name="CPUFamilyNumber" value="6"/>
-      <info name="CPUModelNumber" value="9"/>
+)" + processor +
+         R"(
       <object type="L3Cache" cpuset="0x3" complete_cpuset="0x3" nodeset="0x1" complete_nodeset="0x1" gp_index="4"
               cache_size="4096" depth="3" cache_linesize="64" cache_associativity="0" cache_type="0">
         <object type="Core" os_index="0" cpuset="0x1" complete_cpuset="0x1" nodeset="0x1" complete_nodeset="0x1"
@@ -102,11 +103,28 @@ TEST(HostTopology, Xml) {
     </object>
   </object>
 </topology>
-)");
+)";
+}
+
+TEST(HostTopology, Xml) {
+  const TemporaryFolder folder;
+  const std::string file = folder.write("node.xml", xml_of(R"(<info name="CPUModel" value="Toy"/>
+      <info name="CPUFamilyNumber" value="6"/><info name="CPUModelNumber" value="9"/>)"));
   const HostTopology::Share share = HostTopology::xml(file).share_of(set_of({1}));
   EXPECT_EQ(share.processor, "Toy (family 6, model 9)");
   EXPECT_EQ(share.last, 4096);
   EXPECT_EQ(share.cores, 1);
+}
+
+TEST(HostTopology, ArmProcessorsAreNamed) {
+  const TemporaryFolder folder;
+  const auto name_of = [&](const std::string& implementer, const std::string& part) {
+    const std::string file = folder.write("node.xml", xml_of(R"(<info name="CPUImplementer" value=")" + implementer +
+                                                             R"("/><info name="CPUPart" value=")" + part + R"("/>)"));
+    return HostTopology::xml(file).share_of(set_of({0})).processor;
+  };
+  EXPECT_EQ(name_of("0x46", "0x001"), "A64FX (implementer 0x46, part 0x001)");
+  EXPECT_EQ(name_of("0x00", "0x051"), "ARM processor (implementer 0x00, part 0x051)");
 }
 
 TEST(HostTopology, MistakesAreNamed) {
