@@ -14,6 +14,15 @@ endif()
 if(CORTADO_ARCH)
   target_compile_options(cortado_flags INTERFACE $<${cxx_only}:-march=${CORTADO_ARCH}>)
 endif()
+# For all that sees backends/kokkos/host_vector.h, whose vectors have a width that the compiler must know. Elsewhere its
+# own vectors have the width of the processor that runs them.
+set(CORTADO_VECTOR_FLAGS "")
+if(CORTADO_SVE_BITS)
+  if(NOT CORTADO_SVE_BITS MATCHES "^(256|512)$")
+    message(FATAL_ERROR "CORTADO_SVE_BITS is '${CORTADO_SVE_BITS}': choose 256 or 512, or leave it empty for NEON")
+  endif()
+  set(CORTADO_VECTOR_FLAGS -msve-vector-bits=${CORTADO_SVE_BITS})
+endif()
 # Selects and square roots vectorise only if they need not set errno or raise flags; results stay IEEE.
 target_compile_options(cortado_flags INTERFACE $<${cxx_only}:-fno-math-errno -fno-trapping-math>)
 if(CORTADO_SANITIZE)

@@ -35,6 +35,12 @@ inline void accumulate(Vector& sum, bf16x2 a, Vector b) {
 #if defined(__AVX512BF16__)
   sum = _mm512_dpbf16_ps(sum, reinterpret_cast<__m512bh>(_mm512_set1_epi32(static_cast<int>(word))),
                          reinterpret_cast<__m512bh>(b));
+#elif defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC) && __ARM_FEATURE_SVE_BITS >= 256
+  const SvePairs pairs = reinterpret_cast<SvePairs>(Words{} + word);
+  const SveVector dots = svbfdot_f32(reinterpret_cast<SveVector>(sum), pairs, reinterpret_cast<SvePairs>(b));
+  sum = reinterpret_cast<Vector>(dots);
+#elif defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)
+  sum = vbfdotq_f32(sum, vreinterpretq_bf16_u32(vdupq_n_u32(word)), reinterpret_cast<bfloat16x8_t>(b));
 #else
   const Words words = reinterpret_cast<Words>(b), first = words << 16, second = words & 0xFFFF0000u;
   sum += static_cast<float>(a.first) * reinterpret_cast<Vector>(first);

@@ -6,6 +6,10 @@
 
 #if defined(__SSE__)
 #include <immintrin.h>
+#elif __ARM_FEATURE_SVE_BITS >= 256
+#include <arm_sve.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 #include "core/base/bf16.h"
@@ -16,11 +20,16 @@ namespace cortado::kokkos {
 constexpr int vector_lanes = 16, vector_registers = 32;
 #elif defined(__AVX__)
 constexpr int vector_lanes = 8, vector_registers = 16;
+#elif __ARM_FEATURE_SVE_BITS >= 256
+constexpr int vector_lanes = __ARM_FEATURE_SVE_BITS / 32, vector_registers = 32;
+static_assert(vector_lanes <= 16, "HostTeam::slack and unrolled loops know no longer vectors: CORTADO_SVE_BITS=512");
+#elif defined(__aarch64__)
+constexpr int vector_lanes = 4, vector_registers = 32;
 #else
 constexpr int vector_lanes = 4, vector_registers = 16;
 #endif
 
-#if defined(__AVX512BF16__)
+#if defined(__AVX512BF16__) || defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)
 constexpr bool has_bf16_vectors = true;
 #else
 constexpr bool has_bf16_vectors = false;
@@ -28,6 +37,14 @@ constexpr bool has_bf16_vectors = false;
 
 /// One vector register of this processor.
 typedef float Vector __attribute__((vector_size(4 * vector_lanes)));
+#if __ARM_FEATURE_SVE_BITS >= 256
+/// The same, as the processor's own functions take and give it: SVE's vectors have no size without the attribute.
+typedef svfloat32_t SveVector __attribute__((arm_sve_vector_bits(__ARM_FEATURE_SVE_BITS)));
+typedef svuint32_t SveWords __attribute__((arm_sve_vector_bits(__ARM_FEATURE_SVE_BITS)));
+#if defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)
+typedef svbfloat16_t SvePairs __attribute__((arm_sve_vector_bits(__ARM_FEATURE_SVE_BITS)));
+#endif
+#endif
 
 template <class T>
 Vector load_vector(const T* p) {
@@ -54,6 +71,8 @@ void stream_vector(T* p, Vector v) {
   _mm256_stream_ps(reinterpret_cast<float*>(p), reinterpret_cast<__m256>(v));
 #elif defined(__SSE__)
   _mm_stream_ps(reinterpret_cast<float*>(p), reinterpret_cast<__m128>(v));
+#elif __ARM_FEATURE_SVE_BITS >= 256
+  svstnt1_f32(svptrue_b32(), reinterpret_cast<float*>(p), reinterpret_cast<SveVector>(v));
 #else
   store_vector(p, v);
 #endif
@@ -86,33 +105,59 @@ typedef std::uint32_t Words __attribute__((vector_size(4 * vector_lanes)));
 typedef std::uint16_t Halves __attribute__((vector_size(2 * vector_lanes)));
 
 inline Words load_halves(const bf16* p) {
+#if __ARM_FEATURE_SVE_BITS >= 256
+  const SveWords words = svld1uh_u32(svptrue_b32(), &p->bits);
+  return reinterpret_cast<Words>(words);
+#elif defined(__aarch64__)  // GCC 12 widens NEON's vectors element by element
+  return reinterpret_cast<Words>(vmovl_u16(vld1_u16(&p->bits)));
+#else
   Halves halves;
   std::memcpy(&halves, p, sizeof halves);
   return __builtin_convertvector(halves, Words);
+#endif
 }
 /// bf16 becomes float on its way into a register, and bf16 again on its way out.
 inline Vector load_vector(const bf16* p) {
   const Words words = load_halves(p) << 16;
   return reinterpret_cast<Vector>(words);
 }
-/// To nearest, ties to even. (The processor's own rounding takes values too small for normal numbers as zeros.)
+/// Bits of bf16, rounded to nearest, ties to even, as the lower halves of words whose upper ones are zero.
+inline Words rounded_words(Vector v) {
+#if defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC) && __ARM_FEATURE_SVE_BITS >= 256
+  const SvePairs halves = svcvt_bf16_f32_x(svptrue_b32(), reinterpret_cast<SveVector>(v));
+  return reinterpret_cast<Words>(halves);
+#elif defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)
+  return reinterpret_cast<Words>(vmovl_u16(vreinterpret_u16_bf16(vcvt_bf16_f32(v))));
+#else
+  const Words words = reinterpret_cast<Words>(v), halves = (words + 0x7FFFu + ((words >> 16) & 1u)) >> 16,
+              nan = reinterpret_cast<Words>(v != v);
+  return (halves & ~nan) | (nan & 0x7FC0u);
+#endif
+}
+/// The same. (AVX-512's own rounding takes values too small for normal numbers as zeros.)
 inline Halves rounded(Vector v) {
 #if defined(__AVX512BF16__)
   return reinterpret_cast<Halves>(_mm512_cvtneps_pbh(reinterpret_cast<__m512>(v)));
 #else
-  const Words words = reinterpret_cast<Words>(v), halves = (words + 0x7FFFu + ((words >> 16) & 1u)) >> 16,
-              nan = reinterpret_cast<Words>(v != v);
-  return __builtin_convertvector((halves & ~nan) | (nan & 0x7FC0u), Halves);
+  return __builtin_convertvector(rounded_words(v), Halves);
 #endif
 }
 inline void store_vector(bf16* p, Vector v) {
+#if __ARM_FEATURE_SVE_BITS >= 256
+  svst1h_u32(svptrue_b32(), &p->bits, reinterpret_cast<SveWords>(rounded_words(v)));
+#else
   const Halves halves = rounded(v);
   std::memcpy(p, &halves, sizeof halves);
+#endif
 }
 /// Lane i holds lanes i of both, rounded.
 inline Vector paired(Vector first, Vector second) {
+#if defined(__aarch64__)
+  const Words words = rounded_words(first) | rounded_words(second) << 16;
+#else
   const Words words = __builtin_convertvector(rounded(first), Words) | __builtin_convertvector(rounded(second), Words)
                                                                            << 16;
+#endif
   return reinterpret_cast<Vector>(words);
 }
 /// Lane i holds elements i of both rows, of which `second` may be null: zeros.

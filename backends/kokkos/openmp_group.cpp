@@ -48,6 +48,19 @@ void for_parts(const char* label, const Space& space, int workers, std::size_t b
   });
 }
 
+/// Throws ConfigError where SVE's vectors are not as long as those that the compiler made everything for.
+void require_vector_length() {
+#if __ARM_FEATURE_SVE_BITS >= 256
+  std::size_t bytes = 0;
+  asm("rdvl %0, #1" : "=r"(bytes));  // the compiler's own function tells what it was told
+  if (bytes != sizeof(Vector))
+    throw ConfigError("this processor",
+                      "has " + std::to_string(8 * bytes) + "-bit SVE vectors, this program was built for " +
+                          std::to_string(8 * sizeof(Vector)),
+                      "build it with CORTADO_SVE_BITS=" + std::to_string(8 * bytes) + ", or empty for NEON");
+#endif
+}
+
 /// The machine of a core group of `threads` OpenMP threads, one of `core_groups`.
 MachineSpec openmp_spec(int core_groups, int threads) {
   const std::vector<CpuSet> bound = cpus_of_threads(core_groups * threads);
@@ -93,6 +106,7 @@ Space space_of(int core_groups, int threads) {
 
 std::vector<std::unique_ptr<CoreGroup>> make_groups(const std::vector<int>& devices, int threads, Tf32 /*tf32*/,
                                                     const Programs& programs) {
+  require_vector_length();
   const int core_groups = static_cast<int>(devices.size());
   const MachineSpec spec = openmp_spec(core_groups, threads);
   std::vector<std::unique_ptr<CoreGroup>> groups;
