@@ -73,6 +73,15 @@ void SessionFlags::add_without(Flags& flags) {
             "Passes that do not rewrite the net, separated by commas: pruning, epilogues, ... (docs/design/passes.md)");
 }
 
+void SessionFlags::add_memory(Flags& flags) {
+  flags
+      .add("--memory", memory,
+           "Bytes that a process may take, such as 8G: values between layers that would take more are made again for "
+           "backward")
+      .counts_bytes()
+      .positive();
+}
+
 Session::Session(const MpiJob& its_job, const SessionFlags& flags)
     : job(its_job),
       processor(make_processor(backend_options(its_job, flags))),
@@ -98,6 +107,7 @@ SolverOptions Session::solver_options() const {
   SolverOptions options;
   static_cast<Services&>(options) = {&group, &layers, &sources, &sinks};
   options.without = without;
+  options.recomputed = recomputed;
   return options;
 }
 

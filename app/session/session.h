@@ -24,6 +24,7 @@ struct SessionFlags {
   std::vector<std::string> shapes;   ///< of their samples (ShapeSources)
   std::string precision = "fp32";    ///< or bf16; of nets that are read without a solver
   std::vector<std::string> without;  ///< passes that do not rewrite nets
+  i64 memory = 0;                    ///< bytes that training must fit into; 0: no limit
 
   void add_core_groups(Flags& flags);
   void add_devices(Flags& flags);
@@ -32,6 +33,7 @@ struct SessionFlags {
   void add_shape(Flags& flags);      ///< A verb with this flag needs shapes only.
   void add_precision(Flags& flags);
   void add_without(Flags& flags);
+  void add_memory(Flags& flags);
 };
 
 /// The services for verbs that build a net: the job's ranks, this process's processor, the layer table, the readers,
@@ -49,6 +51,8 @@ struct Session {
   Hdf5Weights hdf5;
   Precision precision;            ///< of nets that are read without a solver
   std::set<std::string> without;  ///< passes that do not rewrite nets
+  /// Segments of the net that is trained which give their memory up (fit_memory).
+  std::vector<Segment> recomputed;
 
   /// For nets and solvers on core group 0, alone.
   NetOptions net_options() const;

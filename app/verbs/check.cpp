@@ -5,6 +5,7 @@
 #include "app/command_line/verb.h"
 #include "app/measure/dry_runs.h"
 #include "app/measure/layer_times.h"
+#include "app/measure/memory_fit.h"
 #include "app/report/plan_text.h"
 #include "app/report/report.h"
 #include "app/session/net_flags.h"
@@ -68,6 +69,7 @@ class Check : public Verb {
     add_json(flags, json_);
     session_.add_precision(flags);
     session_.add_without(flags);
+    session_.add_memory(flags);
     session_.add_devices(flags);
     session_.add_shape(flags);
     net_.add_state(flags);
@@ -97,8 +99,12 @@ class Check : public Verb {
       solver.mutable_train_state()->set_level(net_.state().level);
       for (const auto& stage : net_.state().stages) solver.mutable_train_state()->add_stage(stage);
     }
-    if (job.rank() != 0) return 0;
+    if (session_.memory > 0 && tests)
+      throw ConfigError("--memory", "is for training: nothing is made again where there is no backward",
+                        "leave it out");
     const TuningTable tuning = read_tuning(session.group.spec(), tuning_);
+    fit_memory(session, solver, tuning, session_.memory);
+    if (job.rank() != 0) return 0;
     const auto runs = tests ? std::make_unique<DryRuns>(session, parameter, net_options, tuning)
                             : std::make_unique<DryRuns>(session, solver, tuning);
     const Net& net = runs->net();

@@ -6,6 +6,7 @@
 #include "app/measure/layer_times.h"
 #include "app/measure/load_watch.h"
 #include "app/measure/measure.h"
+#include "app/measure/memory_fit.h"
 #include "app/measure/memory_need.h"
 #include "app/report/plan_text.h"
 #include "app/report/report.h"
@@ -121,6 +122,7 @@ void Time::add_to(Flags& flags) {
   net_.add_state(flags);
   session_.add_precision(flags);
   session_.add_without(flags);
+  session_.add_memory(flags);
   session_.add_simulator(flags);
 }
 
@@ -167,6 +169,9 @@ int Time::run(const MpiJob& job) {
   caffe::NetParameter parameter;
   net_.read(parameter);
   const TuningTable tuning = read_tuning(session.group.spec(), tuning_, session.job.replicas());
+  if (session_.memory > 0 && !trains())
+    throw ConfigError("--memory", "is for training: nothing is made again where there is no backward", "leave it out");
+  fit_memory(session, solver_around(parameter, session.precision), tuning, session_.memory);
   advising_on_memory(
       [&] {
         return trains() ? memory_advice(session, solver_around(parameter, session.precision), tuning)

@@ -3,6 +3,7 @@
 #include "app/command_line/shared_flags.h"
 #include "app/command_line/verb.h"
 #include "app/measure/load_watch.h"
+#include "app/measure/memory_fit.h"
 #include "app/measure/memory_need.h"
 #include "app/report/progress_bar.h"
 #include "app/report/timeline_file.h"
@@ -100,6 +101,7 @@ void Train::add_to(Flags& flags) {
       .one_of({"direct", "master"});
   session_.add_devices(flags);
   session_.add_without(flags);
+  session_.add_memory(flags);
   add_tuning(flags, tuning_);
   flags.add("--exchange", exchange_.exchange,
             "How ranks agree on gradients: packed, host_sums (while backward goes on), buckets (and the next forward), "
@@ -177,6 +179,8 @@ int Train::run(const MpiJob& job) {
   with.timeline = timeline.get();
   const TuningTable tuning = read_tuning(session.group.spec(), tuning_, session.job.replicas());
   with.tuning = &tuning;
+  fit_memory(session, parameter, tuning, session_.memory, session.processor->core_groups());
+  with.recomputed = session.recomputed;
   with.choose_plans = choose_plans_;
   with.action = [&] { return signals.take(); };
   with.progress = [&](const SolverOptions::Progress& progress) {
