@@ -2,10 +2,12 @@
 
 #include <cstdlib>
 
-#include "backends/reference/processor.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
+#ifdef CORTADO_WITH_REFERENCE
+#include "backends/reference/processor.h"
 #include "programs/reference_all_programs.h"
+#endif
 #ifdef CORTADO_WITH_KOKKOS
 #include "backends/kokkos/processor.h"
 #include "programs/kokkos_all_programs.h"
@@ -69,10 +71,6 @@ std::vector<std::pair<std::string, std::string>> backend_software() {
 #else
   return {};
 #endif
-}
-
-std::unique_ptr<Processor> make_reference_processor() {
-  return reference::make_processor({}, reference::all_programs());
 }
 
 }  // namespace cortado

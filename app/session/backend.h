@@ -27,7 +27,4 @@ std::unique_ptr<Processor> make_processor(const BackendOptions& options = {});
 /// libraries. It needs no device.
 std::vector<std::pair<std::string, std::string>> backend_software();
 
-/// One core group of the reference backend, which every build has.
-std::unique_ptr<Processor> make_reference_processor();
-
 }  // namespace cortado
