@@ -12,7 +12,7 @@
 
 namespace cortado {
 namespace {
-Shape shape_of(const std::string& text) {
+Shape shape_in(const std::string& text) {
   Shape shape;
   std::istringstream parts(text);
   for (std::string part; std::getline(parts, part, 'x');) {
@@ -60,7 +60,7 @@ ShapeSources::ShapeSources(bool needs_values, const std::vector<std::string>& sh
   for (const std::string& text : shapes) {
     const std::size_t equals = text.rfind('=');
     const std::string top = equals == std::string::npos ? "" : text.substr(0, equals);
-    shapes_[top] = shape_of(text.substr(equals == std::string::npos ? 0 : equals + 1));
+    shapes_[top] = shape_in(text.substr(equals == std::string::npos ? 0 : equals + 1));
   }
 }
 

@@ -41,7 +41,7 @@ class Round {
   std::vector<HostValues> parts_;
 };
 
-void run(const Team& team, const HostValues& values) {
+void run_circulant(const Team& team, const HostValues& values) {
   const CirculantSchedule schedule(*team.topology, team.rank());
   const int p = team.size();
   Messages messages(team, "circulant");
@@ -94,7 +94,8 @@ CirculantSchedule::CirculantSchedule(const Topology& topology, int rank) : owner
 }
 
 Algorithm circulant() {
-  return {"circulant", "halving for any number of ranks, numbers in turn over supernodes", run, circulant_cost};
+  return {"circulant", "halving for any number of ranks, numbers in turn over supernodes", run_circulant,
+          circulant_cost};
 }
 
 }  // namespace cortado

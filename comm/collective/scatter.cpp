@@ -7,7 +7,7 @@
 namespace cortado {
 namespace {
 
-void run(const Team& team, const HostValues& values) {
+void run_scatter(const Team& team, const HostValues& values) {
   const int p = team.size(), rank = team.rank();
   Messages messages(team, "scatter");
   int step = 0, below = 1;  // ranks whose blocks come through this one
@@ -38,6 +38,8 @@ double scatter_cost(const Network& net, const JobShape& job, i64 bytes, i64, int
 
 }  // namespace
 
-Algorithm scatter_broadcast() { return {"scatter_allgather", "binomial scatter, ring allgather", run, scatter_cost}; }
+Algorithm scatter_broadcast() {
+  return {"scatter_allgather", "binomial scatter, ring allgather", run_scatter, scatter_cost};
+}
 
 }  // namespace cortado

@@ -144,7 +144,7 @@ struct Type {
   void (*take)(Upgrade&);
 };
 
-const std::map<std::string, Type>& types() {
+const std::map<std::string, Type>& types_of_v0() {
   static const std::map<std::string, Type> all = {
       {"accuracy", {"Accuracy", take_nothing}},
       {"bnll", {"BNLL", take_nothing}},
@@ -198,8 +198,8 @@ void fold_padding(V1& layer, const std::map<std::string, const V1*>& makers, con
 }
 
 void upgrade_layer(const V1& from, caffe::LayerParameter& to, const std::string& origin) {
-  const auto found = types().find(from.layer().type());
-  if (found == types().end())
+  const auto found = types_of_v0().find(from.layer().type());
+  if (found == types_of_v0().end())
     throw ConfigError(where(origin, from), "has the type '" + from.layer().type() + "', which no V0 layer has");
   to.set_type(found->second.name);
   *to.mutable_bottom() = from.bottom();
