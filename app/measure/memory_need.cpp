@@ -178,7 +178,9 @@ void with_net(Session& session, const NetFlags& flags, const std::function<void(
   advising_on_memory(
       [&] { return memory_advice(session, parameter, session.net_options(), empty_tuning(session.group.spec())); },
       [&] {
-        Net net(parameter, session.net_options());
+        NetOptions options = session.net_options();
+        options.only_scores = true;
+        Net net(parameter, options);
         work(net);
       });
 }

@@ -135,6 +135,7 @@ TimedNet Time::build(const Session& session, const TuningTable& tuning, const ca
   } else {
     NetOptions with = session.net_options();
     with.layouts = tuning.layouts();
+    with.only_scores = true;
     timed.tested = std::make_unique<Net>(parameter, with);
     timed.tested->use_plans(tuning.plans_for(*timed.tested));
     CORTADO_LOG(info) << tuning.coverage(*timed.tested);

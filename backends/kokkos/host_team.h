@@ -312,7 +312,7 @@ class HostTeam {
     const i64 rows = std::min(acc.shape.m, box.rows), n0 = std::min(acc.shape.n0, box.limit0), pitch = acc.shape.n0;
     each2d(rows, n0, [&](i64 m, i64 n) {
       float& sum = acc.p[m * pitch + n];
-      sum = f(sum, box.reads_old ? float(box.base[m * box.pitch_m + n * box.pitch0]) : 0.0f, m);
+      sum = f(sum, box.reads_old ? float(box.base[m * box.pitch_m + n * box.pitch0]) : 0.0f, m, n);
     });
     if (box.pitch_m == 1) return turn(acc.p, pitch, rows, n0, box.base, box.pitch0);
     for (i64 n = 0; n < n0; ++n)
@@ -328,8 +328,9 @@ class HostTeam {
         for (i64 i0 = 0; i0 < n0; i0 += vector_lanes) {
           U* const to = box.base + m * box.pitch_m + i1 * box.pitch1 + i0;
           float* const from = acc.p + m * acc.shape.n() + i1 * n0 + i0;
+#pragma GCC ivdep
           for (int lane = 0; lane < vector_lanes; ++lane)
-            from[lane] = f(from[lane], box.reads_old ? float(to[lane]) : 0.0f, m);
+            from[lane] = f(from[lane], box.reads_old ? float(to[lane]) : 0.0f, m, i1 * n0 + i0 + lane);
           if constexpr (std::is_same_v<U, float>)
             if (grant_.streams && fills_lines(to, n0, box.pitch_m)) {
               stream_vector(to, load_vector(from));

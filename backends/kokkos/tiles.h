@@ -97,7 +97,8 @@ CORTADO_FN void store_by_lanes(Team& team, const Acc<T>& acc, const OutBox<U>& b
   team.each2d(rows * n2 * n1, smaller(s.n0, box.limit0), [&](i64 r, i64 i0) {
     const i64 m = r / (n2 * n1), i2 = r / n1 % n2, i1 = r % n1;
     U& y = box.base[m * box.pitch_m + i2 * box.pitch2 + i1 * box.pitch1 + i0 * box.pitch0];
-    y = f(acc.p[((m * s.n2 + i2) * s.n1 + i1) * s.n0 + i0], y, m);
+    const i64 n = (i2 * s.n1 + i1) * s.n0 + i0;
+    y = f(acc.p[m * s.n() + n], y, m, n);
   });
 }
 

@@ -283,8 +283,9 @@ class Context {
       const i64 n0 = e % part.n0, n1 = e / part.n0 % part.n1, n2 = e / part.n0 / part.n1 % part.n2, m = e / part.n();
       T* const place = box.base + m * box.pitch_m + n2 * box.pitch2 + n1 * box.pitch1 + n0 * box.pitch0;
       T& y = *reinterpret_cast<T*>(cpe_.at(place));
-      T& sum = sums[((m * s.n2 + n2) * s.n1 + n1) * s.n0 + n0];
-      y = f(sum, y, m);
+      const i64 n = (n2 * s.n1 + n1) * s.n0 + n0;
+      T& sum = sums[m * s.n() + n];
+      y = f(sum, y, m, n);
       sum = std::numeric_limits<T>::quiet_NaN();  // spent: whoever reads it again finds out
     }
     cpe_.leave();

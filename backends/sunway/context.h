@@ -371,7 +371,8 @@ void Context::store(const Acc<T>& acc, const OutBox<T>& box, F f) {
   for (i64 i = 0; i < m; ++i)
     for (i64 j = 0; j < n2 * n1; ++j)
       for (i64 first = 0; first < n0; first += piece) {
-        T* const sums = acc.p + ((i * s.n2 + j / n1) * s.n1 + j % n1) * s.n0 + first;
+        const i64 column = (j / n1 * s.n1 + j % n1) * s.n0 + first;
+        T* const sums = acc.p + i * s.n() + column;
         const i64 n = part(n0 - first, piece);
         if (box.reads_old) {
           const T* const from = box.base + i * box.pitch_m + j / n1 * box.pitch2 + j % n1 * box.pitch1;
@@ -385,7 +386,7 @@ void Context::store(const Acc<T>& acc, const OutBox<T>& box, F f) {
         }
         loop(n, [&](i64 e) {
           const Value<T> value = load(sums + e), before = box.reads_old ? load(old + e) : Value<T>(T(0));
-          sunway::store(sums + e, static_cast<T>(f(value, before, i)));
+          sunway::store(sums + e, static_cast<T>(f(value, before, i, column + e)));
         });
       }
   Window w;

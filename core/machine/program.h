@@ -100,8 +100,8 @@ ProgramKey program_key();
 //   c.row_share(a, t), c.col_share(b, t)   operand of CPE (row, t) / (t, col), as tokens for the next fma
 //   c.fma(acc, a, b, Taps)           the multiply; belongs to the backend
 //   c.product(acc, a, b, Taps)       the same, but the sums are those of this call alone
-//   c.store(acc, OutBox, f)          y = f(value, old y, m) for every element inside the box's bounds; the sums are
-//                                    spent: nobody may look at them again
+//   c.store(acc, OutBox, f)          y = f(value, old y, m, n) for every element inside the box's bounds, acc(m, n);
+//                                    the sums are spent: nobody may look at them again
 // The register-communication GEMM (swCaffe IV-A) is then, on any mesh:
 //   for (int t = 0; t < C::mesh_cols; ++t) c.fma(acc, c.row_share(a, t), c.col_share(b, t), taps);
 //

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <variant>
 
@@ -30,6 +31,20 @@ struct ChannelSums {
   i64 parts = 0;                 ///< parts written in this forward; 0 means that the reader sums by itself
 };
 
+namespace epilogue {
+
+/// After forward, y = v where v > 0, slope v elsewhere, with v = scale[c] x + bias[c] for what the layer computes, x.
+/// Parameters alone decide scale and bias. Nobody runs backward.
+struct FixedMap {
+  struct Values {
+    const float *scale, *bias;  ///< one value for each channel
+  };
+  std::function<Values()> values;  ///< queues what makes the values, unless they are made; called in each forward
+  float slope = 1;
+};
+
+}  // namespace epilogue
+
 /// A layer's computation, as far as another layer can do it.
 struct Traits {
   std::optional<float> rectifier;   ///< y = x where x > 0, this times x elsewhere
@@ -37,6 +52,7 @@ struct Traits {
   bool is_sum_of_two = false;       ///< y = a + b, its bottoms
   bool is_split = false;            ///< tops share the bottom's values, whose gradient is the sum of the tops'
   ChannelSums* sums = nullptr;      ///< forward reads these sums, if they are of its bottom
+  std::optional<epilogue::FixedMap> fixed_map;  ///< forward is this map of its bottom
 };
 
 /// A layer that has accepted one of these does its work besides its own.
@@ -84,7 +100,8 @@ struct JoinedGradient {};
 
 }  // namespace epilogue
 
-using Epilogue = std::variant<epilogue::ScaleAndBias, epilogue::Rectifier, epilogue::Sum, epilogue::TopSums,
-                              epilogue::GradientSum, epilogue::JoinGradient, epilogue::JoinedGradient>;
+using Epilogue =
+    std::variant<epilogue::ScaleAndBias, epilogue::Rectifier, epilogue::Sum, epilogue::TopSums, epilogue::GradientSum,
+                 epilogue::JoinGradient, epilogue::JoinedGradient, epilogue::FixedMap>;
 
 }  // namespace cortado

@@ -34,6 +34,8 @@ struct NetOptions : Services {
   /// same time: after a backward pass only those of parameters, and of losses, can be read. And a blob that one layer
   /// makes for another may never be made, or hold only what is read of it: see the passes that only train.
   bool only_trains = false;
+  /// Nobody runs backward: see the passes that only score.
+  bool only_scores = false;
   /// bf16: mixed precision (pass casts). Throws ConfigError where the group's memory cannot hold it.
   Precision precision = Precision::fp32;
   /// All gradients come out this many times as large (loss scaling); losses do not.

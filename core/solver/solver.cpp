@@ -41,7 +41,7 @@ Solver::State::State(const caffe::SolverParameter& given, const SolverOptions& g
   NamedNet training = training_net(parameter, options.layers);
   divide_batches(training.net, options.core_groups, *options.layers);
   CORTADO_LOG(info) << "Creating training net from " << training.source;
-  net = make_net(training.net, &replicas);
+  net = make_net(training.net, &replicas, false);
   if (options.tuning != nullptr) CORTADO_LOG(info) << options.tuning->coverage(*net);
   statistics = std::make_unique<RunningStatistics>(*net, replicas);
   train_sums = OutputSums(*net);
@@ -60,8 +60,8 @@ Solver::State::State(const caffe::SolverParameter& given, const SolverOptions& g
   CORTADO_LOG(info) << "Solver scaffolding done.";
 }
 
-std::unique_ptr<Net> Solver::State::make_net(const caffe::NetParameter& net_parameter,
-                                             const Replicas* net_replicas) const {
+std::unique_ptr<Net> Solver::State::make_net(const caffe::NetParameter& net_parameter, const Replicas* net_replicas,
+                                             bool only_scores) const {
   NetOptions net_options;
   if (options.tuning != nullptr) net_options.layouts = options.tuning->layouts();
   static_cast<Services&>(net_options) = options;
@@ -71,6 +71,7 @@ std::unique_ptr<Net> Solver::State::make_net(const caffe::NetParameter& net_para
   net_options.replicas = net_replicas;
   net_options.seed = seed_of(parameter);
   net_options.only_trains = true;
+  net_options.only_scores = only_scores;
   net_options.without = options.without;
   net_options.recomputed = options.recomputed;
   net_options.loss_scale = parameter.loss_scale();
@@ -86,7 +87,7 @@ void Solver::State::make_test_nets() {
     CORTADO_LOG(info) << "Creating test net (#" << test_nets.size() << ") specified by " << named.source;
     // Each rank runs whole passes of its own, so a test net has no replicas: its layers must not meet others, but those
     // whose weights others hold.
-    test_nets.push_back(make_net(named.net, nullptr));
+    test_nets.push_back(make_net(named.net, nullptr, true));
     test_nets.back()->share_trained(*net);
     test_sums.emplace_back(*test_nets.back());
   }

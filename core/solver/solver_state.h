@@ -24,7 +24,7 @@ namespace cortado {
 struct Solver::State {
   State(const caffe::SolverParameter& given, const SolverOptions& given_options);
 
-  std::unique_ptr<Net> make_net(const caffe::NetParameter& net, const Replicas* net_replicas) const;
+  std::unique_ptr<Net> make_net(const caffe::NetParameter& net, const Replicas* net_replicas, bool only_scores) const;
   void make_test_nets();
 
   void step(i64 iterations);

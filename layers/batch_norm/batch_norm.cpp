@@ -44,6 +44,7 @@ void BatchNormLayer::reshape(const Blobs& bottom, const Blobs& top) {
 Traits BatchNormLayer::traits() {
   Traits traits;
   traits.sums = &sums_of_maker_;
+  if (global() && !adds_) traits.fixed_map = epilogue::FixedMap{[this] { return fixed_map(); }, slope_};
   return traits;
 }
 
@@ -211,6 +212,18 @@ void BatchNormLayer::running_statistics() {
   elementwise(group(), shape_.channels, UseRunningStatistics{},
               from(blobs()[0]->data(), blobs()[1]->data(), one(blobs()[2]->data())),
               to(mean_->mutable_data(), variance_->mutable_data()));
+}
+
+epilogue::FixedMap::Values BatchNormLayer::fixed_map() {
+  if (map_ == nullptr) map_ = std::make_unique<Blob>(group(), Shape{2, shape_.channels});
+  const i64 version = run().parameter_version;
+  float* const map = map_->mutable_data();
+  if (version == 0 || map_version_ != version)
+    elementwise(group(), shape_.channels, MapOfStatistics{parameter().batch_norm_param().eps()},
+                from(blobs()[0]->data(), blobs()[1]->data(), scale(), bias(), one(blobs()[2]->data())),
+                to(map, map + shape_.channels));
+  map_version_ = version;
+  return {map, map + shape_.channels};
 }
 
 /// Backward needs the bottom unless statistics are given and nothing is accepted: then the gradient does not depend on

@@ -56,6 +56,7 @@ class BatchNormLayer : public Layer {
   double share_statistics();
   double share_sums();
   void running_statistics();
+  epilogue::FixedMap::Values fixed_map();
 
   Channels shape_;
   std::unique_ptr<Blob> kept_, mean_, variance_, sums_;
@@ -63,6 +64,8 @@ class BatchNormLayer : public Layer {
   std::unique_ptr<Blob> channel_parts_;     // values of parts of channels, on devices
   std::optional<AffineMap> affine_;         // accepted, if any
   ChannelSums sums_of_maker_;               // sums over the bottom
+  std::unique_ptr<Blob> map_;               // scales and biases of the fixed map
+  i64 map_version_ = 0;                     // RunState::parameter_version when it was made; 0 means that it is not
   bool adds_ = false;                       // it adds a second bottom
   bool is_joined_ = false;                  // that bottom has its gradient when backward begins
   bool rectifies_ = false;

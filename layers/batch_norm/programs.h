@@ -374,4 +374,16 @@ struct UseRunningStatistics {
   }
 };
 
+/// The running statistics and an affine map behind them as one map: y = (x - mean) / sqrt(variance + eps) scale + bias.
+struct MapOfStatistics {
+  static constexpr const char* label = "batch_norm_map";
+  float eps;
+  template <class V>
+  CORTADO_FN auto operator()(V mean, V variance, V scale, V bias, float weight) const {
+    const auto running = UseRunningStatistics{}(mean, variance, weight);
+    const auto factor = scale / math::sqrt(running.second + eps);
+    return Two<decltype(factor * factor)>{factor, bias - running.first * factor};
+  }
+};
+
 }  // namespace cortado

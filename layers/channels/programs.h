@@ -1,4 +1,5 @@
 #pragma once
+#include "core/machine/elementwise.h"
 #include "core/machine/sums.h"
 #include "layers/channels/parts.h"
 #include "layers/channels/sums.h"
@@ -199,6 +200,15 @@ struct RectifyChannels {
           }));
       sum.end(c, p.adds);
     });
+  }
+};
+
+/// The bias of a map that follows another bias: scale (x + first) + second = scale x + result.
+struct MapBias {
+  static constexpr const char* label = "map_bias";
+  template <class V>
+  CORTADO_FN auto operator()(V scale, V first, V second) const {
+    return scale * first + second;
   }
 };
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/machine/core_group.h"
+#include "layers/channels/channel_map.h"
 #include "layers/convolution/shape.h"
 
 namespace cortado {
@@ -33,6 +34,8 @@ struct ConvolutionArguments {
   /// counts `slope` times where x is not positive. nullptr means that dx alone is written.
   const void* other = nullptr;
   float slope = 1;
+  /// Forward of a plan that maps: y is `map` of the sums. Without a map they are y.
+  ChannelMap map = {};
   /// Weight gradient of a plan that sets: true sets dw, false adds to it.
   bool sets = false;
 
@@ -48,6 +51,11 @@ struct ConvolutionArguments {
   T* out_as() const {
     return static_cast<T*>(out);
   }
+  /// Fills a program's map, from channel `first` on.
+  void map_by(ChannelMap& to, i64 first = 0) const {
+    if (!map.is_there()) return;
+    to.scale = map.scale + first, to.bias = map.bias + first, to.channels = map.channels - first, to.slope = map.slope;
+  }
   /// Fills a program's OtherGradient.
   template <class OtherGradient>
   void join_to(OtherGradient& p) const {
@@ -62,6 +70,7 @@ struct ConvolutionPlan {
   i64 workspace = 0;     ///< floats that `run` needs
   i64 kept_weights = 0;  ///< forward: floats of packed weights that may be kept while the weights stay; 0 means none
   i64 partial_sums = 0;  ///< forward: the number of partial sums of outputs that `run` can write; 0 means none
+  bool maps = false;     ///< forward: `run` can write a map of its sums
   bool joins = false;    ///< input gradient: `run` can add to another gradient of the same blob
   bool sets = false;     ///< weight gradient: `run` can set dw as well as add to it
   double estimate = 0;   ///< seconds by the analytic model; 0 means that there is no estimate

@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/formats/caffe.pb.h"
+#include "core/machine/launch_elementwise.h"
 #include "core/net/layer_table.h"
 #include "layers/eltwise/sum_gradient.h"
 
@@ -190,7 +191,10 @@ void ConvolutionLayer::setup(const Blobs& bottom, const Blobs& top) {
   read_parameter(bottom, top);
   const i64 in = bottom[0]->dim(channel_axis_), out = sizes(in).outputs;
   add_parameter(weights(in, out), p.weight_filler());
-  if (bias_) add_parameter({out}, p.bias_filler());
+  if (!bias_) return;
+  add_parameter({out}, p.bias_filler());
+  ones_ = std::make_unique<Blob>(group(), Shape{out});
+  ones_->write_data(std::vector<float>(static_cast<std::size_t>(out), 1.0f).data());
 }
 
 void ConvolutionLayer::reshape(const Blobs& bottom, const Blobs& top) {
@@ -260,6 +264,11 @@ bool ConvolutionLayer::accept(const Epilogue& work) {
     top_sums_ = sums->sums;
     return true;
   }
+  if (const auto* const map = std::get_if<epilogue::FixedMap>(&work)) {
+    if (rectifies_ || fixed_map_) return false;
+    fixed_map_ = *map;
+    return true;
+  }
   const auto* const join = std::get_if<epilogue::JoinGradient>(&work);
   if (join == nullptr || parameter().bottom_size() != 1) return false;
   other_ = join->other, slope_of_bottom_ = join->slope;
@@ -277,7 +286,26 @@ float* ConvolutionLayer::room_for_sums() {
   return sums;
 }
 
+ChannelMap ConvolutionLayer::map_of_top() {
+  ChannelMap map;
+  map.channels = shape_.oc, map.slope = slope_;
+  const float* const bias = bias_ ? blobs()[1]->data() : nullptr;
+  if (!fixed_map_) {
+    if (bias_) map.scale = ones_->data(), map.bias = bias;
+    return map;
+  }
+  const auto values = fixed_map_->values();
+  map.scale = values.scale, map.bias = values.bias, map.slope = fixed_map_->slope;
+  if (!bias_) return map;
+  if (mapped_bias_ == nullptr) mapped_bias_ = std::make_unique<Blob>(group(), Shape{shape_.oc});
+  elementwise(group(), shape_.oc, MapBias{}, from(values.scale, bias, values.bias), to(mapped_bias_->mutable_data()));
+  map.bias = mapped_bias_->data();
+  return map;
+}
+
 void ConvolutionLayer::forward(const Blobs& bottom, const Blobs& top) {
+  const ChannelMap map = map_of_top();
+  const bool maps = shape_.mb > 0 && plan_of(ConvolutionDirection::forward).maps;
   with_element(shape_.precision, [&](auto element) {
     using T = decltype(element);
     for (std::size_t i = 0; i < bottom.size(); ++i) {
@@ -286,8 +314,10 @@ void ConvolutionLayer::forward(const Blobs& bottom, const Blobs& top) {
       T* const y = (volume_ ? *images_ : *top[i]).template mutable_data<T>();
       ConvolutionArguments arguments{x.data<T>(), blobs()[0]->data(), nullptr, y};
       if (top_sums_ != nullptr && top_sums_->are_wanted) arguments.sums = room_for_sums();
+      if (maps) arguments.map = map;
       run(ConvolutionDirection::forward, arguments);
-      if (bias_) outputs().affine<T>(group(), y, nullptr, nullptr, blobs()[1]->data(), y, slope_);
+      if (map.is_there() && !maps)
+        outputs().affine<T>(group(), y, nullptr, fixed_map_ ? map.scale : nullptr, map.bias, y, map.slope);
       if (volume_) volume_->order(images_->data(), top[i]->mutable_data());
     }
   });

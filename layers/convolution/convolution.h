@@ -74,8 +74,9 @@ class WindowedLayer : public Layer {
 /// OH x OW). All use the same weights (num_output x C / group x KH x KW) and bias. OH = (H + 2 pad - (dilation (KH - 1)
 /// + 1)) / stride + 1, rounded down.
 ///
-/// It accepts a rectifier if it has a bias. Otherwise it writes sums over its top, if its candidate can. Tops lie in
-/// blocks of channels (nchw16c) where the plan book has that for "layout", or by default where it pays.
+/// It accepts a rectifier if it has a bias, and a fixed map. Otherwise it writes sums over its top, if its candidate
+/// can. Tops lie in blocks of channels (nchw16c) where the plan book has that for "layout", or by default where it
+/// pays.
 class ConvolutionLayer : public WindowedLayer {
  public:
   using WindowedLayer::WindowedLayer;
@@ -103,6 +104,8 @@ class ConvolutionLayer : public WindowedLayer {
   /// False if no candidate can work on such blobs, because the kernel is large. Known before `setup`.
   bool fits_blocks(const Blob& bottom, Layout src, Layout dst) const;
   float* room_for_sums();
+  /// The map of sums to the top that it has accepted, or that its bias is.
+  ChannelMap map_of_top();
   template <class T>
   void join_gradient(Blob& bottom, const T* dy);
   Channels outputs() const { return {shape_.mb, shape_.oc, shape_.pixels(), shape_.dst}; }
@@ -110,10 +113,12 @@ class ConvolutionLayer : public WindowedLayer {
   ChosenLayout layout_;
   bool rectifies_ = false;
   float slope_ = 1;
-  ChannelSums* top_sums_ = nullptr;  // place for sums over the top; nullptr means none
-  ClusterMemory sums_;               // memory of these sums
-  Blob* other_ = nullptr;            // the blob whose gradient the bottom's joins; nullptr means none
-  float slope_of_bottom_ = 1;        // of the rectifier that made it, then
+  std::optional<epilogue::FixedMap> fixed_map_;  // accepted, if any
+  std::unique_ptr<Blob> ones_, mapped_bias_;     // scales of a bias alone; a bias with the fixed map's
+  ChannelSums* top_sums_ = nullptr;              // place for sums over the top; nullptr means none
+  ClusterMemory sums_;                           // memory of these sums
+  Blob* other_ = nullptr;                        // the blob whose gradient the bottom's joins; nullptr means none
+  float slope_of_bottom_ = 1;                    // of the rectifier that made it, then
 };
 
 }  // namespace cortado

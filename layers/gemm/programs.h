@@ -55,7 +55,7 @@ struct Gemm {
         [&](i64 block, auto& acc) {
           const T alpha = g.alpha, beta = g.beta;
           // beta = 0 must not read y: it may hold NaN.
-          c.store(acc, g.destination(place(block)), [alpha, beta](T value, T old, i64) {
+          c.store(acc, g.destination(place(block)), [alpha, beta](T value, T old, i64, i64) {
             return beta == T(0) ? alpha * value : alpha * value + beta * old;
           });
         });

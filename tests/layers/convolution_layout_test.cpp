@@ -287,6 +287,62 @@ TEST_P(BlockedConvolutions, CandidatesLeaveSumsOverWhatTheyMake) {
   }
 }
 
+/// The top of a forward by this candidate. `map` has scales and biases for each channel, [2][channels], that it
+/// accepts.
+std::vector<float> top_of(const std::string& backend, const Window& w, Precision precision, const PlanBook& plans,
+                          const Blob* map) {
+  LayerRig rig(backend, layer_of(w), {w.bottom});
+  rig.bottom(0).reshape(w.bottom, precision, Layout::nchw);
+  rig.layer().choose_plans(plans);
+  rig.fill_bottom(0, [](i64 e) { return float(bf16(noise(0, e))); });
+  if (map != nullptr) {
+    const auto values = [map] { return epilogue::FixedMap::Values{map->data(), map->data() + map->count(1)}; };
+    EXPECT_TRUE(rig.layer().accept(epilogue::FixedMap{values, 0.25F}));
+  }
+  rig.forward();
+  return rig.top(0).data_vector();
+}
+
+/// Candidates that map outputs as they make them, and those that leave it to the layer.
+TEST_P(ConvolutionLayout, TopsAreMapped) {
+  CoreGroup& group = group_of(GetParam());
+  for (const auto precision : {Precision::fp32, Precision::bf16}) {
+    if (precision == Precision::bf16 && !group.spec().bf16) continue;
+    const float relative = precision == Precision::bf16 ? 0x1p-6F : 1e-4F;
+    int mapped = 0, compared = 0;
+    for (const Window& w : windows()) {
+      if (w.bottom[1] > 100 || w.outputs > 100) continue;  // others show nothing new here
+      Blob map(group, Shape{2, w.outputs});
+      std::vector<float> values;
+      for (i64 i = 0; i < map.count(); ++i) values.push_back(noise(3, i));
+      map.write_data(values.data());
+      for (const auto layout : {Layout::nchw, Layout::nchw16c}) {
+        if (w.outputs % channel_block(layout) != 0) continue;
+        const auto shape = shape_of(GetParam(), w, precision, Layout::nchw, layout);
+        if (!shape) continue;
+        for (const auto& candidate : convolution_candidates()) {
+          const ConvolutionPlan plan = candidate.plan(group, *shape, ConvolutionDirection::forward);
+          if (!plan.refused.empty() || candidate.name.find(':') != std::string::npos) continue;
+          SCOPED_TRACE(std::string(w.name) + " " + to_string(layout) + " " + candidate.name);
+          const PlanBook plans{{"layout", to_string(layout)}, {"forward", candidate.name}};
+          auto expected = top_of(GetParam(), w, precision, plans, nullptr);
+          for (std::size_t i = 0; i < expected.size(); ++i) {
+            const auto channel = static_cast<std::size_t>(static_cast<i64>(i) / shape->pixels() % w.outputs);
+            const float v = values[channel] * expected[i] + values[channel + static_cast<std::size_t>(w.outputs)];
+            expected[i] = v > 0 ? v : 0.25F * v;
+          }
+          expect_near(top_of(GetParam(), w, precision, plans, &map), expected,
+                      relative * std::sqrt(static_cast<float>(w.bottom[1] * 9)), 4 * relative);
+          mapped += plan.maps ? 1 : 0;
+          ++compared;
+        }
+      }
+    }
+    EXPECT_GT(compared, 30);
+    EXPECT_GT(mapped, group.spec().works_from_caches() ? 30 : 0);
+  }
+}
+
 /// The bottom's gradient by this candidate, or what is in `other`'s after it joined that, a leaky rectifier's.
 std::vector<float> input_gradient(const std::string& backend, const Window& w, Precision precision, Layout layout,
                                   const std::string& candidate, bool joins) {

@@ -125,7 +125,7 @@ struct BlockProduct {
       to.base = p.y + c.row() * p.m * cols + c.col() * p.n;
       to.rows = p.m, to.limit0 = p.n, to.pitch_m = cols;
       to.reads_old = false;
-      c.store(acc, to, [](auto value, auto, i64) { return value; });
+      c.store(acc, to, [](auto value, auto, i64, i64) { return value; });
     });
   }
 };

@@ -7,8 +7,8 @@
 namespace cortado {
 
 const std::vector<Pass>& net_passes() {
-  constexpr bool always = false, training = true;  // only_trains
-  constexpr bool rounds = false, same = true;      // keeps_bits
+  constexpr auto always = Applies::always, training = Applies::in_training, scoring = Applies::in_scoring;
+  constexpr bool rounds = false, same = true;  // keeps_bits
   static const std::vector<Pass> all = {
       {"filter", "keeps the layers of the net's phase, level and stages", Stage::text,
        "the others belong to other nets", always, rounds, passes::filter},
@@ -23,6 +23,8 @@ const std::vector<Pass>& net_passes() {
       {"pruning", "leaves out gradients that reach no loss", Stage::net, nullptr, always, same, passes::pruning},
       {"epilogues", "lets layers do the work of those that follow in place", Stage::net, nullptr, always, rounds,
        passes::epilogues},
+      {"fixed_maps", "lets convolutions apply the BatchNorm behind them", Stage::net, nullptr, scoring, rounds,
+       passes::fixed_maps},
       {"channel_sums", "lets convolutions leave sums for the BatchNorm behind them", Stage::net, nullptr, always,
        rounds, passes::channel_sums},
       {"residual_sums", "lets BatchNorm add the other branch of a residual block", Stage::net, nullptr, training,
@@ -39,9 +41,17 @@ const std::vector<Pass>& net_passes() {
   return all;
 }
 
+static bool applies(const Pass& pass, const NetOptions& options) {
+  switch (pass.applies) {
+    case Applies::in_training: return options.only_trains;
+    case Applies::in_scoring: return options.only_scores;
+    default: return true;
+  }
+}
+
 void run_passes(NetGraph& graph, Stage stage) {
   for (const Pass& pass : net_passes()) {
-    if (pass.stage != stage || graph.is_off(pass.name) || (pass.only_trains && !graph.options.only_trains)) continue;
+    if (pass.stage != stage || graph.is_off(pass.name) || !applies(pass, graph.options)) continue;
     graph.begin(pass.name);
     pass.run(graph);
   }

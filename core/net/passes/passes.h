@@ -10,6 +10,10 @@ namespace cortado {
 /// text and made (NetGraph::coming), behind layers whose shapes are known. `net`: all layers, shaped.
 enum class Stage { text, growth, net };
 
+/// The nets in which a pass runs: all, those that only train (NetOptions::only_trains) or those that only score
+/// (NetOptions::only_scores).
+enum class Applies { always, in_training, in_scoring };
+
 /// One way of rewriting a net while it is built. Each has a file of its name in this folder, which draws a net before
 /// and after it.
 struct Pass {
@@ -17,8 +21,8 @@ struct Pass {
   const char* what;  ///< what it does, a line for people
   Stage stage;
   const char* needed;  ///< why nets cannot do without it; nullptr means that it saves time or memory
-  bool only_trains;    ///< runs where nobody looks between layers (NetOptions::only_trains)
-  bool keeps_bits;     ///< in float, without it losses and gradients are the same to the bit, not within rounding
+  Applies applies;
+  bool keeps_bits;  ///< in float, without it losses and gradients are the same to the bit, not within rounding
   void (*run)(NetGraph& graph);
 };
 
@@ -40,6 +44,7 @@ void subsampling(NetGraph& graph);
 void layouts(NetGraph& graph);
 void pruning(NetGraph& graph);
 void epilogues(NetGraph& graph);
+void fixed_maps(NetGraph& graph);
 void channel_sums(NetGraph& graph);
 void residual_sums(NetGraph& graph);
 void gradient_sums(NetGraph& graph);

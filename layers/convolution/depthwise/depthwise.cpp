@@ -31,6 +31,7 @@ static void book(DepthwiseSum<forward, T>& p, PlanBuilder& builder) {
     p.to_buf = book_out_lanes<T>(builder, forward ? p.s.dst : p.s.src, "results", p.piece * p.width());
   p.left_buf = builder.tile<float>("sums of a band", 2 * block_channels, 1);
   p.sums_buf = builder.line<float>("sums of outputs", 2 * block_channels, 1);
+  book(p.map, block_channels, builder);
 }
 
 template <class T>
@@ -89,6 +90,7 @@ void plan_sum(const MachineSpec& spec, const ConvolutionShape& s, ConvolutionPla
   program.streams = spec.outgrows_cache((forward ? s.dst_image() : s.src_image()) * s.mb * i64{sizeof(T)});
   choose_band(spec, program, program.height(), s.mb * program.cut.blocks());
   if (forward && s.dst == Layout::nchw16c) plan.partial_sums = s.mb * program.cut.bands();
+  plan.maps = forward;
   auto sums = planned(spec, program, program.cut.lines(), plan.refused);
   sums.plan.streams = program.streams;
   TurnGroups turn{};
@@ -101,6 +103,7 @@ void plan_sum(const MachineSpec& spec, const ConvolutionShape& s, ConvolutionPla
     launch(group, sums, [&](auto& p) {
       p.from = forward ? arg.x_as<T>() : arg.dy_as<T>(), p.w = turns ? workspace : arg.w, p.to = arg.out_as<T>();
       p.sums = arg.sums;
+      arg.map_by(p.map);
     });
   };
 }

@@ -1,5 +1,6 @@
 #pragma once
 #include "core/machine/gather.h"
+#include "layers/channels/channel_map.h"
 #include "layers/channels/sums.h"
 #include "layers/convolution/depthwise/bands.h"
 #include "layers/convolution/depthwise/few_outputs.h"
@@ -22,6 +23,7 @@ struct DepthwiseSum {
   const float* w;  ///< [channel that is written][channel of its group that is read][tap]
   T* to;
   float* sums;  ///< [image and band][of outputs, of their squares][channels]; nullptr means that they are not wanted
+  ChannelMap map;
   Buf from_buf, copies_buf, w_buf, to_buf, left_buf, sums_buf;
 
   CORTADO_FN i64 height() const { return forward ? s.oh : s.ih; }
@@ -89,6 +91,7 @@ struct DepthwiseSum {
       const i64 rows = math::min(piece, at.rows - row), pixels = rows * width(), first = (at.row + row) * width();
       auto result = out<blocks>(c, base, first, pixels, plane, at.channels);
       sum_rows(c, at.row + row, rows, read.first, read.count(), in, weights, result);
+      if (forward && map.is_there()) map.apply(c, result, pixels, at.channel);
       if (wants_sums)
         add_distances(
             c, [&](i64 pixel, i64 lane) { return result.at(pixel, lane); }, pixels, ChannelValues<block_channels>{},

@@ -27,11 +27,12 @@ struct Convolution {
   void pack_weights(CoreGroup& group, const float* w, float* to) const {
     launch(group, pack, [&](auto& p) { p.w = w, p.to = reinterpret_cast<Operand<T>*>(to); });
   }
-  void run(CoreGroup& group, const T* x, const float* packed, T* y, float* sums,
-           const ConvolutionArguments& other) const {
+  /// `arg` has what else happens to y.
+  void run(CoreGroup& group, const T* x, const float* packed, T* y, const ConvolutionArguments& arg) const {
     launch(group, forward, [&](auto& p) {
-      p.x = x, p.w = reinterpret_cast<const Operand<T>*>(packed), p.y = y, p.sums = sums;
-      other.join_to(p.other);
+      p.x = x, p.w = reinterpret_cast<const Operand<T>*>(packed), p.y = y, p.sums = arg.sums;
+      arg.map_by(p.map);
+      arg.join_to(p.other);
     });
   }
 };
@@ -76,10 +77,11 @@ void plan_forward(const MachineSpec& spec, const ConvolutionShape& s, const Dire
   const auto c = convolution(spec, program, pack, plan);
   plan.kept_weights = plan.workspace;
   if (s.dst == Layout::nchw16c) plan.partial_sums = program.pixel_tiles();
+  plan.maps = true;
   plan.run = [c](CoreGroup& group, const ConvolutionArguments& arg, float* workspace) {
     float* const packed = arg.kept != nullptr ? arg.kept : workspace;
     if (!arg.are_kept) c.pack_weights(group, arg.w, packed);
-    c.run(group, arg.x_as<T>(), packed, arg.out_as<T>(), arg.sums, {});
+    c.run(group, arg.x_as<T>(), packed, arg.out_as<T>(), arg);
   };
 }
 
@@ -137,7 +139,7 @@ void plan_input_gradient(const MachineSpec& spec, const ConvolutionShape& s, con
     if (zeros > 0) group.zero(arg.out, zeros);
     for (const Part& part : made) {
       part.convolution.pack_weights(group, arg.w, workspace);
-      part.convolution.run(group, arg.dy_as<T>(), workspace, arg.out_as<T>() + part.first, nullptr, arg);
+      part.convolution.run(group, arg.dy_as<T>(), workspace, arg.out_as<T>() + part.first, arg);
     }
   };
 }

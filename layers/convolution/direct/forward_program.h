@@ -3,6 +3,7 @@
 #include "core/machine/integers.h"
 #include "core/machine/math.h"
 #include "core/machine/windows.h"
+#include "layers/channels/channel_map.h"
 #include "layers/channels/other_gradient.h"
 #include "layers/channels/sums.h"
 #include "layers/convolution/direct/packed_weights.h"
@@ -29,6 +30,7 @@ struct DirectForward {
   /// Sums of a y in blocks: for each tile of pixels the sums over each channel's values and over their squares,
   /// [tile][2][oc]; nullptr means none.
   float* sums;
+  ChannelMap map;
   OtherGradient<T> other;  ///< of a y in blocks whose columns follow each other
   DirectTiles tile;
   Buf x_buf, w_buf, acc_buf, sums_buf, y_buf;
@@ -80,11 +82,12 @@ struct DirectForward {
         }),
         [&](i64 block, auto& acc) {
           const Place at = place(block);
+          if (p.map.is_there()) return p.write_mapped(c, at, acc);
           if (p.sums != nullptr) p.leave_sums(c, at, acc);
           p.each_row(at, [&](i64 panel, i64 image, i64 row) {
             const auto rows = c.rows(acc, p.sums_of(panel, image, row), at.cols);
             const auto to = p.destination(at, panel, image, row);
-            if (p.other.values == nullptr) return c.store(rows, to, [](float value, float, i64) { return value; });
+            if (p.other.values == nullptr) return c.store(rows, to, [](float value, float, i64, i64) { return value; });
             p.other.join(
                 c, math::min(p.packed.panel / block_channels, to.limit1), p.y_buf, p.y,
                 [&](i64 i) {
@@ -117,6 +120,18 @@ struct DirectForward {
     for (i64 panel = 0; panel < at.panels; ++panel)
       for (i64 image = 0; image < at.images; ++image)
         for (i64 row = 0; row < at.rows; ++row) f(panel, image, row);
+  }
+  template <class C, class Sums>
+  CORTADO_FN void write_mapped(C& c, const Place& at, Sums& acc) const {
+    const DirectForward p = *this;
+    for (i64 panel = 0; panel < at.panels; ++panel) {
+      const i64 channel = at.group * s.group_oc() + (at.panel + panel) * packed.panel;
+      const auto mapped = map.values(c, channel, packed.panel);
+      for (i64 image = 0; image < at.images; ++image)
+        for (i64 row = 0; row < at.rows; ++row)
+          c.store(c.rows(acc, p.sums_of(panel, image, row), at.cols), p.destination(at, panel, image, row),
+                  [&](float value, float, i64, i64 lane) { return mapped(value, lane); });
+    }
   }
   /// A tile's rows of sums follow each other without gaps unless it hangs over an edge.
   template <class C, class Sums>

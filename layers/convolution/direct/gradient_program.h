@@ -70,7 +70,7 @@ struct DirectWeightGradient {
           for (i64 panel = 0; panel < at.panels; ++panel)
             for (i64 t = 0; t < p.bundles(); ++t)
               c.store(c.rows(acc, p.sums_of(panel, t), p.bundle()), p.destination(at, panel, t),
-                      [](float value, float, i64) { return value; });
+                      [](float value, float, i64, i64) { return value; });
         });
   }
 

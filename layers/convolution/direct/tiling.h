@@ -46,6 +46,7 @@ void book(DirectForward<T>& p, PlanBuilder& builder) {
   p.w_buf = builder.tile<float>("weights", t.panels * p.packed.piece(), 1);
   p.acc_buf = builder.tile<float>("sums", t.panels * t.images * t.rows * t.cols * p.packed.panel, 1);
   p.sums_buf = builder.line<float>("sums of outputs", 2 * block_channels, 1);
+  book(p.map, p.packed.panel, builder);
 }
 
 template <class T>

@@ -54,7 +54,7 @@ struct ImplicitForward {
           for (int t = 0; t < C::mesh_cols; ++t) c.fma(acc, c.row_share(left, t), c.col_share(right, t), p.taps());
         }),
         [&](i64 block, auto& acc) {
-          c.store(acc, p.destination(place(block)), [](float value, float, i64) { return value; });
+          c.store(acc, p.destination(place(block)), [](float value, float, i64, i64) { return value; });
         });
   }
 
@@ -162,7 +162,7 @@ struct ImplicitWeightGradient {
           for (int t = 0; t < C::mesh_cols; ++t) c.fma(acc, c.row_share(left, t), c.col_share(right, t), p.taps());
         }),
         [&](i64 block, auto& acc) {
-          c.store(acc, p.destination(place(block)), [](float value, float old, i64) { return old + value; });
+          c.store(acc, p.destination(place(block)), [](float value, float old, i64, i64) { return old + value; });
         });
   }
 

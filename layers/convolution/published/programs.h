@@ -42,7 +42,7 @@ struct PublishedImplicit : PublishedSizes {
           p.kh, Depth::one, [&](i64 a) { return a; }, [&](i64 a, i64&) { p.kernel_row(c, at, acc, a); });
       for (i64 i = 0; i < at.cols; ++i) {
         auto sums = c.rows(acc, i * p.tile_m, p.tile_m);
-        c.store(sums, p.destination(at, i), [](float value, float, i64) { return value; });
+        c.store(sums, p.destination(at, i), [](float value, float, i64, i64) { return value; });
       }
     });
   }

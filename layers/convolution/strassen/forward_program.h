@@ -1,4 +1,5 @@
 #pragma once
+#include "layers/channels/channel_map.h"
 #include "layers/channels/other_gradient.h"
 #include "layers/channels/sums.h"
 #include "layers/convolution/strassen/weights_program.h"
@@ -18,6 +19,7 @@ struct StrassenForward {
   i64 shares;  ///< of panels
   float* y;
   float* sums;  ///< for each pair of halves of pixels, as DirectForward's; null: none
+  ChannelMap map;
   OtherGradient<float> other;
   Buf w_buf, product_buf, acc_buf, y_buf, sums_buf;
 
@@ -149,6 +151,10 @@ struct StrassenForward {
       const i64 first = row_of_run(panel, i);
       auto q = c.out2d(y_buf, y + to.place, to.pixels, block_channels, block_channels);
       c.each2d(to.pixels, block_channels, [&](i64 r, i64 lane) { q.set(r, lane, acc.at(first + r, lane)); });
+      if (map.is_there()) {
+        const i64 half = i / in.images / panel_blocks / 2, block = i / in.images % panel_blocks;
+        map.apply(c, q, to.pixels, output_block(at, panel, half, block) * block_channels);
+      }
       c.put(q);
     }
   }

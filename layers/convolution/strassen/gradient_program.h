@@ -37,7 +37,7 @@ struct StrassenGradient {
         });
       for (i64 block = 0; block < outs; ++block)
         c.store(c.rows(acc, block * block_channels, block_channels), p.destination(product, out + block, in, ins),
-                [](float value, float, i64) { return value; });
+                [](float value, float, i64, i64) { return value; });
     });
   }
 

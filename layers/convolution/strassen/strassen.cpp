@@ -22,6 +22,7 @@ static void book(StrassenForward& p, PlanBuilder& builder) {
   p.acc_buf = builder.spill<float>("sums", p.kept_panels() * p.panel_rows() * block_channels);
   p.y_buf = builder.line<float>("outputs", p.in.cols * block_channels, 1);
   p.sums_buf = builder.line<float>("sums of outputs", 2 * block_channels, 1);
+  book(p.map, block_channels, builder);
 }
 
 static void book(StrassenGradient& p, PlanBuilder& builder) {
@@ -126,6 +127,7 @@ void plan_forward(const MachineSpec& spec, const ConvolutionShape& s, Convolutio
   } else {
     plan.kept_weights = plan.workspace;
     plan.partial_sums = program.in.pairs();
+    plan.maps = true;
   }
   plan.run = [forward, pack, turned](CoreGroup& group, const ConvolutionArguments& arg, float* workspace) {
     float* const packed = arg.kept != nullptr ? arg.kept : workspace;
@@ -133,6 +135,7 @@ void plan_forward(const MachineSpec& spec, const ConvolutionShape& s, Convolutio
     launch(group, forward, [&](auto& p) {
       p.in.x = turned ? arg.dy_as<float>() : arg.x_as<float>();
       p.w = packed, p.y = arg.out_as<float>(), p.sums = arg.sums;
+      arg.map_by(p.map);
       arg.join_to(p.other);
     });
   };

@@ -1,4 +1,5 @@
 #pragma once
+#include "layers/channels/channel_map.h"
 #include "layers/channels/sums.h"
 #include "layers/convolution/set_or_add.h"
 #include "layers/convolution/winograd/points.h"
@@ -25,6 +26,7 @@ struct WinogradConvolve {
   /// Sums of a y in blocks: for each row of Winograd's tiles of an image the sums over each channel's values and over
   /// their squares, [image][row of tiles][2][image channels]; nullptr means none.
   float* sums;
+  ChannelMap map;
   Buf v_buf, u_buf, acc_buf, y_buf, sums_buf;
 
   CORTADO_FN i64 all_rows() const { return out.images * out.rows; }
@@ -162,31 +164,51 @@ struct WinogradConvolve {
   CORTADO_FN void to_pixels(C& c, const WinogradTiles::Line& at, const Sums& acc, const WinogradOrder<F>& order,
                             const typename WinogradOrder<F>::Row& row, i64 column) const {
     const WinogradConvolve p = *this;
-    const i64 top = (p.out.first + at.row) * F::outputs, plane = p.height * p.width, width = p.width,
+    const i64 top = (p.out.first + at.row) * F::outputs, plane = p.height * p.width,
               rows = math::min(F::outputs, p.height - top);
     auto y = out_lanes<blocks>(
         c, p.y_buf,
-        p.y + (at.image * p.out.image_channels + at.channel) * plane + top * width * channel_block(p.layout),
-        rows * width, plane, math::min(winograd::lanes, p.out.channels - at.channel));
-    for (i64 col = 0; col < p.out.cols; ++col) {
+        p.y + (at.image * p.out.image_channels + at.channel) * plane + top * p.width * channel_block(p.layout),
+        rows * p.width, plane, math::min(winograd::lanes, p.out.channels - at.channel));
+    p.transform_row(c, acc, order, row, column, rows, y);
+    if (p.map.is_there()) p.map.apply(c, y, rows * p.width, at.channel);
+    if constexpr (blocks)
+      if (p.sums != nullptr) p.leave_sums(c, at, rows * p.width, y);
+    c.put(y);
+  }
+
+  /// Sums to the `rows` rows of pixels that y has.
+  template <class C, class Sums, class Y>
+  CORTADO_FN void transform_row(C& c, const Sums& acc, const WinogradOrder<F>& order,
+                                const typename WinogradOrder<F>::Row& row, i64 column, i64 rows, Y& y) const {
+    const i64 width = this->width;
+    for (i64 col = 0; col < out.cols; ++col) {
       const i64 pixel = col * F::outputs, cols = math::min(F::outputs, width - pixel), place = row.place(col);
       const auto sum = [&](i64 product, i64 lane) { return acc(product * order.tiles() + place, column + lane); };
       with_outputs<F>(row.outputs, order.outputs_of_col(col), [&](auto of_rows, auto of_cols) {
-        const auto write = [&](bool has_last_row, bool has_last_col) {
+        constexpr int m = decltype(of_rows)::value, n = decltype(of_cols)::value;
+        if (F::fewer == 1 || (rows == m && cols == n)) {
           c.each(winograd::lanes, [&](i64 lane) {
-            transform<decltype(of_rows)::value, decltype(of_cols)::value>(sum, lane, has_last_row, has_last_col, width,
-                                                                          pixel, y);
+            transform<m, n>(sum, lane, [&](int r, int j, auto value) { y.set(r * width + pixel + j, lane, value); });
           });
-        };
-        if (F::fewer == 1 || (rows == of_rows && cols == of_cols))
-          write(true, true);
-        else
-          write(rows == of_rows, cols == of_cols);
+        } else {
+          write_some<m, n>(c, sum, rows, cols, width, pixel, y);
+        }
       });
     }
-    if constexpr (blocks)
-      if (p.sums != nullptr) p.leave_sums(c, at, rows * width, y);
-    c.put(y);
+  }
+
+  /// A tile whose last row or column is beyond the pixels.
+  template <int m, int n, class C, class M, class Y>
+  CORTADO_FN static void write_some(C& c, const M& sum, i64 rows, i64 cols, i64 width, i64 pixel, Y& y) {
+    std::decay_t<decltype(sum(0, 0))> kept[m * n * winograd::lanes];  // each lane's own
+    c.each(winograd::lanes, [&](i64 lane) {
+      transform<m, n>(sum, lane, [&](int r, int j, auto value) { kept[(r * n + j) * winograd::lanes + lane] = value; });
+    });
+    for (i64 r = 0; r < rows; ++r)
+      for (i64 j = 0; j < cols; ++j)
+        c.each(winograd::lanes,
+               [&](i64 lane) { y.set(r * width + pixel + j, lane, kept[(r * n + j) * winograd::lanes + lane]); });
   }
 
   template <class C, class Y>
@@ -199,11 +221,9 @@ struct WinogradConvolve {
     c.put(left);
   }
 
-  /// A tile of rows x cols outputs, the last of which may be beyond the pixels: tiles take no more than that too many.
-  template <int rows, int cols, class M, class Out>
-  CORTADO_FN static void transform(const M& m, i64 lane, bool has_last_row, bool has_last_col, i64 width, i64 pixel,
-                                   Out& y) {
-    static_assert(F::fewer <= 2 && F::least <= 2, "or more are beyond them");
+  /// Calls set(row, column, value) for a tile of rows x cols outputs.
+  template <int rows, int cols, class M, class Set>
+  CORTADO_FN static void transform(const M& m, i64 lane, const Set& set) {
     constexpr int row_points = rows + F::kernel - 1, col_points = cols + F::kernel - 1;
     auto first = m(0, lane);
     decltype(first) t[F::products];
@@ -219,9 +239,7 @@ struct WinogradConvolve {
     CORTADO_UNROLL
     for (int r = 0; r < rows; ++r) {
       CORTADO_UNROLL
-      for (int j = 0; j < cols; ++j)
-        if ((r < rows - 1 || has_last_row) && (j < cols - 1 || has_last_col))
-          y.set(r * width + pixel + j, lane, t[r * F::points + j]);
+      for (int j = 0; j < cols; ++j) set(r, j, t[r * F::points + j]);
     }
   }
 };

@@ -63,6 +63,7 @@ void book(WinogradConvolve<F, T>& p, PlanBuilder& book) {
   const i64 pixels = F::outputs * p.width * winograd::lanes;
   p.y_buf = p.layout == Layout::nchw16c ? book.line<T>("pixels", pixels, 1) : book.tile<T>("pixels", pixels, 1);
   p.sums_buf = book.line<float>("sums of outputs", 2 * block_channels, 1);
+  cortado::book(p.map, block_channels, book);
 }
 
 template <class F>
@@ -143,6 +144,7 @@ struct Forward {
         p.in.x = (turned ? arg.dy_as<T>() : arg.x_as<T>()) + g * src_group;
         p.y = arg.out_as<T>() + g * dst_group;
         p.sums = arg.sums == nullptr ? nullptr : arg.sums + g * panels.outputs;
+        arg.map_by(p.map, g * panels.outputs);
         p.filters.w = w;
         p.u = from_memory ? points : nullptr;
       });
@@ -178,6 +180,7 @@ ConvolutionPlan plan_forward(const MachineSpec& spec, const ConvolutionShape& s,
   plan.workspace = forward.makes_own ? 0 : panels;
   plan.kept_weights = turned ? 0 : s.g * panels;
   if (!turned && s.dst == Layout::nchw16c) plan.partial_sums = s.mb * ceil_div(s.oh, F::outputs);
+  plan.maps = !turned;
   plan.run = [forward, groups = s.g](CoreGroup& group, const ConvolutionArguments& arg, float* workspace) {
     forward.run(group, groups, arg, workspace);
   };

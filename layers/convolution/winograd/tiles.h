@@ -52,10 +52,15 @@ CORTADO_FN void with_outputs(i64 outputs, const Work& work) {
     if (outputs < n) return with_outputs<F, n - F::fewer>(outputs, work);
   work(Fixed<n>{});
 }
-/// Calls work(rows, cols) likewise for both ways.
+/// Calls work(rows, cols) likewise for both ways, one of which has fewer.
 template <class F, class Work>
 CORTADO_FN CORTADO_APART void with_fewer_outputs(i64 rows, i64 cols, const Work& work) {
-  with_outputs<F>(rows, [&](auto of_rows) { with_outputs<F>(cols, [&](auto of_cols) { work(of_rows, of_cols); }); });
+  with_outputs<F>(rows, [&](auto of_rows) {
+    constexpr bool fewer_rows = decltype(of_rows)::value < F::outputs;
+    with_outputs<F>(cols, [&](auto of_cols) {
+      if constexpr (fewer_rows || decltype(of_cols)::value < F::outputs) work(of_rows, of_cols);
+    });
+  });
 }
 template <class F, class Work>
 CORTADO_FN void with_outputs(i64 rows, i64 cols, const Work& work) {

@@ -107,6 +107,7 @@ ConvolutionPlan plan_in_phases(const MachineSpec& spec, const ConvolutionShape& 
           of_part.dy = arg.dy_as<T>() + first * s.dst_image();
         } else {
           of_part.out = arg.out_as<T>() + first * s.dst_image();
+          of_part.map = arg.map;
           of_part.kept = arg.kept, of_part.are_kept = arg.are_kept || (arg.kept != nullptr && first > 0);
           if (arg.sums != nullptr) of_part.sums = arg.sums + sums * first * 2 * s.oc;
         }

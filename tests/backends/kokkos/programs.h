@@ -114,7 +114,7 @@ struct TileProduct {
       to.rows = rows - row0;
       to.limit0 = cols - col0;
       to.pitch_m = ldy;
-      c.store(acc, to, [=](auto value, auto old, i64) { return value + scale * old; });
+      c.store(acc, to, [=](auto value, auto old, i64, i64) { return value + scale * old; });
     });
   }
 };
@@ -146,7 +146,7 @@ struct StreamedProduct {
       to.pitch_m = 1;
       to.pitch0 = p.pitch;
       to.reads_old = false;
-      c.store(acc, to, [](auto value, auto, i64) { return value + 1.0f; });
+      c.store(acc, to, [](auto value, auto, i64, i64) { return value + 1.0f; });
       auto turned = c.out_turned(p.block, p.z, p.rows, p.cols, p.pitch, p.cols);
       const float *const x = p.x, *const w = p.w;
       c.each2d(p.rows, p.cols, [&](i64 r, i64 q) { turned.set(r, q, x[r] * w[q] + 1.0f); });
@@ -210,7 +210,7 @@ struct TileConvolution {
       to.limit0 = out_w;
       to.pitch_m = out_h * out_w;
       to.pitch1 = out_w;
-      c.store(acc, to, [&](auto value, auto, i64 m) { return value + add[m]; });
+      c.store(acc, to, [&](auto value, auto, i64 m, i64) { return value + add[m]; });
     });
   }
 };

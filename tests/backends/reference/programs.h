@@ -198,7 +198,7 @@ struct Misuse {
       to.rows = 2;
       to.limit0 = 2;
       to.pitch_m = fault == Fault::store_outside_memory ? n * lines : 2;
-      c.store(acc, to, [](float value, float, i64) { return value; });
+      c.store(acc, to, [](float value, float, i64, i64) { return value; });
     });
   }
 

@@ -121,7 +121,7 @@ TeamResults run_cases(const Team& team, TeamMemory& m) {
   team.multiply(acc, left, right, Taps());
   OutBox<float> box;
   box.base = m.out.data(), box.rows = M::rows, box.limit0 = n, box.pitch_m = n;
-  team.store(acc, box, [](float value, float old, i64 row) { return value + old + static_cast<float>(row); });
+  team.store(acc, box, [](float value, float old, i64 row, i64) { return value + old + static_cast<float>(row); });
   results.push_back(seen(m.out));
   team.turn(m.out.data(), n, M::rows, n, m.turned.data(), M::rows);
   results.push_back(seen(m.turned));

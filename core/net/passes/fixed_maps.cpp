@@ -1,0 +1,20 @@
+#include "core/net/passes/passes.h"
+
+// In a net that only scores, a convolution applies the BatchNorm that works in place on its top, with the Scale and
+// ReLU whose work that does: statistics are given then, so all of it is a map by channel that parameters decide.
+//
+//   conv --x--> bn + scale + relu (in place) --x-->   ==>   conv + bn + scale + relu --x-->
+namespace cortado {
+
+void passes::fixed_maps(NetGraph& graph) {
+  for (std::size_t i = 0; i < graph.layers.size(); ++i) {
+    Net::Entry& entry = graph.layers[i];
+    if (entry.is_absorbed || entry.top.size() != 1) continue;
+    const std::size_t j = graph.reader_of(i);
+    if (j == graph.layers.size() || !graph.works_in_place(j, i)) continue;
+    const auto map = graph.layers[j].layer->traits().fixed_map;
+    if (map && NetGraph::offer(entry, *map)) graph.absorb(i, j);
+  }
+}
+
+}  // namespace cortado
