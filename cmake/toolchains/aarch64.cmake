@@ -1,0 +1,30 @@
+# Cross-compiles for 64-bit ARM with Debian's compiler and a folder of Debian's arm64 packages, which
+# `scripts/check-aarch64 --setup` makes. Elsewhere: override the compilers, and set CORTADO_SYSROOT.
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR aarch64)
+set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc CACHE STRING "Compiles C for aarch64")
+set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++ CACHE STRING "Compiles C++ for aarch64")
+get_filename_component(cortado_build ${CMAKE_CURRENT_LIST_DIR}/../../build ABSOLUTE)
+set(CORTADO_SYSROOT ${cortado_build}/aarch64-sysroot CACHE PATH "Root folder with libraries and headers for aarch64")
+set(CMAKE_TRY_COMPILE_PLATFORM_VARIABLES CORTADO_SYSROOT)
+if(NOT EXISTS ${CORTADO_SYSROOT})
+  message(FATAL_ERROR "There is no ${CORTADO_SYSROOT}: scripts/check-aarch64 --setup makes it, CORTADO_SYSROOT names another")
+endif()
+set(CMAKE_SYSROOT ${CORTADO_SYSROOT})
+set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)
+# Libraries and headers are the other machine's, tools (protoc) this one's.
+set(CMAKE_FIND_ROOT_PATH ${CORTADO_SYSROOT} ${cortado_build}/kokkos-aarch64)
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
+set(Kokkos_ROOT ${cortado_build}/kokkos-aarch64)
+# Compiler wrappers of HDF5 and MPI would tell this machine's folders.
+set(HDF5_C_COMPILER_EXECUTABLE "" CACHE FILEPATH "HDF5's compiler wrapper: none")
+set(HDF5_ROOT /usr/lib/aarch64-linux-gnu/hdf5/mpich)
+set(MPI_SKIP_COMPILER_WRAPPER ON)
+set(MPI_CXX_HEADER_DIR ${CORTADO_SYSROOT}/usr/include/aarch64-linux-gnu/mpich CACHE PATH "Where mpi.h is")
+set(MPI_CXX_LIB_NAMES mpich CACHE STRING "MPI's libraries")
+set(MPI_mpich_LIBRARY ${CORTADO_SYSROOT}/usr/lib/aarch64-linux-gnu/libmpich.so CACHE FILEPATH "MPI's library")
+# ctest starts tests so; QEMU_CPU in the environment names the processor.
+set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64 -L ${CORTADO_SYSROOT})
