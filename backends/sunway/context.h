@@ -371,9 +371,8 @@ void Context::store(const Acc<T>& acc, const OutBox<T>& box, F f) {
   for (i64 i = 0; i < m; ++i)
     for (i64 j = 0; j < n2 * n1; ++j)
       for (i64 first = 0; first < n0; first += piece) {
-        const i64 column = (j / n1 * s.n1 + j % n1) * s.n0 + first;
+        const i64 column = (j / n1 * s.n1 + j % n1) * s.n0 + first, n = part(n0 - first, piece);
         T* const sums = acc.p + i * s.n() + column;
-        const i64 n = part(n0 - first, piece);
         if (box.reads_old) {
           const T* const from = box.base + i * box.pitch_m + j / n1 * box.pitch2 + j % n1 * box.pitch1;
           Pending pending;

@@ -77,6 +77,13 @@ bool NetGraph::works_in_place(std::size_t reader, std::size_t maker) const {
   return entry.bottom == layers[maker].top && entry.top == entry.bottom && entry.loss_weights[0] == 0;
 }
 
+std::size_t NetGraph::worker_behind(std::size_t maker) const {
+  const std::size_t none = layers.size();
+  if (layers[maker].is_absorbed || layers[maker].top.size() != 1) return none;
+  const std::size_t reader = reader_of(maker);
+  return reader < none && works_in_place(reader, maker) ? reader : none;
+}
+
 bool NetGraph::offer(Net::Entry& entry, const Epilogue& work) {
   if (!entry.layer->accept(work)) return false;
   entry.epilogues.push_back(work);

@@ -55,6 +55,9 @@ struct NetGraph {
   std::size_t reader_of(std::size_t layer) const;
   /// True if layer `reader` works in place on the only top of layer `maker`, and does not weigh it as a loss.
   bool works_in_place(std::size_t reader, std::size_t maker) const;
+  /// The layer that reads the only top of `maker` first, if it works in place on it; the number of layers if there is
+  /// none, or `maker` is absorbed or has several tops.
+  std::size_t worker_behind(std::size_t maker) const;
   /// Offers the work to the entry's layer. If the layer accepts, the entry keeps the work. Returns true if so.
   static bool offer(Net::Entry& entry, const Epilogue& work);
   /// Records that layer `by` has accepted the work of layer `of`.

@@ -9,10 +9,9 @@ namespace cortado {
 
 void passes::channel_sums(NetGraph& graph) {
   for (std::size_t i = 0; i < graph.layers.size(); ++i) {
+    const std::size_t j = graph.worker_behind(i);
+    if (j == graph.layers.size()) continue;
     Net::Entry& entry = graph.layers[i];
-    if (entry.is_absorbed || entry.top.size() != 1) continue;
-    const std::size_t j = graph.reader_of(i);
-    if (j == graph.layers.size() || !graph.works_in_place(j, i)) continue;
     ChannelSums* const sums = graph.layers[j].layer->traits().sums;
     if (sums != nullptr && NetGraph::offer(entry, epilogue::TopSums{sums}))
       graph.did(entry.layer->name() + " may leave sums for " + graph.layers[j].layer->name());

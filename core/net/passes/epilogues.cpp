@@ -25,9 +25,7 @@ std::optional<Epilogue> work_of(Net::Entry& next, const Net::Entry& entry) {
 void passes::epilogues(NetGraph& graph) {
   for (std::size_t i = 0; i < graph.layers.size(); ++i) {
     Net::Entry& entry = graph.layers[i];
-    if (entry.is_absorbed || entry.top.size() != 1) continue;
-    for (std::size_t j = graph.reader_of(i); j < graph.layers.size(); j = graph.reader_of(i)) {
-      if (!graph.works_in_place(j, i)) break;
+    for (std::size_t j = graph.worker_behind(i); j < graph.layers.size(); j = graph.worker_behind(i)) {
       const auto work = work_of(graph.layers[j], entry);
       if (!work || !NetGraph::offer(entry, *work)) break;
       graph.absorb(i, j);

@@ -8,12 +8,10 @@ namespace cortado {
 
 void passes::fixed_maps(NetGraph& graph) {
   for (std::size_t i = 0; i < graph.layers.size(); ++i) {
-    Net::Entry& entry = graph.layers[i];
-    if (entry.is_absorbed || entry.top.size() != 1) continue;
-    const std::size_t j = graph.reader_of(i);
-    if (j == graph.layers.size() || !graph.works_in_place(j, i)) continue;
+    const std::size_t j = graph.worker_behind(i);
+    if (j == graph.layers.size()) continue;
     const auto map = graph.layers[j].layer->traits().fixed_map;
-    if (map && NetGraph::offer(entry, *map)) graph.absorb(i, j);
+    if (map && NetGraph::offer(graph.layers[i], *map)) graph.absorb(i, j);
   }
 }
 

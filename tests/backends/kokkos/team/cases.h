@@ -121,7 +121,9 @@ TeamResults run_cases(const Team& team, TeamMemory& m) {
   team.multiply(acc, left, right, Taps());
   OutBox<float> box;
   box.base = m.out.data(), box.rows = M::rows, box.limit0 = n, box.pitch_m = n;
-  team.store(acc, box, [](float value, float old, i64 row, i64) { return value + old + static_cast<float>(row); });
+  team.store(acc, box, [](float value, float old, i64 row, i64 column) {
+    return value + old + static_cast<float>(row + 2 * column);
+  });
   results.push_back(seen(m.out));
   team.turn(m.out.data(), n, M::rows, n, m.turned.data(), M::rows);
   results.push_back(seen(m.turned));
@@ -152,7 +154,7 @@ inline TeamResults due_results(i64 n) {
       staged.push_back(boxed(r, c));
       double product = 0;
       for (i64 k = 0; k < M::deep; ++k) product += boxed(r, k) * boxed(k, c);
-      out.push_back(2 * product + static_cast<double>(r));
+      out.push_back(2 * product + static_cast<double>(r + 2 * c));
     }
   for (i64 r = 0; r < M::rows; ++r)
     for (i64 k = 0; k < M::deep; ++k) left.push_back(boxed(r, k));
