@@ -26,8 +26,9 @@ endif()
 # Selects and square roots vectorise only if they need not set errno or raise flags; results stay IEEE.
 target_compile_options(cortado_flags INTERFACE $<${cxx_only}:-fno-math-errno -fno-trapping-math>)
 if(CORTADO_SANITIZE)
+  # Four checks of every pointer double the code, and hardly find what the address sanitizer does not.
   target_compile_options(cortado_flags INTERFACE $<${cxx_only}:-fsanitize=address,undefined -fno-sanitize-recover=undefined
-                         -fno-omit-frame-pointer>)
+                         -fno-sanitize=null,object-size,pointer-overflow,vptr -fno-omit-frame-pointer>)
   target_link_options(cortado_flags INTERFACE -fsanitize=address,undefined)
   # GCC's flow analysis sees the sanitizers' own branches and warns of the standard library's headers.
   target_compile_options(cortado_flags INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-maybe-uninitialized>)

@@ -8,9 +8,13 @@
 #       CACHES_ONLY before the programs of any of these: they run only where MachineSpec::works_from_caches() holds, and
 #       are compiled for CORTADO_CACHE_BACKENDS alone. Launching one elsewhere throws BugError.
 #   The launch of a program that no folder lists does not link: program_key<...> is undefined.
-#   cortado_program_library(TARGET BACKEND NAME FOLDER...)
-#       makes library TARGET with one unit per folder for BACKEND (reference, kokkos), and the generated header
+#   cortado_program_library(TARGET BACKEND NAME FOLDER... [KINDS PROGRAMS|BF16_PROGRAMS...])
+#       makes library TARGET with one unit per folder and kind for BACKEND (reference, kokkos), and the generated header
 #       "programs/BACKEND_NAME.h", which declares  cortado::BACKEND::Programs cortado::BACKEND::NAME();
+#       KINDS: all that BACKEND knows. The library with PROGRAMS defines the keys of all kinds.
+#   cortado_program_module(LIBRARY BACKEND NAME FILE)
+#       makes module LIBRARY_module, lib/cortado/FILE.so, of such a library, for app/modules/loaded.cpp. The executable
+#       gives it all but the programs.
 
 set_property(GLOBAL PROPERTY CORTADO_PROGRAM_FOLDERS "")
 
@@ -78,17 +82,25 @@ function(cortado_program_keys variable folder)
 endfunction()
 
 function(cortado_program_library target backend name)
+  cmake_parse_arguments(PARSE_ARGV 3 arg "" "" "KINDS")
   set(made ${CMAKE_BINARY_DIR}/generated/programs)
   set(units "")
   set(declarations "")
   set(calls "")
-  set(kinds PROGRAMS)
-  if(backend IN_LIST CORTADO_BF16_BACKENDS)
-    list(APPEND kinds BF16_PROGRAMS)  # units of their own, so that one kind's size does not keep the other from being inlined
+  if(NOT arg_KINDS)
+    set(arg_KINDS PROGRAMS)
+    if(backend IN_LIST CORTADO_BF16_BACKENDS)
+      list(APPEND arg_KINDS BF16_PROGRAMS)
+    endif()
   endif()
-  foreach(folder ${ARGN})
-    cortado_program_keys(keys ${folder})
-    foreach(kind ${kinds})
+  foreach(folder ${arg_UNPARSED_ARGUMENTS})
+    set(keys "")
+    set(key_header "")
+    if("PROGRAMS" IN_LIST arg_KINDS)
+      cortado_program_keys(keys ${folder})
+      set(key_header "#include \"core/machine/program_key.h\"\n")
+    endif()
+    foreach(kind ${arg_KINDS})  # units of their own, so that one kind's size does not keep the other from being inlined
       cortado_programs_for(programs ${backend} ${kind} ${folder})
       if(NOT programs AND NOT keys)
         continue()
@@ -100,8 +112,7 @@ function(cortado_program_library target backend name)
       endforeach()
       file(CONFIGURE OUTPUT ${made}/${backend}_${id}.cpp @ONLY CONTENT
 "#include \"backends/${backend}/launch.h\"
-#include \"core/machine/program_key.h\"
-#include \"${folder}/programs.h\"
+${key_header}#include \"${folder}/programs.h\"
 
 namespace cortado {
 ${keys}}  // namespace cortado
@@ -143,4 +154,22 @@ ${calls}  return table;
   if(COMMAND cortado_${backend}_program_units)
     cmake_language(CALL cortado_${backend}_program_units ${target} ${units})
   endif()
+endfunction()
+
+function(cortado_program_module library backend name file)
+  set(unit ${CMAKE_BINARY_DIR}/generated/programs/${file}_module.cpp)
+  file(CONFIGURE OUTPUT ${unit} @ONLY CONTENT
+"#include \"programs/${backend}_${name}.h\"
+extern \"C\" void cortado_programs(cortado::${backend}::Programs& programs);
+extern \"C\" void cortado_programs(cortado::${backend}::Programs& programs) {
+  programs = cortado::${backend}::${name}();
+}
+")
+  add_library(${library}_module MODULE ${unit} $<TARGET_OBJECTS:${library}>)
+  target_include_directories(${library}_module PRIVATE $<TARGET_PROPERTY:${library},INTERFACE_INCLUDE_DIRECTORIES>)
+  target_link_libraries(${library}_module PRIVATE cortado_flags)
+  set_target_properties(${library}_module PROPERTIES PREFIX "" OUTPUT_NAME ${file}
+                        LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/cortado)
+  install(TARGETS ${library}_module LIBRARY DESTINATION lib/cortado)
+  add_dependencies(cortado_modules ${library}_module)
 endfunction()

@@ -2,15 +2,13 @@
 
 #include <cstdlib>
 
+#include "app/modules/modules.h"
+#include "backends/reference/processor.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
-#ifdef CORTADO_WITH_REFERENCE
-#include "backends/reference/processor.h"
-#include "programs/reference_all_programs.h"
-#endif
 #ifdef CORTADO_WITH_KOKKOS
 #include "backends/kokkos/processor.h"
-#include "programs/kokkos_all_programs.h"
+#include "programs/kokkos_float_programs.h"
 #endif
 #ifdef CORTADO_WITH_ATHREAD
 #include "backends/sunway/athread/processor.h"
@@ -56,11 +54,13 @@ std::unique_ptr<Processor> make_processor(const BackendOptions& wanted) {
   options.devices = wanted.devices;
   options.tf32 = wanted.tf32;
   if (std::getenv("OMP_NUM_THREADS") == nullptr) options.threads = wanted.cpus;
-  return kokkos::make_processor(options, kokkos::all_programs());
+  kokkos::Programs programs = kokkos::float_programs();
+  programs.add_later(kokkos_bf16_programs);
+  return kokkos::make_processor(options, std::move(programs));
 #else
   reference::Options options;
   options.core_groups = wanted.core_groups;
-  return reference::make_processor(options, reference::all_programs());
+  return reference::make_processor(options, reference_programs());
 #endif
 #endif
 }

@@ -5,13 +5,14 @@
 #include "app/command_line/shared_flags.h"
 #include "app/command_line/verb.h"
 #include "app/measure/memory_need.h"
+#include "app/modules/modules.h"
 #include "app/report/report.h"
 #include "app/session/net_flags.h"
-#include "app/session/reference.h"
 #include "app/session/session.h"
 #include "app/start/start_files.h"
 #include "app/tune/tuning.h"
 #include "app/verbs/net_values.h"
+#include "backends/reference/processor.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/base/printable.h"
@@ -112,7 +113,7 @@ class Compare : public Verb {
   std::vector<NetValue> other_values(const Session& session) const {
     if (with_ == "plans") return run_on(session, session.group, false);
     if (with_ != "reference") return load_values(with_, session.hdf5);
-    const auto reference = make_reference_processor();
+    const auto reference = reference::make_processor({}, reference_programs());
     return run_on(session, reference->group(0), false);
   }
 

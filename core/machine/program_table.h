@@ -1,5 +1,9 @@
 #pragma once
+#include <functional>
+#include <memory>
+#include <mutex>
 #include <unordered_map>
+#include <utility>
 
 #include "core/machine/program.h"
 
@@ -11,14 +15,29 @@ template <class Entry>
 class ProgramTable {
  public:
   void add(ProgramKey key, Entry entry) { entries_[key] = entry; }
-  /// Null when the program was not listed for this backend.
+  /// The first find() that misses calls `load`, and takes what it returns for more programs. Copies share them.
+  void add_later(std::function<ProgramTable()> load) {
+    later_ = std::make_shared<Later>();
+    later_->load = std::move(load);
+  }
+  /// Null when the program was not listed for this backend. Threads may call it at the same time. Throws what the
+  /// loading of more programs throws.
   Entry find(ProgramKey key) const {
     const auto found = entries_.find(key);
-    return found == entries_.end() ? Entry{} : found->second;
+    if (found != entries_.end()) return found->second;
+    if (later_ == nullptr) return Entry{};
+    std::call_once(later_->once, [this] { later_->more = std::make_unique<ProgramTable>(later_->load()); });
+    return later_->more->find(key);
   }
 
  private:
+  struct Later {
+    std::once_flag once;
+    std::function<ProgramTable()> load;
+    std::unique_ptr<const ProgramTable> more;
+  };
   std::unordered_map<ProgramKey, Entry> entries_;
+  std::shared_ptr<Later> later_;
 };
 
 }  // namespace cortado
