@@ -35,6 +35,13 @@ struct PerColumn {
   const T* values;
   Buf buf;
 };
+/// An array whose rows begin `pitch` values apart.
+template <class T>
+struct Pitched {
+  const T* values;
+  i64 pitch;
+  Buf buf;
+};
 /// The element's number: `first` and the place in the array.
 struct Numbers {
   i64 first;
@@ -128,6 +135,18 @@ struct Source<PerColumn<T>> {
   template <class C>
   CORTADO_FN auto fetch(C& c, const RowLines& rows, i64 line) const {
     return c.get(of.buf, of.values + rows.first(line), rows.count(line));
+  }
+};
+template <class T>
+struct Source<Pitched<T>> {
+  Pitched<T> of;
+  template <class C>
+  CORTADO_FN Source ready(C&) const {
+    return *this;
+  }
+  template <class C>
+  CORTADO_FN auto fetch(C& c, const RowLines& rows, i64 line) const {
+    return c.get(of.buf, of.values + rows.row(line) * of.pitch + rows.first(line), rows.count(line));
   }
 };
 template <>

@@ -23,6 +23,10 @@ template <class T>
 Source<PerColumn<T>> source(PerColumn<T> values) {
   return {values};
 }
+template <class T>
+Source<Pitched<T>> source(Pitched<T> rows) {
+  return {rows};
+}
 inline Source<Numbers> source(Numbers numbers) { return {numbers}; }
 inline Source<Columns> source(Columns) { return {}; }
 
@@ -41,6 +45,10 @@ void book(PlanBuilder& builder, Source<PerRow<T>>& source, i64 /*block*/) {
 template <class T>
 void book(PlanBuilder& builder, Source<One<T>>& source, i64 /*block*/) {
   source.one.buf = builder.line<T>("value", 1, 1);
+}
+template <class T>
+void book(PlanBuilder& builder, Source<Pitched<T>>& source, i64 block) {
+  source.of.buf = builder.line<T>("argument", block, Depth::two);
 }
 inline void book(PlanBuilder&, Source<Numbers>&, i64) {}
 inline void book(PlanBuilder&, Source<Columns>&, i64) {}
@@ -64,12 +72,16 @@ struct KindOf<Source<Kind>> {
 
 }  // namespace elements
 
-/// Arguments of an elementwise function: arrays in cluster memory, one(p), per_row(p, period), per_column(p),
-/// Numbers{first}, Columns{}.
+/// Arguments of an elementwise function: arrays in cluster memory, pitched(p, pitch), one(p), per_row(p, period),
+/// per_column(p), Numbers{first}, Columns{}.
 template <class... Arguments>
 auto from(Arguments... arguments) {
   return From<typename elements::KindOf<decltype(elements::source(arguments))>::type...>{
       gather(elements::source(arguments)...)};
+}
+template <class T>
+Pitched<T> pitched(const T* values, i64 pitch) {
+  return {values, pitch, {}};
 }
 template <class T>
 One<T> one(const T* value) {

@@ -1,6 +1,7 @@
 #include "core/formats/caffe.pb.h"
 #include "core/net/layer_table.h"
 #include "layers/concat/copy_rows.h"
+#include "layers/split/add_up.h"
 
 namespace cortado {
 namespace {
@@ -48,26 +49,42 @@ class ConcatLayer : public Layer {
   }
 
   void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) override {
-    with_element(top[0]->precision(), [&](auto element) {
-      using T = decltype(element);
-      const T* from = top[0]->diff<T>();
-      for (std::size_t i = 0; i < bottom.size(); ++i) {
-        Blob& b = *bottom[i];
-        if (propagate_down[i])
-          copy_rows(group(), from, top[0]->count(axis_), b.mutable_diff<T>(), b.count(axis_), b.count(0, axis_),
-                    b.count(axis_));
-        from += b.count(axis_);
-      }
-    });
+    with_element(top[0]->precision(),
+                 [&](auto element) { run_backward<decltype(element)>(top, propagate_down, bottom); });
+  }
+
+  bool accept(const Epilogue& work) override {
+    const auto* const gradients = std::get_if<epilogue::GradientSum>(&work);
+    if (gradients == nullptr || gradients->count < 2) return false;
+    gradients_ = gradients->count;
+    return true;
   }
 
   Cost cost(const Blobs&, const Blobs& top) const override {
     const auto n = static_cast<double>(top[0]->count());
-    return {0, 0, 8 * n, 8 * n};
+    const auto terms = static_cast<double>(gradients_);
+    return {0, n * (terms - 1), 8 * n, 4 * n * (terms + 1)};
   }
 
  private:
+  template <class T>
+  void run_backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) {
+    const i64 pitch = top[0]->count(axis_);
+    std::vector<const T*> from;
+    for (std::size_t i = 0; i < gradients_; ++i) from.push_back(top[i]->diff<T>());
+    for (std::size_t i = 0; i < bottom.size(); ++i) {
+      Blob& b = *bottom[i];
+      const i64 rows = b.count(0, axis_), width = b.count(axis_);
+      if (propagate_down[i] && gradients_ == 1)
+        copy_rows(group(), from[0], pitch, b.mutable_diff<T>(), width, rows, width);
+      else if (propagate_down[i])
+        add_up(group(), from, pitch, b.mutable_diff<T>(), rows, width);
+      for (const T*& part : from) part += width;
+    }
+  }
+
   int axis_ = 1;
+  std::size_t gradients_ = 1;  // of tops that add up
 };
 
 }  // namespace

@@ -86,7 +86,7 @@ void DividedRows::settle(const Side& side, i64 sub_batch, const float* all, cons
     else if (r == 0)
       copy_rows(group_, came, width, first, width, rows, width);
     else
-      elementwise(group_, rows * width, AddPairs{}, from(first, came), to(first));
+      elementwise(group_, rows * width, AddUp{}, from(first, came), to(first));
   }
 }
 

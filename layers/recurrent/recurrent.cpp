@@ -98,7 +98,7 @@ class RecurrentLayer : public Layer {
       times_weights(bottom[2]->data(), *blobs()[2], sequences_, scratch_->mutable_data(), false);
       for (i64 t = 0; t < times_; ++t) {
         float* const here = sums_->mutable_data() + t * gates() * step();
-        elementwise(group(), gates() * step(), AddPairs{}, from(here, scratch_->data()), to(here));
+        elementwise(group(), gates() * step(), AddUp{}, from(here, scratch_->data()), to(here));
       }
     }
     run_forward(top);
@@ -257,7 +257,7 @@ class RnnLayer : public RecurrentLayer {
     add_bias_gradient(out + 1, dsums);
     back_through(dsums, *blobs()[out], rows(), dh);
     float* const last = dh + (times_ - 1) * step();
-    elementwise(group(), step(), AddPairs{}, from(last, next_states_[0]->diff()), to(last));
+    elementwise(group(), step(), AddUp{}, from(last, next_states_[0]->diff()), to(last));
     for (i64 t = times_ - 1; t >= 0; --t) {
       map_gradient(group(), tanh, h + t * step(), dh + t * step(), dsums + t * step(), step());
       recur_back(t, t == 0 ? states_[0]->mutable_diff() : dh + (t - 1) * step(), t > 0);
@@ -306,7 +306,7 @@ class LstmLayer : public RecurrentLayer {
                  *const dc = states_[1]->mutable_diff();
     group().copy(dh, top[0]->diff(), float_bytes(top[0]->count()));
     float* const last = dh + (times_ - 1) * step();
-    elementwise(group(), step(), AddPairs{}, from(last, next_states_[0]->diff()), to(last));
+    elementwise(group(), step(), AddUp{}, from(last, next_states_[0]->diff()), to(last));
     group().copy(dc, next_states_[1]->diff(), float_bytes(step()));
     for (i64 t = times_ - 1; t >= 0; --t) {
       float* const gates = sums + t * 4 * step();

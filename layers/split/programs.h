@@ -3,12 +3,12 @@
 
 namespace cortado {
 
-/// a + b.
-struct AddPairs {
-  static constexpr const char* label = "split_backward";
-  template <class V>
-  CORTADO_FN auto operator()(V a, V b) const {
-    return a + b;
+/// The sum, from the first on.
+struct AddUp {
+  static constexpr const char* label = "add_up";
+  template <class... V>
+  CORTADO_FN auto operator()(V... values) const {
+    return (... + values);
   }
 };
 

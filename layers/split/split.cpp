@@ -1,6 +1,5 @@
-#include "core/machine/launch_elementwise.h"
 #include "core/net/layer_table.h"
-#include "layers/split/programs.h"
+#include "layers/split/add_up.h"
 
 namespace cortado {
 namespace {
@@ -34,8 +33,8 @@ class SplitLayer : public Layer {
   }
 
   Cost cost(const Blobs& bottom, const Blobs& top) const override {
-    const double n = static_cast<double>(bottom[0]->count()), sums = static_cast<double>(top.size()) - 1;
-    return {0, n * sums, 0, 12 * n * sums};
+    const double n = static_cast<double>(bottom[0]->count()), terms = static_cast<double>(top.size());
+    return {0, n * (terms - 1), 0, 4 * n * (terms + 1)};
   }
 
  private:
@@ -44,9 +43,9 @@ class SplitLayer : public Layer {
     if (top.empty()) return bottom.zero_diff();
     T* const sum = bottom.mutable_diff<T>();
     if (top.size() == 1) return group().copy(sum, top[0]->diff<T>(), static_cast<std::size_t>(bottom.bytes()));
-    for (std::size_t i = 1; i < top.size(); ++i)
-      elementwise(group(), bottom.count(), AddPairs{}, from(i == 1 ? top[0]->diff<T>() : sum, top[i]->diff<T>()),
-                  to(sum));
+    std::vector<const T*> gradients;
+    for (const Blob* t : top) gradients.push_back(t->diff<T>());
+    add_up(group(), gradients, bottom.count(), sum, 1, bottom.count());
   }
 };
 

@@ -65,7 +65,7 @@ class SppLayer : public Layer {
       Blob& into = l == 0 ? *bottom[0] : *part_;
       levels_[l].pooling->backward({&pooled}, {true}, {&into});
       float* const sum = bottom[0]->mutable_diff();
-      if (l > 0) elementwise(group(), bottom[0]->count(), AddPairs{}, cortado::from(sum, part_->diff()), to(sum));
+      if (l > 0) elementwise(group(), bottom[0]->count(), AddUp{}, cortado::from(sum, part_->diff()), to(sum));
     }
   }
 

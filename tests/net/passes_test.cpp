@@ -19,6 +19,11 @@ std::string conv(const std::string& name, const std::string& bottom, const std::
          "' convolution_param { num_output: 32 weight_filler { type: 'xavier' } " + window + " } }";
 }
 
+std::string conv(const std::string& name, const std::string& bottom, int outputs) {
+  const std::string of_32 = conv(name, bottom, "kernel_size: 1");
+  return of_32.substr(0, of_32.find("32")) + std::to_string(outputs) + of_32.substr(of_32.find("32") + 2);
+}
+
 std::string in_place(const std::string& name, const std::string& blob, const std::string& type) {
   return "layer { name: '" + name + "' bottom: '" + blob + "' top: '" + blob + "' " + type + " }";
 }
@@ -67,14 +72,15 @@ class NetPasses : public ::testing::TestWithParam<std::string> {
  protected:
   const LayerTable layers_ = all_layers();
 
-  Results run(const std::set<std::string>& without, Precision precision = Precision::fp32) const {
+  Results run(const std::set<std::string>& without, Precision precision = Precision::fp32,
+              const std::string& of = text) const {
     NetOptions options;
     options.group = &group_of(GetParam());
     options.layers = &layers_;
     options.only_trains = true;
     options.precision = precision;
     options.without = without;
-    Net net(net_parameter(text), options);
+    Net net(net_parameter(of), options);
     Results results;
     for (int pass = 0; pass < 2; ++pass) {  // gradients of the first, wherever they lie, must not reach the second's
       net.inputs()[0]->write_data(noise_vector(static_cast<std::uint64_t>(pass), net.inputs()[0]->count()).data());
@@ -129,6 +135,30 @@ TEST_P(NetPasses, WithoutAnyOneLossAndGradientsAreTheSame) {
 }
 
 TEST_P(NetPasses, WithoutAllLossAndGradientsAreTheSame) { expect_same(run(all_optional()), run({}), false); }
+
+/// In planes and in blocks, with more readers than one pass adds at once.
+TEST_P(NetPasses, ConcatsAddTheGradientsOfAllReaders) {
+  for (const int width : {32, 5})
+    for (int readers = 2; readers <= 8; ++readers) {
+      SCOPED_TRACE(std::to_string(readers) + " readers, " + std::to_string(width) + " channels");
+      std::string of = text.substr(0, text.find("layer { name: 'c'")) + conv("c", "data", width) +
+                       conv("d", "data", 16) +
+                       "layer { name: 'cat' type: 'Concat' bottom: 'c' bottom: 'data' bottom: 'd' top: 'cat' }" +
+                       "layer { name: 'b2' type: 'Eltwise' top: 'b2' ";
+      std::string branches;
+      for (int i = 0; i < readers; ++i) {
+        const std::string name = "r" + std::to_string(i);
+        branches += conv(name, "cat", 32);
+        of += "bottom: '" + name + "' ";
+      }
+      of.insert(of.find("layer { name: 'b2'"), branches);
+      of += "}" + text.substr(text.find("layer { name: 'left'"));
+      const Results with = run({}, Precision::fp32, of);
+      for (const auto& report : with.reports)
+        EXPECT_TRUE(report.pass != "gradient_sums" || !report.did.empty()) << report.pass;
+      expect_same(run({"gradient_sums"}, Precision::fp32, of), with, true);
+    }
+}
 
 /// A net that only scores, whose convolutions apply the BatchNorm behind them, one of them behind a bias of its own.
 TEST_P(NetPasses, ScoringIsTheSameWithoutFixedMaps) {

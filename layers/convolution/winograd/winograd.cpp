@@ -159,7 +159,10 @@ bool winograd_pays(const MachineSpec& spec, const ConvolutionShape& shape, Convo
   const i64 groups =
       winograd::padded(s.group_ic()) * winograd::padded(s.group_oc()) / (winograd::lanes * winograd::lanes);
   if (direction == ConvolutionDirection::weight_gradient && groups < spec.cpes) return false;
-  return std::min(s.group_ic(), s.group_oc()) >= least;
+  if (is_strided(shape) || s.kh == 5) return std::min(s.group_ic(), s.group_oc()) >= least;
+  // For a tile, products are as many as inputs times outputs, and transforms as many as their sum.
+  const i64 large_planes = others == 1 && std::min(s.oh, s.ow) >= 24 ? 8 : 0;
+  return 2 * s.group_ic() * s.group_oc() >= (least - large_planes) * (s.group_ic() + s.group_oc());
 }
 
 }  // namespace cortado
