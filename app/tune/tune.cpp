@@ -15,17 +15,20 @@
 #include "app/session/session.h"
 #include "app/tune/collectives.h"
 #include "app/tune/layout_tuner.h"
+#include "app/tune/tuned_times.h"
 #include "app/tune/tuning.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "core/base/log.h"
 #include "core/base/printable.h"
 #include "core/tuner/tuner.h"
 
 namespace cortado {
 namespace {
 
-/// Runs every trial of the tuner once, then, `iterations` times in all, those of candidates that are not far behind.
-void run_trials(Tuner& tuner, Net& net, CoreGroup& group, i64 iterations) {
+/// Runs every trial of the tuner twice, then, `iterations` times in all, those of candidates that are not far behind.
+/// Those that noise does not tell apart run up to as many times again. Returns how many choices stay in doubt.
+std::size_t run_trials(Tuner& tuner, Net& net, CoreGroup& group, i64 iterations) {
   const i64 rounds = group.spec().timing_only ? 1 : iterations;
   ProgressBar bar("tuning");
   const auto once = [&] {
@@ -35,14 +38,23 @@ void run_trials(Tuner& tuner, Net& net, CoreGroup& group, i64 iterations) {
   };
   if (!group.spec().timing_only) once();
   i64 done = 0;
-  for (i64 round = 0; round < rounds; ++round) {
+  const auto run_round = [&](i64 rounds_left) {
     const auto trials = static_cast<i64>(tuner.trials());
     for (i64 trial = 0; trial < trials; ++trial, ++done) {
-      bar.show(done, done - trial + (rounds - round) * trials);
+      bar.show(done, done - trial + rounds_left * trials);
       tuner.run(static_cast<std::size_t>(trial), once);
     }
+  };
+  for (i64 round = 0; round < rounds; ++round) {
+    run_round(rounds - round);
     tuner.drop_beaten();
   }
+  std::size_t doubtful = tuner.keep_doubtful();
+  for (i64 round = 0; round < rounds && doubtful > 0; ++round) {
+    run_round(rounds - round);
+    doubtful = tuner.keep_doubtful();
+  }
+  return doubtful;
 }
 
 nlohmann::json row_of(const Tuner::Row& row) {
@@ -52,6 +64,7 @@ nlohmann::json row_of(const Tuner::Row& row) {
                          {"plan", row.option.candidate},
                          {"chosen", row.chosen}};
   if (row.seconds > 0) json["ms"] = 1e3 * row.seconds;
+  if (row.spread > 0) json["spread"] = row.spread;
   if (row.option.estimate > 0) json["estimate_ms"] = 1e3 * row.option.estimate;
   if (row.seconds > 0 && row.option.estimate > 0) json["estimate_over_measured"] = row.option.estimate / row.seconds;
   if (!row.skipped.empty()) json["reason"] = row.skipped;
@@ -75,6 +88,15 @@ std::string text_of(const LayoutTimes& times) {
     text += line;
   }
   return text + "\n";
+}
+
+std::string text_of(const TunedTimes& times) {
+  char text[200];
+  std::snprintf(text, sizeof text,
+                "an iteration without tuning: %.1f ms (%.1f to %.1f), as tuned: %.1f ms (%.1f to %.1f), ratio %.3f\n",
+                1e3 * times.before.median, 1e3 * times.before.least, 1e3 * times.before.most, 1e3 * times.after.median,
+                1e3 * times.after.least, 1e3 * times.after.most, times.after.median / times.before.median);
+  return text;
 }
 
 /// The quality of the analytic model's estimates.
@@ -146,38 +168,45 @@ class Tune : public Verb {
     TuningTable table = empty_tuning(session.group.spec());
     if (exists(out)) table.read(out);
 
-    const auto net = net_in(session, parameter, Layout::nchw), blocks = net_in(session, parameter, Layout::nchw16c);
+    auto net = net_in(session, parameter, Layout::nchw), blocks = net_in(session, parameter, Layout::nchw16c);
     session.sources.settle_shapes();
     std::vector<Tuner::Row> rows;
-    std::string layouts;
+    std::string more;
+    std::size_t doubtful = 0;
     const bool chooses_layouts = has_blocks(*blocks);
     for (Net* const one : {net.get(), blocks.get()}) {
       if (one == blocks.get() && !chooses_layouts) continue;
       Tuner tuner(*one);
-      run_trials(tuner, *one, session.group, iterations_);
+      doubtful += run_trials(tuner, *one, session.group, iterations_);
       one->use_plans(tuner.best());
       tuner.add_to(table);
       for (const auto& row : tuner.rows()) rows.push_back(row);
     }
-    if (chooses_layouts) layouts = text_of(tune_layouts(session, parameter, *net, *blocks, iterations_, table));
-    report(session, rows, layouts);
+    if (chooses_layouts) more = text_of(tune_layouts(session, parameter, *net, *blocks, iterations_, table));
+    net.reset(), blocks.reset();
+    more += text_of(time_tuned(session, parameter, table, iterations_));
+    report(session, rows, more);
+    if (doubtful > 0)
+      CORTADO_LOG(warning) << "Noise hides which candidate is the fastest in " << doubtful
+                           << " choices: tune on an idle machine, or with more --iterations";
     if (session.job.rank() != 0) return;
     table.write(out);
     std::cout << "wrote " << printable(out) << "; use it with --tuning " << printable(out) << "\n";
   }
 
-  void report(const Session& session, const std::vector<Tuner::Row>& rows, const std::string& layouts) const {
+  void report(const Session& session, const std::vector<Tuner::Row>& rows, const std::string& more) const {
     Report report({{"layer", "layer"},
                    {"direction", "direction"},
                    {"plan", "plan"},
                    {"ms", "ms", 3},
+                   {"spread", "spread", 2},
                    {"estimate_ms", "estimate ms", 3},
                    {"chosen", "chosen"},
                    {"reason", ""}},
                   session.group.spec(), {{"model", net_.model()}, {"iterations", iterations_}});
     for (const auto& row : rows)
       if (explain_ || row.skipped.empty()) report.add(row_of(row));
-    show(report, session.job, error_of_model(rows) + layouts, json_);
+    show(report, session.job, error_of_model(rows) + more, json_);
   }
 
   NetFlags net_;

@@ -1,6 +1,7 @@
 #include "core/tuner/tuner.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <numeric>
 
@@ -86,30 +87,54 @@ void Tuner::run(std::size_t index, const std::function<void()>& work) {
   for (const auto& c : choices_) {
     const auto found = measured.find(c.layer + "/" + c.direction);
     if (found == measured.end()) continue;  // the first layer needs no input gradient
-    double& least = seconds_[work_of(c.of_trial(index))];
-    least = least > 0 ? std::min(least, found->second) : found->second;
+    times_[work_of(c.of_trial(index))].take(found->second);
   }
 }
 
 void Tuner::drop_beaten() {
-  const double times = dropped_ ? far_behind : far_behind_at_first;
-  dropped_ = true;
   for (auto& c : choices_) {
-    const double bound = times * seconds_of(fastest(c));
+    const double bound = far_behind * seconds_of(fastest(c));
     if (bound == 0) continue;
-    c.running.erase(std::remove_if(c.running.begin(), c.running.end(),
-                                   [&](std::size_t i) { return seconds_of(c.tried[i]) > bound; }),
-                    c.running.end());
+    const auto is_beaten = [&](std::size_t i) {
+      const Times times = times_of(c.tried[i]);
+      return times.count > 1 && times.least > bound;
+    };
+    c.running.erase(std::remove_if(c.running.begin(), c.running.end(), is_beaten), c.running.end());
   }
+}
+
+std::size_t Tuner::keep_doubtful() {
+  std::size_t doubtful = 0;
+  for (auto& c : choices_) {
+    const PlanOption& best = fastest(c);
+    const Times least = times_of(best);
+    std::vector<std::size_t> kept;
+    for (std::size_t i = 0; i < c.tried.size(); ++i) {
+      const Times times = times_of(c.tried[i]);
+      const double noise = std::max(times.spread(), least.spread());
+      const bool is_near = times.count > 0 && noise > equal - 1 && std::abs(times.least / least.least - 1) <= noise;
+      if (&c.tried[i] == &best || is_near) kept.push_back(i);
+    }
+    doubtful += kept.size() > 1 ? 1 : 0;
+    c.running = std::move(kept);
+  }
+  return doubtful;
+}
+
+void Tuner::Times::take(double seconds) {
+  const bool is_least = count == 0 || seconds < least;
+  if (is_least) std::swap(least, second), least = seconds;
+  if (!is_least && (count == 1 || seconds < second)) second = seconds;
+  ++count;
 }
 
 std::string Tuner::work_of(const PlanOption& option) {
   return option.direction + " " + option.shape + " " + option.candidate;
 }
 
-double Tuner::seconds_of(const PlanOption& option) const {
-  const auto found = seconds_.find(work_of(option));
-  return found != seconds_.end() ? found->second : 0;
+Tuner::Times Tuner::times_of(const PlanOption& option) const {
+  const auto found = times_.find(work_of(option));
+  return found != times_.end() ? found->second : Times{};
 }
 
 /// The first of those tried where nothing was measured.
@@ -129,11 +154,12 @@ std::vector<Tuner::Row> Tuner::rows() const {
   for (const auto& c : choices_) {
     const std::string best = fastest(c).candidate;
     for (const auto& option : c.tried) {
-      const double seconds = seconds_of(option);
-      rows.push_back(
-          {c.layer, option, seconds > 0 ? "" : "not needed", seconds, seconds > 0 && option.candidate == best});
+      const Times times = times_of(option);
+      const bool is_measured = times.count > 0;
+      rows.push_back({c.layer, option, is_measured ? "" : "not needed", times.least, times.spread(),
+                      is_measured && option.candidate == best});
     }
-    for (std::size_t i = 0; i < c.left.size(); ++i) rows.push_back({c.layer, c.left[i], c.why_left[i], 0, false});
+    for (std::size_t i = 0; i < c.left.size(); ++i) rows.push_back({c.layer, c.left[i], c.why_left[i], 0, 0, false});
   }
   return rows;
 }

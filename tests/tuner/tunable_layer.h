@@ -22,6 +22,10 @@ class TunableLayer : public ToyLayer {
                                                       {"hopeless", 9}, {"left", 3},  {"right", 2}};
     return all;
   }
+  static std::vector<double>& busy() {  ///< how many times as long the next forward passes take, in order
+    static std::vector<double> factors;
+    return factors;
+  }
   std::vector<PlanOption> plan_options() const override {
     return {{"forward", shape(), "hopeless", "", 50},
             {"forward", shape(), "slow", "", 2},
@@ -42,8 +46,10 @@ class TunableLayer : public ToyLayer {
     used().push_back(plans_["forward"] + "+" + plans_["backward"]);
     ToyLayer::forward(bottom, top);
     if (run().plan_seconds == nullptr) return;
+    const double factor = busy().empty() ? 1 : busy().front();
+    if (!busy().empty()) busy().erase(busy().begin());
     for (const auto& [direction, candidate] : plans_)
-      (*run().plan_seconds)[name() + "/" + direction] += seconds().at(candidate);
+      (*run().plan_seconds)[name() + "/" + direction] += factor * seconds().at(candidate);
   }
 
  private:

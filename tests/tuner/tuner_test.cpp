@@ -35,21 +35,59 @@ TEST(Tuner, TriesWhatIsWorthItAndKeepsTheFastest) {
   EXPECT_EQ(rows["refused"].skipped, "cannot run: it never can");
 }
 
+void run_round(Tuner& tuner, Net& net) {
+  const std::size_t trials = tuner.trials();
+  for (std::size_t trial = 0; trial < trials; ++trial) tuner.run(trial, [&] { net.forward(); });
+}
+
 TEST(Tuner, RunsOnWithThoseThatAreNotFarBehind) {
   Net net(net_of(toy_net(3, 2)), options_of());
   Tuner tuner(net);
-  for (std::size_t trial = 0; trial < 3; ++trial) tuner.run(trial, [&] { net.forward(); });
-  for (const char* left : {"left", "right"}) {  // 1.5 times as long as the best: far behind only in the second round
-    tuner.drop_beaten();
-    ASSERT_EQ(tuner.trials(), 2u);
-    TunableLayer::used().clear();
-    for (std::size_t trial = 0; trial < 2; ++trial) tuner.run(trial, [&] { net.forward(); });
-    EXPECT_EQ(TunableLayer::used(), (std::vector<std::string>{std::string("quick+") + left, "as_quick+right"}));
-  }
+  run_round(tuner, net);
+  tuner.drop_beaten();  // "left", which two trials ran
+  TunableLayer::used().clear();
+  run_round(tuner, net);
+  EXPECT_EQ(TunableLayer::used(), (std::vector<std::string>{"slow+right", "quick+right", "as_quick+right"}));
+  tuner.drop_beaten();
+  TunableLayer::used().clear();
+  run_round(tuner, net);
+  EXPECT_EQ(TunableLayer::used(), (std::vector<std::string>{"quick+right", "as_quick+right"}));
   EXPECT_EQ(tuner.best(), (PlanBook{{"toy/forward", "quick"}, {"toy/backward", "right"}}));
   for (const auto& row : tuner.rows()) {
     if (row.option.candidate == "slow") { EXPECT_EQ(row.seconds, 4) << "what was measured stays known"; }
   }
+}
+
+TEST(Tuner, OneBusyMomentDropsNobody) {
+  Net net(net_of(toy_net(3, 2)), options_of());
+  Tuner tuner(net);
+  TunableLayer::busy() = {1, 20, 1};  // "quick" takes 20 s
+  run_round(tuner, net);
+  tuner.drop_beaten();
+  EXPECT_EQ(tuner.best().at("toy/forward"), "as_quick");
+  run_round(tuner, net);
+  EXPECT_EQ(tuner.best().at("toy/forward"), "quick");
+}
+
+TEST(Tuner, RunsOnWithThoseThatNoiseHides) {
+  Net net(net_of(toy_net(3, 2)), options_of());
+  Tuner tuner(net);
+  TunableLayer::busy() = {1, 1.5, 1};  // "quick" and "right" take half as long again
+  for (int round = 0; round < 2; ++round) {
+    run_round(tuner, net);
+    tuner.drop_beaten();
+  }
+  for (const auto& row : tuner.rows()) {
+    if (row.option.candidate == "quick") { EXPECT_DOUBLE_EQ(row.spread, 0.5); }
+    if (row.option.candidate == "slow") { EXPECT_EQ(row.spread, 0); }
+  }
+  EXPECT_EQ(tuner.keep_doubtful(), 2u);
+  TunableLayer::used().clear();
+  run_round(tuner, net);
+  EXPECT_EQ(TunableLayer::used(), (std::vector<std::string>{"quick+left", "as_quick+right"}));
+  EXPECT_EQ(tuner.keep_doubtful(), 0u);
+  EXPECT_EQ(tuner.trials(), 1u) << "the fastest alone";
+  EXPECT_EQ(tuner.best(), (PlanBook{{"toy/forward", "quick"}, {"toy/backward", "right"}}));
 }
 
 TEST(Tuner, WithAFewTrialsTheLikeliest) {
