@@ -78,11 +78,12 @@ class InterpLayer : public Layer {
     if (!propagate_down[0]) return;
     const auto& param = parameter().interp_param();
     if (param.pad_beg() != 0 || param.pad_end() != 0) bottom[0]->zero_diff();
-    const RowParts s{{planes_ * rows_.out, cols_.out, line_elements(group().spec(), cols_.out, 4)}};
+    const RowParts s{{planes_ * rows_.out, cols_.out, line_elements(group().spec(), cols_.out, 5)}};
     PlanBuilder book(group().spec());
     const InterpBackward p{
         rows_, cols_, reads(book, "dy", top[0]->diff(), s),
-        writes(book, "dx", bottom[0]->mutable_diff(), window(line_elements(group().spec(), cols_.in, 4)))};
+        writes(book, "dx", bottom[0]->mutable_diff(), window(line_elements(group().spec(), cols_.in, 5))),
+        book.tile<float>("sums of rows", s.block, 1)};
     group().launch(p, book.plan(p.dx.lines()));
   }
 

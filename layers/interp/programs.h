@@ -86,12 +86,13 @@ struct InterpForward {
   }
 };
 
-/// dx = the sum of dy, by the parts that inputs have in outputs.
+/// dx = the sum of dy, by the parts that inputs have in outputs: rows of outputs add up first, then their columns.
 struct InterpBackward {
   static constexpr const char* label = "interp_backward";
   Stretch rows, cols;
   View<RowParts, const float> dy;
   View<WindowRows, float> dx;
+  Buf sums_buf;  ///< as many values as a line of dy
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
@@ -102,25 +103,26 @@ struct InterpBackward {
       const i64 row = p.dx.cut.row(i) % rows.in, plane = p.dx.cut.row(i) / rows.in;
       const i64 top = rows.begin(row), bottom = rows.end(row, 1);
       const i64 left = cols.begin(first), right = cols.end(first, n);
-      const i64 pieces = (right - left + most - 1) / most;
-      const auto begin = [&](i64 k) { return left + k % pieces * most; };
       auto dx = p.dx.out(c, plane, row, first, n);
+      auto sums = c.template block<float>(p.sums_buf, 1, most);
       c.each(n, [&](i64 j) { dx.set(j, 0.0f); });
-      c.pipeline((bottom - top) * pieces, Depth::two,
-                 [&](i64 k) {
-                   return p.dy.get(c, plane * rows.out + top + k / pieces, begin(k), math::min(most, right - begin(k)));
-                 },
-                 [&](i64 k, auto& dy) {
-                   const float down = rows.part(row, top + k / pieces);
-                   const i64 from = begin(k), to = from + dy.n;
-                   c.each(n, [&](i64 j) {
-                     const i64 input = first + j, end = math::min(to, cols.end(input, 1));
-                     auto sum = dx.at(j);
-                     for (i64 o = math::max(from, cols.begin(input)); o < end; ++o)
-                       sum = sum + down * cols.part(input, o) * dy[o - from];
-                     dx.set(j, sum);
-                   });
-                 });
+      for (i64 from = left; from < right && top < bottom; from += most) {
+        const i64 to = math::min(from + most, right);
+        c.pipeline(
+            bottom - top, Depth::two, [&](i64 k) { return p.dy.get(c, plane * rows.out + top + k, from, to - from); },
+            [&](i64 k, auto& dy) {
+              const float down = rows.part(row, top + k);
+              if (k == 0) return c.each(dy.n, [&](i64 j) { sums.set(0, j, down * dy[j]); });
+              c.each(dy.n, [&](i64 j) { sums.set(0, j, sums.at(0, j) + down * dy[j]); });
+            });
+        c.each(n, [&](i64 j) {
+          const i64 input = first + j, end = math::min(to, cols.end(input, 1));
+          auto sum = dx.at(j);
+          for (i64 o = math::max(from, cols.begin(input)); o < end; ++o)
+            sum = sum + cols.part(input, o) * sums.at(0, o - from);
+          dx.set(j, sum);
+        });
+      }
       c.put(dx);
     });
   }

@@ -22,10 +22,10 @@ struct RepeatPixels {
   CORTADO_FN void operator()(C& c) const {
     const RepeatPixels p = *this;
     each_line(c, p.x, [&](i64 i, auto& x) {
-      const i64 scale = p.y.cut.scale_w;
+      const float part = 1.0f / static_cast<float>(p.y.cut.scale_w);  // in place of a division: exact below 2^21
       for (i64 t = 0; t < p.y.cut.scale_h; ++t) {
         auto y = p.y.out(c, i, t);
-        c.each(y.n, [&](i64 j) { y.set(j, x[j / scale]); });
+        c.each(y.n, [&](i64 j) { y.set(j, x[static_cast<i64>((static_cast<float>(j) + 0.5f) * part)]); });
         c.put(y);
       }
     });
