@@ -187,8 +187,8 @@ class Tune : public Verb {
     more += text_of(time_tuned(session, parameter, table, iterations_));
     report(session, rows, more);
     if (doubtful > 0)
-      CORTADO_LOG(warning) << "Noise hides which candidate is the fastest in " << doubtful
-                           << " choices: tune on an idle machine, or with more --iterations";
+      CORTADO_LOG(warning) << "Noise hides which candidate is the fastest; choices in doubt: " << doubtful
+                           << " (tune on an idle machine, or with more --iterations)";
     if (session.job.rank() != 0) return;
     table.write(out);
     std::cout << "wrote " << printable(out) << "; use it with --tuning " << printable(out) << "\n";
