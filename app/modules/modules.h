@@ -9,7 +9,7 @@
 /// load, or whose own backend they are (linked.cpp).
 namespace cortado {
 
-/// Throws ConfigError if the module is not there or belongs to another build.
+/// Throws ConfigError if the module is not there, or is none. It must come from the same build: nothing checks that.
 reference::Programs reference_programs();
 
 #ifdef CORTADO_WITH_KOKKOS

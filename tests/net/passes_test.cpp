@@ -14,14 +14,10 @@
 namespace cortado::test {
 namespace {
 
-std::string conv(const std::string& name, const std::string& bottom, const std::string& window) {
+std::string conv(const std::string& name, const std::string& bottom, const std::string& window, int outputs = 32) {
   return "layer { name: '" + name + "' type: 'Convolution' bottom: '" + bottom + "' top: '" + name +
-         "' convolution_param { num_output: 32 weight_filler { type: 'xavier' } " + window + " } }";
-}
-
-std::string conv(const std::string& name, const std::string& bottom, int outputs) {
-  const std::string of_32 = conv(name, bottom, "kernel_size: 1");
-  return of_32.substr(0, of_32.find("32")) + std::to_string(outputs) + of_32.substr(of_32.find("32") + 2);
+         "' convolution_param { num_output: " + std::to_string(outputs) + " weight_filler { type: 'xavier' } " +
+         window + " } }";
 }
 
 std::string in_place(const std::string& name, const std::string& blob, const std::string& type) {
@@ -138,17 +134,18 @@ TEST_P(NetPasses, WithoutAllLossAndGradientsAreTheSame) { expect_same(run(all_op
 
 /// In planes and in blocks, with more readers than one pass adds at once.
 TEST_P(NetPasses, ConcatsAddTheGradientsOfAllReaders) {
+  const std::string pixels = "kernel_size: 1";
   for (const int width : {32, 5})
     for (int readers = 2; readers <= 8; ++readers) {
       SCOPED_TRACE(std::to_string(readers) + " readers, " + std::to_string(width) + " channels");
-      std::string of = text.substr(0, text.find("layer { name: 'c'")) + conv("c", "data", width) +
-                       conv("d", "data", 16) +
+      std::string of = text.substr(0, text.find("layer { name: 'c'")) + conv("c", "data", pixels, width) +
+                       conv("d", "data", pixels, 16) +
                        "layer { name: 'cat' type: 'Concat' bottom: 'c' bottom: 'data' bottom: 'd' top: 'cat' }" +
                        "layer { name: 'b2' type: 'Eltwise' top: 'b2' ";
       std::string branches;
       for (int i = 0; i < readers; ++i) {
         const std::string name = "r" + std::to_string(i);
-        branches += conv(name, "cat", 32);
+        branches += conv(name, "cat", pixels);
         of += "bottom: '" + name + "' ";
       }
       of.insert(of.find("layer { name: 'b2'"), branches);
