@@ -12,6 +12,8 @@
 #       makes library TARGET with one unit per folder and kind for BACKEND (reference, kokkos), and the generated header
 #       "programs/BACKEND_NAME.h", which declares  cortado::BACKEND::Programs cortado::BACKEND::NAME();
 #       KINDS: all that BACKEND knows. The library with PROGRAMS defines the keys of all kinds.
+#   cortado_program_identity()    makes the generated header "programs/identity.h", whose CORTADO_PROGRAMS_IDENTITY is
+#                                 another after every change of what programs are made of
 #   cortado_program_module(LIBRARY BACKEND NAME FILE)
 #       makes module LIBRARY_module, lib/cortado/FILE.so, of such a library, for app/modules/loaded.cpp. The executable
 #       gives it all but the programs.
@@ -156,10 +158,28 @@ ${calls}  return table;
   endif()
 endfunction()
 
+function(cortado_program_identity)
+  set(header ${CMAKE_BINARY_DIR}/generated/programs/identity.h)
+  set(settings "${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION} ${CMAKE_BUILD_TYPE} ${CMAKE_CXX_FLAGS}")
+  foreach(setting BACKEND CUDA ARCH SVE_BITS SANITIZE)
+    string(APPEND settings " ${CORTADO_${setting}}")
+  endforeach()
+  file(GLOB_RECURSE files CONFIGURE_DEPENDS LIST_DIRECTORIES OFF
+       ${CMAKE_SOURCE_DIR}/core/* ${CMAKE_SOURCE_DIR}/backends/* ${CMAKE_SOURCE_DIR}/layers/*)
+  set(script ${CMAKE_SOURCE_DIR}/cmake/identity.cmake)
+  add_custom_command(OUTPUT ${header} VERBATIM DEPENDS ${files} ${script}
+                     COMMAND ${CMAKE_COMMAND} -D SOURCE=${CMAKE_SOURCE_DIR} -D OUTPUT=${header} -D SETTINGS=${settings}
+                             -P ${script})
+  add_custom_target(cortado_identity DEPENDS ${header})
+endfunction()
+
 function(cortado_program_module library backend name file)
   set(unit ${CMAKE_BINARY_DIR}/generated/programs/${file}_module.cpp)
   file(CONFIGURE OUTPUT ${unit} @ONLY CONTENT
 "#include \"programs/${backend}_${name}.h\"
+#include \"programs/identity.h\"
+extern \"C\" const char* cortado_identity();
+extern \"C\" const char* cortado_identity() { return CORTADO_PROGRAMS_IDENTITY; }
 extern \"C\" void cortado_programs(cortado::${backend}::Programs& programs);
 extern \"C\" void cortado_programs(cortado::${backend}::Programs& programs) {
   programs = cortado::${backend}::${name}();
@@ -171,5 +191,6 @@ extern \"C\" void cortado_programs(cortado::${backend}::Programs& programs) {
   set_target_properties(${library}_module PROPERTIES PREFIX "" OUTPUT_NAME ${file}
                         LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/cortado)
   install(TARGETS ${library}_module LIBRARY DESTINATION lib/cortado)
+  add_dependencies(${library}_module cortado_identity)
   add_dependencies(cortado_modules ${library}_module)
 endfunction()

@@ -5,11 +5,20 @@
 
 #include "app/modules/modules.h"
 #include "core/base/error.h"
+#include "programs/identity.h"
 
 namespace cortado {
 namespace {
 
-/// What a module adds by its one entry (cmake/programs.cmake). It stays loaded: its programs are code.
+/// A function that a module exports (cmake/programs.cmake).
+template <class Function>
+Function* entry(void* module, const char* name, const std::string& file, const char* what) {
+  const auto found = reinterpret_cast<Function*>(dlsym(module, name));
+  if (found == nullptr) throw ConfigError(file, std::string("is no module of ") + what, "build it anew");
+  return found;
+}
+
+/// The programs of a module. It stays loaded: its programs are code.
 template <class Programs>
 Programs load(const char* name, const char* target, const char* what) {
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe"),
@@ -18,11 +27,13 @@ Programs load(const char* name, const char* target, const char* what) {
   if (module == nullptr)
     throw ConfigError(file.string(), std::string("the programs of ") + what + " cannot be loaded: " + dlerror(),
                       std::string("build the target 'all' of this build folder, or '") + target + "' alone");
-  using Entry = void (*)(Programs&);
-  const auto entry = reinterpret_cast<Entry>(dlsym(module, "cortado_programs"));
-  if (entry == nullptr) throw ConfigError(file.string(), std::string("is no module of ") + what, "build it anew");
+  const std::string identity = entry<const char*()>(module, "cortado_identity", file, what)();
+  if (identity != CORTADO_PROGRAMS_IDENTITY)
+    throw ConfigError(file.string(),
+                      std::string("the programs of ") + what + " come from another build than this program",
+                      std::string("build the target 'all' of this build folder, or '") + target + "' alone");
   Programs programs;
-  entry(programs);
+  entry<void(Programs&)>(module, "cortado_programs", file, what)(programs);
   return programs;
 }
 

@@ -9,7 +9,7 @@
 /// load, or whose own backend they are (linked.cpp).
 namespace cortado {
 
-/// Throws ConfigError if the module is not there, or is none. It must come from the same build: nothing checks that.
+/// Throws ConfigError if the module is not there, is none, or was made of other sources or by other flags.
 reference::Programs reference_programs();
 
 #ifdef CORTADO_WITH_KOKKOS
