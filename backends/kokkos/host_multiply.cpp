@@ -9,6 +9,7 @@
 #include "backends/kokkos/amx.h"
 #include "backends/kokkos/multiply_job.h"
 #include "backends/kokkos/unit_multiply.h"
+#include "core/base/layout.h"
 
 #if defined(__AVX512BF16__)
 #include <immintrin.h>
@@ -48,15 +49,24 @@ inline void accumulate(Vector& sum, bf16x2 a, Vector b) {
 #endif
 }
 
-/// A block whose columns have whole vectors.
+/// True if each term's rows of A, and a vector of B, are a cache line, and terms follow each other: blocks of channels.
+template <class T>
+bool has_lines(const Job<T>& job) {
+  constexpr i64 line = cache_line / sizeof(float);
+  return job.a_view.m_stride == 1 && job.a_view.k_stride == line && job.b_k_stride == line;
+}
+
+/// A block whose columns have whole vectors; has_lines() if `lines`, which saves all arithmetic on addresses.
 // The compiler keeps the sums in memory without the pragmas, where sums might leave as they came (hence the return), or
 // where their addresses are taken. Three rows of A share a pointer: more would need more registers for their strides,
 // fewer for themselves.
-template <class T, int rows, int vectors>
+template <class T, int rows, int vectors, bool lines = false>
 void multiply_block(const Job<T>& job, i64 row, const VectorColumns* columns) {
   if (job.taps.count1 <= 0 || job.taps.count0 <= 0 || job.k <= 0) return;
   Vector sum[rows][vectors];
-  const i64 m_stride = job.a_view.m_stride, k_stride = job.a_view.k_stride, b_stride = job.b_k_stride;
+  constexpr i64 line = cache_line / sizeof(float);
+  const i64 m_stride = lines ? 1 : job.a_view.m_stride, k_stride = lines ? line : job.a_view.k_stride,
+            b_stride = lines ? line : job.b_k_stride;
   const T* const a = job.a + job.taps.a + row * m_stride;
   const T* const b = job.b + job.taps.b;
   float* acc[vectors];
@@ -67,33 +77,45 @@ void multiply_block(const Job<T>& job, i64 row, const VectorColumns* columns) {
     for (int v = 0; v < vectors; ++v) sum[r][v] = job.sets ? Vector{} : load_vector(acc[v] + r * job.acc_pitch);
 
   // Processors foresee such lines, but not beyond a page; asking takes registers for addresses.
-  const bool foresees = rows * vectors <= registers / 2 && std::is_same_v<T, float> && k_stride == cache_line / 4;
-  constexpr int triples = (rows + 2) / 3;
+  const bool foresees = rows * vectors <= registers / 2 && std::is_same_v<T, float> && k_stride == line;
+  constexpr int shared = lines ? rows : 3, pointers = (rows + shared - 1) / shared;
   for (i64 t1 = 0; t1 < job.taps.count1; ++t1)
     for (i64 t0 = 0; t0 < job.taps.count0; ++t0) {
-      const T *pa[triples], *pb[vectors];
-      for (int j = 0; j < triples; ++j) pa[j] = a + 3 * j * m_stride + job.taps.a1 * t1 + job.taps.a0 * t0;
+      const T *pa[pointers], *pb[vectors];
+      for (int j = 0; j < pointers; ++j) pa[j] = a + shared * j * m_stride + job.taps.a1 * t1 + job.taps.a0 * t0;
       for (int v = 0; v < vectors; ++v) pb[v] = b + columns[v].b + job.taps.b1 * t1 + job.taps.b0 * t0;
       if (job.asks_ahead)
         for (int r = 0; r < rows; ++r) __builtin_prefetch(pa[0] + (r + 2 * rows) * m_stride, 0, 2);
-      for (i64 k = 0; k < job.k; ++k) {
+      const auto add_term = [&](i64 k) __attribute__((always_inline)) {
         if (foresees) {
-          __builtin_prefetch(pa[0] + lines_ahead * k_stride);
+          __builtin_prefetch(pa[0] + (k + lines_ahead) * k_stride);
 #pragma GCC unroll 4
-          for (int v = 0; v < vectors; ++v) __builtin_prefetch(pb[v] + lines_ahead * b_stride);
+          for (int v = 0; v < vectors; ++v) __builtin_prefetch(pb[v] + (k + lines_ahead) * b_stride);
         }
-        Vector line[vectors];
+        Vector line_of_b[vectors];
 #pragma GCC unroll 4
-        for (int v = 0; v < vectors; ++v) {
-          line[v] = load_vector(pb[v]);
-          pb[v] += b_stride;
-        }
+        for (int v = 0; v < vectors; ++v) line_of_b[v] = load_vector(pb[v] + k * b_stride);
 #pragma GCC unroll 16
         for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 4
-          for (int v = 0; v < vectors; ++v) accumulate(sum[r][v], pa[r / 3][r % 3 * m_stride], line[v]);
+          for (int v = 0; v < vectors; ++v)
+            accumulate(sum[r][v], pa[r / shared][r % shared * m_stride + k * k_stride], line_of_b[v]);
+      };
+      const auto go_on = [&](i64 terms) __attribute__((always_inline)) {
+#pragma GCC unroll 4
+        for (int v = 0; v < vectors; ++v) pb[v] += terms * b_stride;
 #pragma GCC unroll 5
-        for (int j = 0; j < triples; ++j) pa[j] += k_stride;
+        for (int j = 0; j < pointers; ++j) pa[j] += terms * k_stride;
+      };
+      i64 k = 0;
+      if constexpr (lines)
+        for (; k + 4 <= job.k; k += 4) {
+          add_term(0), add_term(1), add_term(2), add_term(3);
+          go_on(4);
+        }
+      for (; k < job.k; ++k) {
+        add_term(0);
+        go_on(1);
       }
     }
 
@@ -103,27 +125,34 @@ void multiply_block(const Job<T>& job, i64 row, const VectorColumns* columns) {
     for (int v = 0; v < vectors; ++v) store_vector(acc[v] + r * job.acc_pitch, sum[r][v]);
 }
 
+/// True for parts of a block of channels as registers hold them. These rows are worth code of their own for `lines`.
+constexpr bool part_blocks(int rows, int vectors) {
+  const int most = rows_beside(vectors), parts = (block_channels + most - 1) / most;
+  return rows == block_channels / parts || rows == (block_channels + parts - 1) / parts;
+}
+
 template <class T>
 using BlockFunction = void (*)(const Job<T>&, i64, const VectorColumns*);
 
-template <class T, int i>
+template <class T, bool lines, int i>
 constexpr BlockFunction<T> block_function() {
   constexpr int rows = i / max_vectors + 1, vectors = i % max_vectors + 1;
   if constexpr (rows <= rows_beside(vectors))
-    return &multiply_block<T, rows, vectors>;
+    return &multiply_block < T, rows, vectors, lines && part_blocks(rows, vectors) > ;
   else
     return nullptr;
 }
-template <class T, int... i>
+template <class T, bool lines, int... i>
 constexpr std::array<BlockFunction<T>, sizeof...(i)> block_functions(std::integer_sequence<int, i...>) {
-  return {block_function<T, i>()...};
+  return {block_function<T, lines, i>()...};
 }
-template <class T>
-constexpr auto functions = block_functions<T>(std::make_integer_sequence<int, max_rows * max_vectors>());
+template <class T, bool lines>
+constexpr auto functions = block_functions<T, lines>(std::make_integer_sequence<int, max_rows * max_vectors>());
 
 template <class T>
 void multiply_whole(const Job<T>& job, i64 row, i64 rows, const VectorColumns* columns, i64 vectors) {
-  functions<T>[static_cast<std::size_t>((rows - 1) * max_vectors + vectors - 1)](job, row, columns);
+  const auto& blocks = has_lines(job) ? functions<T, true> : functions<T, false>;
+  blocks[static_cast<std::size_t>((rows - 1) * max_vectors + vectors - 1)](job, row, columns);
 }
 
 /// A block some of whose vectors have fewer lanes: its sums go where there is room for whole ones, and back.

@@ -10,6 +10,7 @@ namespace cortado {
 /// next.
 CORTADO_FN inline Range outputs_inside(i64 first, i64 stride, i64 inputs, i64 outputs) {
   const i64 before = math::max(i64{0}, -first), room = math::max(i64{0}, inputs - first);
+  if (stride == 1) return {math::min(outputs, before), math::min(outputs, room)};  // divisions take long
   return {math::min(outputs, ceil_div(before, stride)), math::min(outputs, ceil_div(room, stride))};
 }
 

@@ -59,18 +59,17 @@ struct DirectWeightGradient {
           return gather(Step{at.panels, pixels.row}, both(p.inputs(c, at, pixels), p.gradients(c, at, pixels)));
         },
         named([&](i64 step, const Step& at, auto& operands, auto& acc) {
-          for (i64 panel = 0; panel < at.panels; ++panel)
-            for (i64 t = 0; t < p.bundles(); ++t) {
-              auto sums = c.rows(acc, p.sums_of(panel, t), p.bundle());
-              set_or_add(c, step, sums, operands, p.taps(panel, t, at.row));
-            }
+          p.each_bundle(at.panels, [&](const Bundle& b) {
+            auto sums = c.rows(acc, b.sums, p.bundle());
+            set_or_add(c, step, sums, operands, p.taps(b, at.row));
+          });
         }),
         [&](i64 block, auto& acc) {
           const Place at = place(block);
-          for (i64 panel = 0; panel < at.panels; ++panel)
-            for (i64 t = 0; t < p.bundles(); ++t)
-              c.store(c.rows(acc, p.sums_of(panel, t), p.bundle()), p.destination(at, panel, t),
-                      [](float value, float, i64, i64) { return value; });
+          p.each_bundle(at.panels, [&](const Bundle& b) {
+            c.store(c.rows(acc, b.sums, p.bundle()), p.destination(at, b),
+                    [](float value, float, i64, i64) { return value; });
+          });
         });
   }
 
@@ -84,37 +83,51 @@ struct DirectWeightGradient {
   struct Step {
     i64 panels, row;  ///< how many; the first of the band
   };
-  CORTADO_FN i64 part_images() const { return round_up(ceil_div(s.images, parts), together); }
-  CORTADO_FN i64 lanes() const { return tile.panels * packed.panel; }
   /// Sums that share vectors: of the channels (of a block) at one kernel position, or of the columns of one kernel row
   /// and channel.
+  struct Bundle {
+    i64 panel;
+    i64 channel, ky, kx;  ///< the first of each
+    i64 sums;             ///< the first of a block's
+  };
+  CORTADO_FN i64 part_images() const { return round_up(ceil_div(s.images, parts), together); }
+  CORTADO_FN i64 lanes() const { return tile.panels * packed.panel; }
   CORTADO_FN bool by_columns() const { return !in_blocks() && s.kw > packed.slice; }
   CORTADO_FN i64 bundle() const { return in_blocks() ? block_channels : by_columns() ? s.kw : packed.slice; }
-  CORTADO_FN i64 bundles() const { return packed.taps * packed.slice / bundle(); }
-  CORTADO_FN i64 sums_of(i64 panel, i64 t) const { return (panel * bundles() + t) * bundle(); }
+  /// Calls f(Bundle) for all of `panels` panels, in the order of their sums. It divides nothing: a call is short.
+  template <class F>
+  CORTADO_FN void each_bundle(i64 panels, const F& f) const {
+    const i64 step = in_blocks() ? block_channels : by_columns() ? 1 : packed.slice, columns = by_columns() ? 1 : s.kw;
+    Bundle b{};
+    for (b.panel = 0; b.panel < panels; ++b.panel)
+      for (b.channel = 0; b.channel < packed.slice; b.channel += step)
+        for (b.ky = 0; b.ky < s.kh; ++b.ky)
+          for (b.kx = 0; b.kx < columns; ++b.kx) {
+            f(b);
+            b.sums += bundle();
+          }
+  }
   CORTADO_FN TileShape shape() const {
     TileShape t;
-    t.m = sums_of(tile.panels, 0);
+    t.m = tile.panels * packed.taps * packed.slice;
     t.set_columns(packed.panel, s.dst);
     t.k = tile.cols;
     return t;
   }
   /// Rows of pixels, of those from `first_row` on, that see padding alone at this kernel position add nothing.
-  CORTADO_FN Taps taps(i64 panel, i64 t, i64 first_row) const {
+  CORTADO_FN Taps taps(const Bundle& b, i64 first_row) const {
     const Halo h = halo();
-    const i64 pixel = channel_block(s.src), tap = t % packed.taps;  // channels of a block go round the kernel together
-    const i64 ky = by_columns() ? t % s.kh : tap / s.kw, kx = by_columns() ? 0 : tap % s.kw,
-              channel = by_columns() ? t / s.kh : t / packed.taps * pixel;
+    const i64 pixel = channel_block(s.src);
     const Range rows =
-        outputs_inside(first_row * s.sh - s.ph + ky * s.dh, s.sh, s.ih, math::min(tile.rows, s.oh - first_row));
+        outputs_inside(first_row * s.sh - s.ph + b.ky * s.dh, s.sh, s.ih, math::min(tile.rows, s.oh - first_row));
     Taps taps;
     taps.count1 = tile.images, taps.count0 = rows.count();
     taps.a1 = packed.slice * h.plane();
     taps.a0 = h.stride_y * h.cols * pixel;
-    taps.a = channel * h.plane() + (ky * s.dh * h.cols + kx * s.dw) * pixel + rows.first * taps.a0;
+    taps.a = b.channel * h.plane() + (b.ky * s.dh * h.cols + b.kx * s.dw) * pixel + rows.first * taps.a0;
     taps.b0 = tile.cols * (s.dst == Layout::nchw16c ? block_channels : lanes());
     taps.b1 = tile.rows * tile.cols * lanes();
-    taps.b = panel * packed.panel * (s.dst == Layout::nchw16c ? tile.rows * tile.cols : 1) + rows.first * taps.b0;
+    taps.b = b.panel * packed.panel * (s.dst == Layout::nchw16c ? tile.rows * tile.cols : 1) + rows.first * taps.b0;
     return taps;
   }
 
@@ -169,12 +182,12 @@ struct DirectWeightGradient {
     return c.stage_b(dy_buf, box, view);
   }
 
-  CORTADO_FN OutBox<float> destination(const Place& at, i64 panel, i64 t) const {
+  CORTADO_FN OutBox<float> destination(const Place& at, const Bundle& b) const {
     OutBox<float> box;
-    const i64 first = by_columns() ? t * s.kw : t % packed.taps + t / packed.taps * channel_block(s.src) * packed.taps;
+    const i64 first = b.channel * packed.taps + b.ky * s.kw + b.kx;
     const TileShape sums = shape();
     box.base =
-        dw + at.part * packed.floats() + packed.place(at.group, at.slice, at.panel + panel) + first * packed.panel;
+        dw + at.part * packed.floats() + packed.place(at.group, at.slice, at.panel + b.panel) + first * packed.panel;
     box.rows = bundle();
     box.limit1 = sums.n1;
     box.pitch1 = sums.n0;
