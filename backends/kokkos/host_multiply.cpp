@@ -137,8 +137,9 @@ using BlockFunction = void (*)(const Job<T>&, i64, const VectorColumns*);
 template <class T, bool lines, int i>
 constexpr BlockFunction<T> block_function() {
   constexpr int rows = i / max_vectors + 1, vectors = i % max_vectors + 1;
+  constexpr bool whole_lines = lines && part_blocks(rows, vectors);
   if constexpr (rows <= rows_beside(vectors))
-    return &multiply_block < T, rows, vectors, lines && part_blocks(rows, vectors) > ;
+    return &multiply_block<T, rows, vectors, whole_lines>;
   else
     return nullptr;
 }

@@ -18,7 +18,9 @@ double area_of(const caffe::ConvolutionParameter& p) {
 }  // namespace
 
 bool WindowedLayer::keeps_bf16(const caffe::LayerParameter& parameter) {
-  return parameter.convolution_param().kernel_size_size() <= 2;
+  constexpr double largest_kernel = 512;  // positions whose pairs of terms fit a scratchpad of 128 KB
+  const auto& p = parameter.convolution_param();
+  return p.kernel_size_size() <= 2 && area_of(p) <= largest_kernel;
 }
 
 PixelStride ConvolutionLayer::pixel_stride(const caffe::LayerParameter& parameter) {

@@ -12,6 +12,7 @@ namespace cortado {
 class WindowedLayer : public Layer {
  public:
   using Layer::Layer;
+  /// False for more than two spatial axes, and for kernels of over 512 positions.
   static bool keeps_bf16(const caffe::LayerParameter& parameter);
   Arity bottoms() const override { return {1, -1}; }
   Arity tops() const override { return {1, -1}; }

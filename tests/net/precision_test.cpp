@@ -58,6 +58,19 @@ TEST(InsertCasts, InnerProductsBeginUnlessRanksDivideThem) {
   EXPECT_EQ(cast(data + ip + "num_output: 2 divided: OUTPUTS } }"), "data: -> data\nip: data -> ip\n");
 }
 
+TEST(InsertCasts, LargeKernelsStayInSinglePrecision) {
+  const auto kernel = [](const std::string& size) {
+    return cast(data + "layer { name: 'conv' type: 'Convolution' bottom: 'data' top: 'conv' convolution_param { " +
+                size + " } }");
+  };
+  const std::string single = "data: -> data\nconv: data -> conv\n",
+                    mixed = "data: -> data\ndata_conv_bf16: data -> data_conv_bf16\nconv: data_conv_bf16 -> conv\n";
+  EXPECT_EQ(kernel("kernel_size: 22"), mixed);
+  EXPECT_EQ(kernel("kernel_size: 23"), single);
+  EXPECT_EQ(kernel("kernel_h: 1 kernel_w: 512"), mixed);
+  EXPECT_EQ(kernel("kernel_h: 1 kernel_w: 4000"), single);
+}
+
 TEST(InsertCasts, OneCastServesAllWhoNeedIt) {
   EXPECT_EQ(cast(data + conv + R"(
       layer { name: 'norm' type: 'MVN' bottom: 'conv' top: 'norm' }
