@@ -113,6 +113,11 @@ void multiply_block(const Job<T>& job, i64 row, const VectorColumns* columns) {
           add_term(0), add_term(1), add_term(2), add_term(3);
           go_on(4);
         }
+      if (lines && k + 2 <= job.k) {
+        add_term(0), add_term(1);
+        go_on(2);
+        k += 2;
+      }
       for (; k < job.k; ++k) {
         add_term(0);
         go_on(1);

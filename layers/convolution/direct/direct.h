@@ -11,7 +11,9 @@ struct DirectVariant {
     channels,  ///< output channels first
     images     ///< of a weight gradient; forward does so anyway
   };
-  i64 pixels = 224;  ///< pixels of a block; weights are used often while they are in a cache
+  /// Pixels of a block, twice as many for weight gradients in blocks of channels. Weights are used often while they are
+  /// in a cache.
+  i64 pixels = 224;
   Split split = Split::likely;
 };
 

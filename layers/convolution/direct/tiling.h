@@ -131,10 +131,12 @@ DirectWeightGradient<T> weight_gradient_program(const MachineSpec& spec, const C
   const i64 unit = channel_block(s.src);  // channels that a slice cannot part
   p.packed = {s.g, s.group_oc(), s.group_ic(), s.kh * s.kw, panel_of(spec, s.group_oc(), narrow + 1, s.dst), 0, 0};
   DirectTiles& t = p.tile;
-  t.cols = even_part(s.ow, s.oh == 1 ? variant.pixels : columns_of_block);
-  t.rows = even_part(s.oh, std::max<i64>(1, variant.pixels / t.cols));
+  // A block's sums are loaded and stored for each of its sixteen inputs. More pixels of planes would leave a cache.
+  const i64 pixels = s.src == Layout::nchw16c ? 2 * variant.pixels : variant.pixels;
+  t.cols = even_part(s.ow, s.oh == 1 ? pixels : columns_of_block);
+  t.rows = even_part(s.oh, std::max<i64>(1, pixels / t.cols));
   const i64 operands = ceil_div(s.mb, p.together);  // images, or pairs of them
-  t.images = std::clamp<i64>(variant.pixels / (t.rows * t.cols), 1, operands);
+  t.images = std::clamp<i64>(pixels / (t.rows * t.cols), 1, operands);
   choose_sums(spec, p);
   p.parts = 1;
   const i64 panels = p.packed.panels();
