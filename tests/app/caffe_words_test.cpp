@@ -6,7 +6,7 @@
 #include "app/command_line/command_line.h"
 #include "core/base/error.h"
 
-namespace cortado::test {
+namespace cortado::test::caffe_words_test {
 namespace {
 
 Command parsed(std::vector<std::string> words) {
@@ -115,4 +115,4 @@ TEST(CaffeWords, NumbersAreNumbers) {
 }
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::caffe_words_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace cortado::test {
+namespace cortado::test::convolution_times_test {
 namespace {
 
 using D = ConvolutionDirection;
@@ -67,4 +67,4 @@ TEST(ConvolutionTimesTest, TheShippedRatesAreSwcaffesTableIII) {
 }
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::convolution_times_test

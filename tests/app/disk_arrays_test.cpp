@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace cortado::test {
+namespace cortado::test::disk_arrays_test {
 namespace {
 
 TEST(DiskArrays, OneReaderGetsWhatTheSlowerOfItselfAndTheArrayGives) {
@@ -37,4 +37,4 @@ TEST(DiskArrays, AStripedBatchTouchesAtMostTwo) {
 }
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::disk_arrays_test

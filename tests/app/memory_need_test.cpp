@@ -12,7 +12,7 @@
 #include "tests/support/backends.h"
 #include "tests/support/temporary_folder.h"
 
-namespace cortado::test {
+namespace cortado::test::memory_need_test {
 namespace {
 constexpr i64 tera = 1000000000000;
 
@@ -90,4 +90,4 @@ TEST(Memory, ParametersThatDoNotFitAreNamed) {
     }
 }
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::memory_need_test

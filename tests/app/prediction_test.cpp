@@ -10,7 +10,7 @@
 #include "comm/predict/speedup.h"
 #include "core/base/error.h"
 
-namespace cortado::test {
+namespace cortado::test::prediction_test {
 namespace {
 
 LayerWork layer(const char* name, bool fully_connected, i64 parameters, i64 inputs, i64 outputs,
@@ -326,4 +326,4 @@ TEST_F(MachineFileTest, MistakesNameTheField) {
 }
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::prediction_test

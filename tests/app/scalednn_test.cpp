@@ -8,7 +8,7 @@
 #include "comm/predict/master_training.h"
 #include "core/base/error.h"
 
-namespace cortado::test {
+namespace cortado::test::scalednn_test {
 namespace {
 
 TEST(EventSimulationTest, ATransferTakesItsLatencyAndItsBytes) {
@@ -156,4 +156,4 @@ TEST(ScaleDnnTest, AllConfigurationsAreSimulatedAndCompared) {
 }
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::scalednn_test

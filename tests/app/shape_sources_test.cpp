@@ -11,7 +11,7 @@
 #include "tests/support/hdf5_file.h"
 #include "tests/support/temporary_folder.h"
 
-namespace cortado::test {
+namespace cortado::test::shape_sources_test {
 namespace {
 using Kind = BatchRequest::Kind;
 
@@ -119,4 +119,4 @@ TEST(ShapeSources, WarnOfShapesThatDataHaveAlready) {
 }
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::shape_sources_test

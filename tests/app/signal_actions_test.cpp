@@ -8,7 +8,7 @@
 
 #include "core/base/error.h"
 
-namespace cortado {
+namespace cortado::signal_actions_test {
 namespace {
 TEST(SignalActions, DefaultsAreCaffesAndWhatBatchSystemsNeed) {
   SignalActions actions({});
@@ -112,4 +112,4 @@ TEST(SignalActions, ParsesFlags) {
   EXPECT_THROW(parse_effect("sigint_effect", "explode"), ConfigError);
 }
 }  // namespace
-}  // namespace cortado
+}  // namespace cortado::signal_actions_test

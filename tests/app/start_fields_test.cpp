@@ -10,7 +10,7 @@
 #include "tests/support/hdf5_file.h"
 #include "tests/support/temporary_folder.h"
 
-namespace cortado {
+namespace cortado::start_fields_test {
 namespace {
 using test::write_hdf5;
 constexpr const char* solver_text =
@@ -251,4 +251,4 @@ TEST_F(StartFields, FilesOfAllVerbsAreCompared) {
   EXPECT_NE(found.find("set: number of layers is 2, rank 0 has 1"), std::string::npos) << found;
 }
 }  // namespace
-}  // namespace cortado
+}  // namespace cortado::start_fields_test

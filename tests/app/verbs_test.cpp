@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-namespace cortado {
+namespace cortado::verbs_test {
 namespace {
 using Names = std::set<std::string>;
 
@@ -57,4 +57,4 @@ TEST(Verbs, RanksCompareFilesThatAreRead) {
   }
 }
 }  // namespace
-}  // namespace cortado
+}  // namespace cortado::verbs_test

@@ -13,7 +13,7 @@
 #include "tests/support/backends.h"
 #include "tests/support/layer_rig.h"
 
-namespace cortado::test {
+namespace cortado::test::codec_test {
 namespace {
 
 const i64 lengths[] = {0, 1, 2, 31, 33, 255, 256, 257, 511, 513, 767, 768, 769, 1023, 1024, 1025, 3000};
@@ -290,4 +290,4 @@ TEST_P(CodecTest, ValuesBeyondALimitAreFoundInTheirSet) {
 INSTANTIATE_TEST_SUITE_P(Backends, CodecTest, all_backends(), backend_name);
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::codec_test

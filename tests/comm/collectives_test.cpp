@@ -15,7 +15,7 @@
 #include "tests/support/mpi_main.h"
 #include "tests/support/temporary_folder.h"
 
-namespace cortado::test {
+namespace cortado::test::collectives_test {
 namespace {
 
 std::vector<i64> lengths() {
@@ -203,4 +203,4 @@ TEST(Topology, OfTheJobIsOneNode) {
 }
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::collectives_test

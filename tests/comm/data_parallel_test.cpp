@@ -10,7 +10,7 @@
 #include "tests/support/shared_folder.h"
 #include "tests/support/toy_solver.h"
 
-namespace cortado::test {
+namespace cortado::test::data_parallel_test {
 namespace {
 constexpr int global_batch = 60;
 constexpr const char* rates = "base_lr: 0.1 lr_policy: 'inv' gamma: 0.1 power: 0.5 momentum: 0.9 weight_decay: 0.01 ";
@@ -153,4 +153,4 @@ TEST_P(DataParallelTest, OneRanksNaNStopsAll) {
 
 INSTANTIATE_TEST_SUITE_P(Backends, DataParallelTest, ::testing::ValuesIn(job_backends()), backend_name);
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::data_parallel_test

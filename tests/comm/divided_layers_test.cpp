@@ -18,14 +18,14 @@
 #include "tests/support/shared_folder.h"
 #include "tests/support/toy_solver.h"
 
-namespace cortado::test {
+namespace cortado::test::divided_layers_test {
 namespace {
 constexpr const char* common = "lr_policy: 'fixed' momentum: 0.9 weight_decay: 0.01 random_seed: 5 ";
 constexpr const char* rates = "lr_policy: 'fixed' momentum: 0.9 weight_decay: 0.01 random_seed: 5 base_lr: 0.05 ";
 constexpr const char* tested = "test_interval: 100 test_compute_loss: true ";
 
-std::string inner_product(const std::string& name, const std::string& bottom, int outputs, const std::string& more,
-                          const std::string& layer = "") {
+std::string inner_product_layer(const std::string& name, const std::string& bottom, int outputs,
+                                const std::string& more, const std::string& layer = "") {
   return "layer { name: '" + name + "' type: 'InnerProduct' bottom: '" + bottom + "' top: '" + name + "' " + layer +
          " inner_product_param { num_output: " + std::to_string(outputs) +
          " weight_filler { type: 'xavier' } bias_filler { type: 'constant' value: 0.1 } " + more + " } }";
@@ -40,10 +40,10 @@ std::string net_of(int batch, const std::string& first, const std::string& secon
          " dim: 2 dim: 5 dim: 3 } } }"
          "layer { name: 'conv' type: 'Convolution' bottom: 'data' top: 'conv' convolution_param { num_output: 3 "
          "kernel_size: 3 pad: 1 weight_filler { type: 'xavier' } } }" +
-         inner_product("ip1", "conv", 11, first) +
+         inner_product_layer("ip1", "conv", 11, first) +
          "layer { name: 'relu' type: 'ReLU' bottom: 'ip1' top: 'ip1' }"
          "layer { name: 'drop' type: 'Dropout' bottom: 'ip1' top: 'ip1' dropout_param { dropout_ratio: 0.4 } }" +
-         inner_product("ip2", "ip1", 7, second) + inner_product("ip3", "ip2", 5, "") +
+         inner_product_layer("ip2", "ip1", 7, second) + inner_product_layer("ip3", "ip2", 5, "") +
          "layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'ip3' bottom: 'label' top: 'loss' }";
 }
 
@@ -142,8 +142,9 @@ TEST_P(DividedLayersTest, FirstInANetAndNotLearning) {
   const auto net = [](const std::string& more) {
     return "layer { name: 'data' type: 'ToyData' top: 'data' top: 'label' inner_product_param { num_output: 5 } "
            "dummy_data_param { shape { dim: 3 dim: 13 } } }" +
-           inner_product("ip1", "data", 9, more) + inner_product("ip2", "ip1", 6, more, "param { lr_mult: 0 }") +
-           inner_product("ip3", "ip2", 5, more) +
+           inner_product_layer("ip1", "data", 9, more) +
+           inner_product_layer("ip2", "ip1", 6, more, "param { lr_mult: 0 }") +
+           inner_product_layer("ip3", "ip2", 5, more) +
            "layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'ip3' bottom: 'label' top: 'loss' }";
   };
   for (const std::string by : {"OUTPUTS", "INPUTS"}) compare(net(divided(by, 2)), net(""));
@@ -253,7 +254,7 @@ TEST_P(DividedLayersTest, LearnWithEveryCodec) {
   const auto net = [](const std::string& first, const std::string& second) {
     return "layer { name: 'data' type: 'ToyData' top: 'data' top: 'label' inner_product_param { num_output: 5 } "
            "dummy_data_param { shape { dim: 12 dim: 6 } } }" +
-           inner_product("ip1", "data", 11, first) + inner_product("ip2", "ip1", 6, second) +
+           inner_product_layer("ip1", "data", 11, first) + inner_product_layer("ip2", "ip1", 6, second) +
            "layer { name: 'loss' type: 'EuclideanLoss' bottom: 'ip2' bottom: 'data' top: 'loss' }";
   };
   const auto exact = solver(net("", ""));
@@ -308,12 +309,12 @@ TEST_P(DividedLayersTest, WhatCannotRunSaysSo) {
       "layer { name: 'data' type: 'ToyData' top: 'data' top: 'label' inner_product_param { num_output: 2 } "
       "dummy_data_param { shape { dim: 3 dim: 2 } } }";
   const std::string by_outputs = divided("OUTPUTS", 1);
-  expect("1 outputs are fewer than", data + inner_product("ip1", "data", 1, by_outputs));
+  expect("1 outputs are fewer than", data + inner_product_layer("ip1", "data", 1, by_outputs));
   expect("1 inputs are fewer than",
-         data + inner_product("ip0", "data", 1, "") + inner_product("ip1", "ip0", 9, divided("INPUTS", 1)));
-  expect("parameter 'w'", data + inner_product("ip1", "data", 6, by_outputs, "param { name: 'w' }"));
+         data + inner_product_layer("ip0", "data", 1, "") + inner_product_layer("ip1", "ip0", 9, divided("INPUTS", 1)));
+  expect("parameter 'w'", data + inner_product_layer("ip1", "data", 6, by_outputs, "param { name: 'w' }"));
   expect("layer 'chosen'", data + "layer { name: 'chosen' type: 'Filter' bottom: 'data' bottom: 'label' top: 'kept' }" +
-                               inner_product("ip1", "kept", 6, by_outputs));
+                               inner_product_layer("ip1", "kept", 6, by_outputs));
 }
 
 /// One of two ranks, whose messages bring nothing, and what happens when: s(tart), f(inish).
@@ -379,4 +380,4 @@ INSTANTIATE_TEST_SUITE_P(Backends, DividedLayersTest, ::testing::ValuesIn(own_ba
 INSTANTIATE_TEST_SUITE_P(Backends, DividedLayersCheckedTest, ::testing::ValuesIn(job_backends()), backend_name);
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::divided_layers_test

@@ -19,7 +19,7 @@
 #include "tests/support/shared_folder.h"
 #include "tests/support/toy_solver.h"
 
-namespace cortado::test {
+namespace cortado::test::exchange_test {
 namespace {
 
 class ExchangeTest : public ::testing::TestWithParam<std::string> {
@@ -353,4 +353,4 @@ std::vector<std::string> long_backends() {
 INSTANTIATE_TEST_SUITE_P(Backends, LongExchangeTest, ::testing::ValuesIn(long_backends()), backend_name);
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::exchange_test

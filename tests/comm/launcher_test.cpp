@@ -9,7 +9,7 @@
 
 #include "core/base/error.h"
 
-namespace cortado::test {
+namespace cortado::test::launcher_test {
 namespace {
 
 /// Those variables alone are set while it lives.
@@ -67,4 +67,4 @@ TEST_F(LauncherTest, TakesOneProcessAlone) {
 }
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::launcher_test

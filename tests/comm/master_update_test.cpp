@@ -19,7 +19,7 @@
 #include "tests/support/shared_folder.h"
 #include "tests/support/toy_solver.h"
 
-namespace cortado::test {
+namespace cortado::test::master_update_test {
 namespace {
 constexpr int global_batch = 60;
 constexpr const char* sgd = "base_lr: 0.1 lr_policy: 'fixed' momentum: 0.9 weight_decay: 0.01 ";
@@ -292,4 +292,4 @@ TEST(MasterUpdateOfCoreGroups, TrainsAsPacked) {
 }
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::master_update_test

@@ -11,7 +11,7 @@
 #include "tests/support/shared_folder.h"
 #include "tests/support/toy_solver.h"
 
-namespace cortado::test {
+namespace cortado::test::real_nets_test {
 namespace {
 constexpr int global_batch = 60;  // 1 to 5 ranks divide it
 constexpr const char* rates =
@@ -194,4 +194,4 @@ std::vector<std::string> without_checks() {
 
 INSTANTIATE_TEST_SUITE_P(Backends, RealNetsTest, ::testing::ValuesIn(without_checks()), backend_name);
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::real_nets_test

@@ -12,7 +12,7 @@
 #include "tests/support/mpi_main.h"
 #include "tests/support/toy_solver.h"
 
-namespace cortado::test {
+namespace cortado::test::replicas_test {
 namespace {
 TEST(MpiReplicas, Sums) {
   const MpiReplicas& replicas = job().replicas();
@@ -117,4 +117,4 @@ TEST(PackedAllreduce, AveragesTheArena) {
   expect_near(actual, expected, 1e-6f, 1e-5f);
 }
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::replicas_test

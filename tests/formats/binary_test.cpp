@@ -9,7 +9,7 @@
 #include "core/tensor/blob.h"
 #include "tests/support/temporary_folder.h"
 
-namespace cortado::test {
+namespace cortado::test::binary_test {
 namespace {
 caffe::NetParameter net_with_weights(int values) {
   caffe::NetParameter net;
@@ -127,4 +127,4 @@ TEST(BlobProto, NewShapesMustBeEqualButForOnes) {
 }
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::binary_test

@@ -17,7 +17,7 @@
 #include "tests/support/message_of.h"
 #include "tests/support/temporary_folder.h"
 
-namespace cortado {
+namespace cortado::file_test {
 namespace {
 namespace fs = std::filesystem;
 using test::message_of;
@@ -155,4 +155,4 @@ TEST(NewFiles, ReplaceNoDeviceAndNoFolder) {
 }
 
 }  // namespace
-}  // namespace cortado
+}  // namespace cortado::file_test

@@ -11,7 +11,7 @@
 #include "tests/support/message_of.h"
 #include "tests/support/temporary_folder.h"
 
-namespace cortado::test {
+namespace cortado::test::forks_test {
 namespace {
 
 std::string complaint(const std::string& text) {
@@ -161,4 +161,4 @@ TEST(CloseName, FindsWhatWasMeant) {
 }
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::forks_test

@@ -12,7 +12,7 @@
 #include "tests/support/hdf5_file.h"
 #include "tests/support/temporary_folder.h"
 
-namespace cortado::test {
+namespace cortado::test::hdf5_weights_test {
 namespace {
 caffe::NetParameter some_weights() {
   caffe::NetParameter net;
@@ -248,4 +248,4 @@ TEST_F(Hdf5WeightsTest, AreToldByNameOrContent) {
 }
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::hdf5_weights_test

@@ -8,7 +8,7 @@
 #include "core/formats/weight_files.h"
 #include "tests/support/temporary_folder.h"
 
-namespace cortado::test {
+namespace cortado::test::prototxt_test {
 namespace {
 /// What the parser says about `text` as a net called net.prototxt; empty if nothing.
 std::string complaint(const std::string& text) {
@@ -176,4 +176,4 @@ TEST(Prototxt, NamesAnAbsentFileAndAFolder) {
 }
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::prototxt_test

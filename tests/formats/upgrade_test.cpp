@@ -4,7 +4,7 @@
 #include "tests/formats/upgraded.h"
 #include "tests/support/temporary_folder.h"
 
-namespace cortado::test {
+namespace cortado::test::upgrade_test {
 namespace {
 TEST(Upgrade, InputFieldsBecomeAnInputLayerInFront) {
   for (const std::string shape :
@@ -197,4 +197,4 @@ TEST(ReadSolver, UpgradesTheNetsWithin) {
 }
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::upgrade_test

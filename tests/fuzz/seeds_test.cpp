@@ -10,7 +10,7 @@
 #include "core/base/random.h"
 #include "tests/fuzz/target.h"
 
-namespace cortado::fuzz {
+namespace cortado::fuzz::seeds_test {
 namespace {
 constexpr std::chrono::seconds longest{10};  // for one input; longer is a finding
 
@@ -55,4 +55,4 @@ TEST(Fuzz, FindingsStayFixed) {
 }
 
 }  // namespace
-}  // namespace cortado::fuzz
+}  // namespace cortado::fuzz::seeds_test

@@ -7,7 +7,7 @@
 #include "tests/golden/h5_file.h"
 #include "tests/support/layer_rig.h"
 
-namespace cortado::test {
+namespace cortado::test::layers_test {
 namespace {
 /// Relative tolerance, by the layer types in the net.
 float relative_tolerance(const caffe::NetParameter& net) {
@@ -108,4 +108,4 @@ GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GoldenLayers);
 INSTANTIATE_TEST_SUITE_P(Layers, GoldenLayers, ::testing::ValuesIn(golden_cases("layers")), case_name);
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::layers_test

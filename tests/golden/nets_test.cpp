@@ -9,7 +9,7 @@
 #include "tests/golden/cases.h"
 #include "tests/golden/h5_file.h"
 
-namespace cortado::test {
+namespace cortado::test::nets_test {
 namespace {
 double l2(const std::vector<float>& values) {
   double sum = 0;
@@ -180,4 +180,4 @@ GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GoldenNets);
 INSTANTIATE_TEST_SUITE_P(Nets, GoldenNets, ::testing::ValuesIn(golden_cases("nets")), case_name);
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::nets_test

@@ -17,7 +17,7 @@
 #include "tests/golden/h5_file.h"
 #include "tests/support/temporary_folder.h"
 
-namespace cortado::test {
+namespace cortado::test::train_test {
 namespace {
 /// The net's text with the list of data files that its SOURCE stands for.
 std::string with_source(std::string net, const std::string& list) {
@@ -195,4 +195,4 @@ TEST(GoldenWeights, CaffesStateIsGoneOnWith) {
 }
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::train_test

@@ -5,7 +5,7 @@
 #include "layers/accuracy/oracle.h"
 #include "tests/support/layer_rig.h"
 
-namespace cortado::test {
+namespace cortado::test::accuracy_test {
 namespace {
 
 std::string accuracy(const std::string& parameter) {
@@ -82,4 +82,4 @@ TEST_P(AccuracyTest, MistakesAreNamed) {
 INSTANTIATE_TEST_SUITE_P(Backends, AccuracyTest, all_backends(), backend_name);
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::accuracy_test

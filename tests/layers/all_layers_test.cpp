@@ -10,7 +10,7 @@
 #include "core/formats/caffe.pb.h"
 #include "tests/support/backends.h"
 
-namespace cortado::test {
+namespace cortado::test::all_layers_test {
 namespace {
 
 struct Row {
@@ -132,4 +132,4 @@ TEST(AllLayers, AreThoseOfCaffe) {
 }
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::all_layers_test

@@ -18,7 +18,7 @@
 #include "tests/support/message_of.h"
 #include "tests/support/temporary_folder.h"
 
-namespace cortado::test {
+namespace cortado::test::any_shape_test {
 namespace {
 
 /// A small fully convolutional net on blobs "data" and "label", with what layers plan by shape.
@@ -317,4 +317,4 @@ TEST_P(AnyShape, ALayerThatCannotFollowIsNamedWithBothShapes) {
 INSTANTIATE_TEST_SUITE_P(Backends, AnyShape, all_backends(), backend_name);
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::any_shape_test

@@ -5,7 +5,7 @@
 #include "layers/batch_norm/oracle.h"
 #include "tests/support/layer_rig.h"
 
-namespace cortado::test {
+namespace cortado::test::batch_norm_test {
 namespace {
 
 class BatchNormTest : public ::testing::TestWithParam<std::string> {};
@@ -149,4 +149,4 @@ TEST_P(BatchNormTest, OtherChannelsAreRefused) {
 INSTANTIATE_TEST_SUITE_P(Backends, BatchNormTest, all_backends(), backend_name);
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::batch_norm_test

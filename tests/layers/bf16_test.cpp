@@ -7,7 +7,7 @@
 
 #include "tests/support/layer_rig.h"
 
-namespace cortado::test {
+namespace cortado::test::bf16_test {
 namespace {
 
 TEST(Bf16, RoundsToNearestAndTiesToEven) {
@@ -110,4 +110,4 @@ GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Bf16Layers);
 INSTANTIATE_TEST_SUITE_P(Backends, Bf16Layers, bf16_backends(), backend_name);
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::bf16_test

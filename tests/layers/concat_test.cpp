@@ -2,7 +2,7 @@
 #include "layers/concat/oracle.h"
 #include "tests/support/layer_rig.h"
 
-namespace cortado::test {
+namespace cortado::test::concat_test {
 namespace {
 
 class ConcatTest : public ::testing::TestWithParam<std::string> {};
@@ -61,4 +61,4 @@ TEST_P(ConcatTest, MistakesAreNamed) {
 INSTANTIATE_TEST_SUITE_P(Backends, ConcatTest, all_backends(), backend_name);
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::concat_test

@@ -4,7 +4,7 @@
 
 #include "tests/layers/convolution_windows.h"
 
-namespace cortado::test {
+namespace cortado::test::convolution_epilogues_test {
 namespace {
 
 class ConvolutionEpilogues : public ::testing::TestWithParam<std::string> {};
@@ -190,4 +190,4 @@ GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(BlockedEpilogues);
 INSTANTIATE_TEST_SUITE_P(Backends, BlockedEpilogues, block_backends(), backend_name);
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::convolution_epilogues_test

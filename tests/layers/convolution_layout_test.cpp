@@ -4,7 +4,7 @@
 #include "tests/layers/convolution_windows.h"
 #include "tests/support/results.h"
 
-namespace cortado::test {
+namespace cortado::test::convolution_layout_test {
 namespace {
 
 class ConvolutionLayout : public ::testing::TestWithParam<std::string> {};
@@ -171,4 +171,4 @@ GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(BlockedConvolutions);
 INSTANTIATE_TEST_SUITE_P(Backends, BlockedConvolutions, block_backends(), backend_name);
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::convolution_layout_test

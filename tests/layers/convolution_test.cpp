@@ -9,7 +9,7 @@
 #include "tests/layers/convolution_cases.h"
 #include "tests/support/layer_rig.h"
 
-namespace cortado::test {
+namespace cortado::test::convolution_test {
 namespace {
 
 std::string text_of(const Case& c) {
@@ -366,4 +366,4 @@ TEST_P(ConvolutionTest, WhatCannotBeIsRefusedByName) {
 INSTANTIATE_TEST_SUITE_P(Backends, ConvolutionTest, all_backends(), backend_name);
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::convolution_test

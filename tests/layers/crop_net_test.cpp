@@ -8,7 +8,7 @@
 #include "tests/support/layer_rig.h"
 #include "tests/support/real_nets.h"
 
-namespace cortado::test {
+namespace cortado::test::crop_net_test {
 namespace {
 
 /// `up` is read by the concatenation and gives both crops their size.
@@ -82,4 +82,4 @@ TEST_P(CropNet, GradientsAreThoseOfTheLoss) {
 INSTANTIATE_TEST_SUITE_P(Backends, CropNet, all_backends(), backend_name);
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::crop_net_test

@@ -20,7 +20,7 @@
 #include "tests/support/backends.h"
 
 // Layers that read and write data within a net, on every backend.
-namespace cortado::test {
+namespace cortado::test::data_layers_test {
 namespace {
 
 TEST_P(DataLayersTest, Hdf5DataGoesRoundAndAnyPassCanComeFirst) {
@@ -274,4 +274,4 @@ std::string name_of(const ::testing::TestParamInfo<std::string>& info) { return 
 INSTANTIATE_TEST_SUITE_P(Backends, DataLayersTest, ::testing::ValuesIn(backend_names()), name_of);
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::data_layers_test

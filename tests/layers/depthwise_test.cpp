@@ -3,7 +3,7 @@
 #include "layers/convolution/convolution.h"
 #include "tests/support/layer_rig.h"
 
-namespace cortado::test {
+namespace cortado::test::depthwise_test {
 namespace {
 
 class DepthwiseTest : public ::testing::TestWithParam<std::string> {};
@@ -74,4 +74,4 @@ TEST_P(DepthwiseTest, OtherGroupsAreRefused) {
 INSTANTIATE_TEST_SUITE_P(Backends, DepthwiseTest, all_backends(), backend_name);
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::depthwise_test

@@ -3,7 +3,7 @@
 #include "core/base/error.h"
 #include "tests/support/layer_rig.h"
 
-namespace cortado::test {
+namespace cortado::test::dropout_test {
 namespace {
 
 const char* const text = "name: \"d\" type: \"Dropout\" dropout_param { dropout_ratio: 0.3 }";
@@ -76,4 +76,4 @@ TEST_P(DropoutTest, GradientsAreSlopes) { LayerRig(GetParam(), text, {{3, 5}}).c
 INSTANTIATE_TEST_SUITE_P(Backends, DropoutTest, all_backends(), backend_name);
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::dropout_test

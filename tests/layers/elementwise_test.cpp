@@ -2,7 +2,7 @@
 #include "layers/elementwise/oracle.h"
 #include "tests/support/layer_rig.h"
 
-namespace cortado::test {
+namespace cortado::test::elementwise_test {
 namespace {
 
 using oracle::ElementwiseFunction;
@@ -79,4 +79,4 @@ TEST_P(ElementwiseTest, MistakesAreNamed) {
 INSTANTIATE_TEST_SUITE_P(Backends, ElementwiseTest, all_backends(), backend_name);
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::elementwise_test

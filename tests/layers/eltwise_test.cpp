@@ -4,7 +4,7 @@
 #include "layers/eltwise/oracle.h"
 #include "tests/support/layer_rig.h"
 
-namespace cortado::test {
+namespace cortado::test::eltwise_test {
 namespace {
 
 using oracle::Eltwise;
@@ -75,4 +75,4 @@ TEST_P(EltwiseTest, MistakesAreNamed) {
 INSTANTIATE_TEST_SUITE_P(Backends, EltwiseTest, all_backends(), backend_name);
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::eltwise_test

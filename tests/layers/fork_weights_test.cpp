@@ -8,7 +8,7 @@
 #include "layers/all_layers.h"
 #include "tests/support/backends.h"
 
-namespace cortado::test {
+namespace cortado::test::fork_weights_test {
 namespace {
 std::unique_ptr<Net> net_with(const std::string& behind) {
   caffe::NetParameter parameter;
@@ -100,4 +100,4 @@ TEST(ForkWeights, OnesInAShapeAreNoMatter) {
 }
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::fork_weights_test

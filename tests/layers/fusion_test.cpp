@@ -5,7 +5,7 @@
 #include "tests/support/layer_rig.h"
 #include "tests/support/real_nets.h"
 
-namespace cortado::test {
+namespace cortado::test::fusion_test {
 namespace {
 
 constexpr const char* batch_norm = "type: 'BatchNorm'";
@@ -377,4 +377,4 @@ INSTANTIATE_TEST_SUITE_P(Backends, Bf16FusionTest, bf16_backends(), backend_name
 INSTANTIATE_TEST_SUITE_P(Backends, FusionTest, all_backends(), backend_name);
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::fusion_test

@@ -2,7 +2,7 @@
 
 #include "tests/support/layer_rig.h"
 
-namespace cortado::test {
+namespace cortado::test::gemm_test {
 namespace {
 
 class GemmTest : public ::testing::TestWithParam<std::string> {};
@@ -40,4 +40,4 @@ TEST_P(GemmTest, DoubleProductHasDoublePrecision) {
 INSTANTIATE_TEST_SUITE_P(Backends, GemmTest, all_backends(), backend_name);
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::gemm_test

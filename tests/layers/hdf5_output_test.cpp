@@ -6,7 +6,7 @@
 #include "parallel_io/sets/hdf5.h"
 #include "tests/layers/data_layers_fixture.h"
 
-namespace cortado::test {
+namespace cortado::test::hdf5_output_test {
 namespace {
 
 /// The values of one of the arrays of a file.
@@ -149,4 +149,4 @@ std::string name_of(const ::testing::TestParamInfo<std::string>& info) { return 
 INSTANTIATE_TEST_SUITE_P(Backends, Hdf5OutputTest, ::testing::ValuesIn(backend_names()), name_of);
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::hdf5_output_test

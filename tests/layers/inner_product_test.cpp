@@ -2,7 +2,7 @@
 #include "layers/inner_product/oracle.h"
 #include "tests/support/layer_rig.h"
 
-namespace cortado::test {
+namespace cortado::test::inner_product_test {
 namespace {
 
 std::string text_of(const std::string& parameter) {
@@ -68,4 +68,4 @@ TEST_P(InnerProductTest, ShapeOfTheTop) {
 INSTANTIATE_TEST_SUITE_P(Backends, InnerProductTest, all_backends(), backend_name);
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::inner_product_test

@@ -6,7 +6,7 @@
 #include "core/base/error.h"
 #include "tests/support/results.h"
 
-namespace cortado::test {
+namespace cortado::test::layout_test {
 namespace {
 
 struct Case {
@@ -139,4 +139,4 @@ GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Bf16LayoutTest);
 INSTANTIATE_TEST_SUITE_P(Backends, Bf16LayoutTest, bf16_backends(), backend_name);
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::layout_test

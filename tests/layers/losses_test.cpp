@@ -8,7 +8,7 @@
 #include "layers/softmax/oracle.h"
 #include "tests/support/layer_rig.h"
 
-namespace cortado::test {
+namespace cortado::test::losses_test {
 namespace {
 
 class LossesTest : public ::testing::TestWithParam<std::string> {
@@ -195,4 +195,4 @@ TEST_P(LossesTest, IgnoredLabelsAreWholeNumbersToo) {
 INSTANTIATE_TEST_SUITE_P(Backends, LossesTest, all_backends(), backend_name);
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::losses_test

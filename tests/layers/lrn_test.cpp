@@ -7,7 +7,7 @@
 #include "layers/lrn/programs.h"
 #include "tests/support/layer_rig.h"
 
-namespace cortado::test {
+namespace cortado::test::lrn_test {
 namespace {
 
 class LrnTest : public ::testing::TestWithParam<std::string> {};
@@ -73,4 +73,4 @@ TEST_P(LrnTest, MistakesAreNamed) {
 INSTANTIATE_TEST_SUITE_P(Backends, LrnTest, all_backends(), backend_name);
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::lrn_test

@@ -5,7 +5,7 @@
 #include "tests/support/layer_rig.h"
 #include "tests/support/message_of.h"
 
-namespace cortado::test {
+namespace cortado::test::normalize_test {
 namespace {
 
 class NormalizeTest : public ::testing::TestWithParam<std::string> {
@@ -114,4 +114,4 @@ TEST_P(NormalizeTest, WhatCannotBeNormalizedIsNamed) {
 INSTANTIATE_TEST_SUITE_P(Backends, NormalizeTest, all_backends(), backend_name);
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::normalize_test

@@ -5,7 +5,7 @@
 #include "tests/support/layer_rig.h"
 #include "tests/support/message_of.h"
 
-namespace cortado::test {
+namespace cortado::test::permute_test {
 namespace {
 
 class PermuteTest : public ::testing::TestWithParam<std::string> {
@@ -122,4 +122,4 @@ TEST_P(PermuteTest, GroupsThatCannotBeAreRefused) {
 INSTANTIATE_TEST_SUITE_P(Backends, PermuteTest, all_backends(), backend_name);
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::permute_test

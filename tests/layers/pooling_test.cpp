@@ -5,7 +5,7 @@
 #include "layers/pooling/plan.h"
 #include "tests/support/layer_rig.h"
 
-namespace cortado::test {
+namespace cortado::test::pooling_test {
 namespace {
 
 class PoolingTest : public ::testing::TestWithParam<std::string> {};
@@ -248,4 +248,4 @@ TEST_P(PoolingTest, RefusesWhatCannotBe) {
 }
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::pooling_test

@@ -5,7 +5,7 @@
 #include "core/base/error.h"
 #include "tests/support/layer_rig.h"
 
-namespace cortado::test {
+namespace cortado::test::prior_box_test {
 namespace {
 
 class PriorBoxTest : public ::testing::TestWithParam<std::string> {
@@ -97,4 +97,4 @@ TEST_P(PriorBoxTest, MistakesAreNamed) {
 INSTANTIATE_TEST_SUITE_P(Backends, PriorBoxTest, all_backends(), backend_name);
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::prior_box_test

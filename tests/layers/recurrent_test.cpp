@@ -4,7 +4,7 @@
 #include "layers/recurrent/oracle.h"
 #include "tests/support/layer_rig.h"
 
-namespace cortado::test {
+namespace cortado::test::recurrent_test {
 namespace {
 
 using oracle::Recurrent;
@@ -96,4 +96,4 @@ TEST_P(RecurrentTest, MistakesAreNamed) {
 INSTANTIATE_TEST_SUITE_P(Backends, RecurrentTest, all_backends(), backend_name);
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::recurrent_test

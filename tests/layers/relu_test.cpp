@@ -2,7 +2,7 @@
 #include "layers/relu/oracle.h"
 #include "tests/support/layer_rig.h"
 
-namespace cortado::test {
+namespace cortado::test::relu_test {
 namespace {
 
 std::string relu(float slope) {
@@ -50,4 +50,4 @@ TEST_P(ReluTest, GradientsAreSlopes) {
 INSTANTIATE_TEST_SUITE_P(Backends, ReluTest, all_backends(), backend_name);
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::relu_test

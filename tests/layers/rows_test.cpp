@@ -7,7 +7,7 @@
 #include "tests/support/message_of.h"
 #include "tests/support/real_nets.h"
 
-namespace cortado::test {
+namespace cortado::test::rows_test {
 namespace {
 
 class RowsTest : public ::testing::TestWithParam<std::string> {};
@@ -148,4 +148,4 @@ TEST_P(RowsTest, LayersBehindAFilterFollowItsBatch) {
 INSTANTIATE_TEST_SUITE_P(Backends, RowsTest, all_backends(), backend_name);
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::rows_test

@@ -2,7 +2,7 @@
 #include "layers/scale/oracle.h"
 #include "tests/support/layer_rig.h"
 
-namespace cortado::test {
+namespace cortado::test::scale_test {
 namespace {
 
 class ScaleTest : public ::testing::TestWithParam<std::string> {};
@@ -105,4 +105,4 @@ TEST_P(ScaleTest, MistakesAreNamed) {
 INSTANTIATE_TEST_SUITE_P(Backends, ScaleTest, all_backends(), backend_name);
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::scale_test

@@ -4,7 +4,7 @@
 #include "core/base/error.h"
 #include "tests/support/layer_rig.h"
 
-namespace cortado::test {
+namespace cortado::test::shapes_test {
 namespace {
 
 class ShapesTest : public ::testing::TestWithParam<std::string> {
@@ -174,4 +174,4 @@ TEST_P(ShapesTest, ParameterIsItsBlob) {
 INSTANTIATE_TEST_SUITE_P(Backends, ShapesTest, all_backends(), backend_name);
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::shapes_test

@@ -2,7 +2,7 @@
 #include "layers/softmax_loss/oracle.h"
 #include "tests/support/layer_rig.h"
 
-namespace cortado::test {
+namespace cortado::test::softmax_loss_test {
 namespace {
 
 std::string loss(const std::string& more = "") { return "name: \"l\" type: \"SoftmaxWithLoss\" " + more; }
@@ -84,4 +84,4 @@ TEST_P(SoftmaxLossTest, GradientsAreSlopes) {
 INSTANTIATE_TEST_SUITE_P(Backends, SoftmaxLossTest, all_backends(), backend_name);
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::softmax_loss_test

@@ -1,7 +1,7 @@
 #include "layers/softmax/oracle.h"
 #include "tests/support/layer_rig.h"
 
-namespace cortado::test {
+namespace cortado::test::softmax_test {
 namespace {
 
 class SoftmaxTest : public ::testing::TestWithParam<std::string> {};
@@ -58,4 +58,4 @@ TEST_P(SoftmaxTest, GradientsAreSlopes) {
 INSTANTIATE_TEST_SUITE_P(Backends, SoftmaxTest, all_backends(), backend_name);
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::softmax_test

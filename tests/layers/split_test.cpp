@@ -1,7 +1,7 @@
 #include "layers/split/oracle.h"
 #include "tests/support/layer_rig.h"
 
-namespace cortado::test {
+namespace cortado::test::split_test {
 namespace {
 
 const char* const text = "name: \"s\" type: \"Split\"";
@@ -29,4 +29,4 @@ TEST_P(SplitTest, GradientsAreSlopes) { LayerRig(GetParam(), text, {{2, 3}}, 3).
 INSTANTIATE_TEST_SUITE_P(Backends, SplitTest, all_backends(), backend_name);
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::split_test

@@ -4,7 +4,7 @@
 #include "core/base/error.h"
 #include "tests/support/layer_rig.h"
 
-namespace cortado::test {
+namespace cortado::test::statistics_test {
 namespace {
 
 class StatisticsTest : public ::testing::TestWithParam<std::string> {};
@@ -138,4 +138,4 @@ TEST_P(StatisticsTest, ReductionIsTheDefinition) {
 INSTANTIATE_TEST_SUITE_P(Backends, StatisticsTest, all_backends(), backend_name);
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::statistics_test

@@ -9,7 +9,7 @@
 #include "tests/layers/toy_candidate/toy.h"
 #include "tests/support/layer_rig.h"
 
-namespace cortado::test {
+namespace cortado::test::toy_candidate_test {
 namespace {
 
 class ToyCandidateTest : public ::testing::TestWithParam<std::string> {
@@ -74,4 +74,4 @@ TEST(CandidateTable, IsTheOneInTheDocs) {
 INSTANTIATE_TEST_SUITE_P(Backends, ToyCandidateTest, all_backends(), backend_name);
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::toy_candidate_test

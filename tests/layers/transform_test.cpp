@@ -6,7 +6,7 @@
 #include "layers/transform/oracle.h"
 #include "tests/support/layer_rig.h"
 
-namespace cortado::test {
+namespace cortado::test::transform_test {
 namespace {
 
 const Layout layouts[] = {Layout::nchw, Layout::hwcn, Layout::nhwc, Layout::nchw16c};
@@ -49,7 +49,7 @@ TEST_P(TransformTest, OneSideIsNchw) {
     }
 }
 
-TEST(LayoutTest, BlocksAreFilledUp) {
+TEST(LayoutSizes, BlocksAreFilledUp) {
   EXPECT_EQ(floats_of(Layout::nhwc, {2, 9, 3, 5}), 2 * 9 * 15);
   EXPECT_EQ(floats_of(Layout::nchw16c, {2, 9, 3, 5}), 2 * 16 * 15);
   EXPECT_EQ(floats_of(Layout::nchw16c, {2, 16, 3, 5}), 2 * 16 * 15);
@@ -62,4 +62,4 @@ TEST(LayoutTest, BlocksAreFilledUp) {
 INSTANTIATE_TEST_SUITE_P(Backends, TransformTest, all_backends(), backend_name);
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::transform_test

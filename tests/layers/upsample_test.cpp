@@ -8,7 +8,7 @@
 #include "tests/support/message_of.h"
 #include "tests/support/real_nets.h"
 
-namespace cortado::test {
+namespace cortado::test::upsample_test {
 namespace {
 
 class UpsampleTest : public ::testing::TestWithParam<std::string> {
@@ -217,4 +217,4 @@ TEST_P(UpsampleTest, InterpsMistakesAreNamed) {
 INSTANTIATE_TEST_SUITE_P(Backends, UpsampleTest, all_backends(), backend_name);
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::upsample_test

@@ -3,7 +3,7 @@
 #include "layers/convolution/convolution.h"
 #include "tests/support/layer_rig.h"
 
-namespace cortado::test {
+namespace cortado::test::volume_test {
 namespace {
 
 /// Calls f(index in the large array, index in the weights, index in the small array) for every product of a convolution
@@ -172,4 +172,4 @@ TEST_P(VolumeTest, SppGradientsAreSlopes) {
 INSTANTIATE_TEST_SUITE_P(Backends, VolumeTest, all_backends(), backend_name);
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::volume_test

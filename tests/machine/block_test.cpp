@@ -7,7 +7,7 @@
 #include "tests/machine/programs.h"
 #include "tests/support/layer_rig.h"
 
-namespace cortado::test {
+namespace cortado::test::block_test {
 namespace {
 
 class BlockTest : public ::testing::TestWithParam<std::string> {};
@@ -61,4 +61,4 @@ TEST_P(BlockTest, SpillsWhereCoresWorkFromCaches) {
 INSTANTIATE_TEST_SUITE_P(Backends, BlockTest, all_backends(), backend_name);
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::block_test

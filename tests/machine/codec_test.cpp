@@ -5,7 +5,7 @@
 #include "tests/machine/programs.h"
 #include "tests/support/layer_rig.h"
 
-namespace cortado::test {
+namespace cortado::test::codec_test {
 namespace {
 
 /// One sender's residual and the receiver's sum, by plain loops.
@@ -86,4 +86,4 @@ TEST_P(CodecTest, OneBitWithErrorFeedbackMatchesPlainLoopsOverRounds) {
 INSTANTIATE_TEST_SUITE_P(Backends, CodecTest, all_backends(), backend_name);
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::codec_test

@@ -5,7 +5,7 @@
 
 #include "core/base/error.h"
 
-namespace cortado {
+namespace cortado::devices_test {
 namespace {
 
 using Devices = std::vector<int>;
@@ -63,4 +63,4 @@ TEST(DevicesTest, DevicesThatAreNotThereAreRefused) {
 }
 
 }  // namespace
-}  // namespace cortado
+}  // namespace cortado::devices_test

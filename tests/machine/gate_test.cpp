@@ -13,7 +13,7 @@
 #include "layers/pooling/plan.h"
 #include "tests/support/layer_rig.h"
 
-namespace cortado::test {
+namespace cortado::test::gate_test {
 namespace {
 
 constexpr i64 sw26010_scratch = 64 * 1024;
@@ -209,4 +209,4 @@ TEST_P(GateTest, BatchNormTraining) {
 INSTANTIATE_TEST_SUITE_P(Backends, GateTest, all_backends(), backend_name);
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::gate_test

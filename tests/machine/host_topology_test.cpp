@@ -5,7 +5,7 @@
 #include "core/base/error.h"
 #include "tests/support/temporary_folder.h"
 
-namespace cortado::test {
+namespace cortado::test::host_topology_test {
 namespace {
 
 CpuSet set_of(std::initializer_list<int> numbers) {
@@ -142,4 +142,4 @@ TEST(HostTopology, ThisNode) {
 }
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::host_topology_test

@@ -5,7 +5,7 @@
 #include "core/machine/limits/programs.h"
 #include "tests/support/backends.h"
 
-namespace cortado::test {
+namespace cortado::test::limits_test {
 namespace {
 
 class Limits : public ::testing::TestWithParam<std::string> {};
@@ -45,4 +45,4 @@ TEST_P(Limits, AreOfThisWorld) {
 INSTANTIATE_TEST_SUITE_P(Backends, Limits, ::testing::ValuesIn(backend_names()));
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::limits_test

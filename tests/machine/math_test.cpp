@@ -7,7 +7,7 @@
 
 #include "core/base/random.h"
 
-namespace cortado {
+namespace cortado::math_test {
 namespace {
 
 constexpr float inf = std::numeric_limits<float>::infinity();
@@ -120,4 +120,4 @@ TEST(Math, SelectsTakeTheirFirstArgumentForNan) {
 }
 
 }  // namespace
-}  // namespace cortado
+}  // namespace cortado::math_test

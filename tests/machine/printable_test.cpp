@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace cortado::test {
+namespace cortado::test::printable_test {
 namespace {
 
 TEST(Printable, TextStaysAndCodesDoNot) {
@@ -20,4 +20,4 @@ TEST(Printable, TextStaysAndCodesDoNot) {
 }
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::printable_test

@@ -10,7 +10,7 @@
 #include "core/net/net.h"
 #include "layers/all_layers.h"
 
-namespace cortado::test {
+namespace cortado::test::forks_nets_test {
 namespace {
 
 std::string convolution(const std::string& name, const std::string& bottom, const std::string& more) {
@@ -132,4 +132,4 @@ INSTANTIATE_TEST_SUITE_P(Models, ForksNets,
                          [](const auto& of) { return std::string(of.param.name); });
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::forks_nets_test

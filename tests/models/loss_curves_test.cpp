@@ -13,7 +13,7 @@
 #include "tests/support/backends.h"
 #include "tests/support/layer_rig.h"
 
-namespace cortado::test {
+namespace cortado::test::loss_curves_test {
 namespace {
 
 const char* const solver_text = R"(
@@ -117,4 +117,4 @@ TEST_P(MixedLossCurves, StayNearThoseOfFloat) {
 }
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::loss_curves_test

@@ -14,7 +14,7 @@
 #include "tests/models/generated_data.h"
 #include "tests/support/backends.h"
 
-namespace cortado::test {
+namespace cortado::test::models_test {
 namespace {
 
 struct Published {
@@ -266,4 +266,4 @@ TEST(MakeModelMistakes, AreTold) {
 }
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::models_test

@@ -12,7 +12,7 @@
 #include "tests/support/lmdb_file.h"
 #include "tests/support/temporary_folder.h"
 
-namespace cortado::test {
+namespace cortado::test::segmentation_test {
 namespace {
 
 CoreGroup& group() {
@@ -159,4 +159,4 @@ INSTANTIATE_TEST_SUITE_P(Models, Segmentation,
                          [](const auto& of) { return std::string(of.param.name); });
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::segmentation_test

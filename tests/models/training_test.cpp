@@ -10,7 +10,7 @@
 #include "tests/models/generated_data.h"
 #include "tests/models/learning.h"
 
-namespace cortado::test {
+namespace cortado::test::training_test {
 namespace {
 
 /// The machine that the build is for.
@@ -91,4 +91,4 @@ INSTANTIATE_TEST_SUITE_P(Models, BigNets,
                          [](const auto& of) { return std::string(of.param); });
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::training_test

@@ -9,7 +9,7 @@
 #include "core/solver/solver.h"
 #include "layers/all_layers.h"
 
-namespace cortado::test {
+namespace cortado::test::untrained_test {
 namespace {
 
 /// Its first test divides by nearly nothing in every layer, as ResNet's does: the numbers overflow, training goes on.
@@ -41,4 +41,4 @@ TEST(Untrained, BatchNormIsTestedBeforeItHasStatistics) {
 }
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::untrained_test

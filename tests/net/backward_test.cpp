@@ -1,7 +1,7 @@
 #include "tests/net/small_net.h"
 #include "tests/support/layer_rig.h"
 
-namespace cortado::test {
+namespace cortado::test::backward_test {
 namespace {
 /// Names of the layers that run backward, in forward order.
 std::string running(const Net& net) {
@@ -193,4 +193,4 @@ TEST(NetBackward, SharedGradientsAreTheSameInLessMemory) {
 }
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::backward_test

@@ -4,7 +4,7 @@
 #include "tests/net/small_net.h"
 #include "tests/support/message_of.h"
 
-namespace cortado::test {
+namespace cortado::test::build_test {
 namespace {
 /// What building the net complains about; empty if nothing.
 std::string complaint(const std::string& text, const PlanBook& plans = {}) {
@@ -175,4 +175,4 @@ TEST(NetBuild, LayersInPlaceShareTheBlame) {
 }
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::build_test

@@ -7,7 +7,7 @@
 #include "tests/net/small_layers.h"
 #include "tests/support/backends.h"
 
-namespace cortado::test {
+namespace cortado::test::filler_test {
 namespace {
 std::vector<float> filled(const Shape& shape, const std::string& filler, std::uint64_t key = 1) {
   caffe::FillerParameter parameter;
@@ -108,4 +108,4 @@ TEST(Filler, MistakesAreNamed) {
 }
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::filler_test

@@ -11,7 +11,7 @@
 #include "layers/all_layers.h"
 #include "tests/support/layer_rig.h"
 
-namespace cortado::test {
+namespace cortado::test::layout_test {
 namespace {
 
 std::string conv(const std::string& name, const std::string& bottom, int outputs, const std::string& more = "") {
@@ -230,4 +230,4 @@ TEST(Reorder, OfPlanesIsAnError) {
 INSTANTIATE_TEST_SUITE_P(Backends, LayoutNet, block_backends(), backend_name);
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::layout_test

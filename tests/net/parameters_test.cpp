@@ -1,6 +1,6 @@
 #include "tests/net/small_net.h"
 
-namespace cortado::test {
+namespace cortado::test::parameters_test {
 namespace {
 std::string chain(const std::string& a, const std::string& b, int factors_b = 33) {
   return data_layer() + scale_layer("a", "data", "x", a, 2, 33) + scale_layer("b", "x", "y", b, 3, factors_b) +
@@ -246,4 +246,4 @@ TEST(NetStatistics, AreAveragedOverReplicas) {
 }
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::parameters_test

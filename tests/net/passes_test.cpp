@@ -11,7 +11,7 @@
 #include "tests/net/small_net.h"
 #include "tests/support/layer_rig.h"
 
-namespace cortado::test {
+namespace cortado::test::passes_test {
 namespace {
 
 std::string conv(const std::string& name, const std::string& bottom, const std::string& window, int outputs = 32) {
@@ -250,4 +250,4 @@ TEST_P(Bf16NetPasses, WithoutAnyOneLossAndGradientsAreNearThoseInFloat) {
 INSTANTIATE_TEST_SUITE_P(Backends, Bf16NetPasses, bf16_backends(), backend_name);
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::passes_test

@@ -11,7 +11,7 @@
 #include "layers/all_layers.h"
 #include "tests/support/layer_rig.h"
 
-namespace cortado::test {
+namespace cortado::test::precision_test {
 namespace {
 
 /// "name: bottoms -> tops" of every layer.
@@ -178,4 +178,4 @@ INSTANTIATE_TEST_SUITE_P(Backends, MixedPrecision, all_backends(), backend_name)
 INSTANTIATE_TEST_SUITE_P(Backends, MixedPrecisionInPlace, bf16_backends(), backend_name);
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::precision_test

@@ -16,7 +16,7 @@
 #include "tests/net/small_net.h"
 #include "tests/support/layer_rig.h"
 
-namespace cortado::test {
+namespace cortado::test::recomputation_test {
 namespace {
 
 std::string layer(const std::string& name, const std::string& bottoms, const std::string& top,
@@ -294,4 +294,4 @@ TEST(RecomputationErrors, LayersWithStatesRunOnce) {
 }
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::recomputation_test

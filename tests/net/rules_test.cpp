@@ -6,7 +6,7 @@
 #include "core/net/passes/net_text.h"
 #include "layers/all_layers.h"
 
-namespace cortado::test {
+namespace cortado::test::rules_test {
 namespace {
 template <class Message>
 Message parsed(const std::string& text) {
@@ -125,4 +125,4 @@ TEST(Splits, AnUnknownBottomIsNamedWithItsLayer) {
 }
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::rules_test

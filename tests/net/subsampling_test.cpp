@@ -5,7 +5,7 @@
 #include "tests/support/layer_rig.h"
 #include "tests/support/real_nets.h"
 
-namespace cortado::test {
+namespace cortado::test::subsampling_test {
 namespace {
 
 std::string conv(const std::string& name, const std::string& bottom, const std::string& window) {
@@ -114,4 +114,4 @@ TEST_P(SubsampledNet, LossAndGradientsAreThoseOfReadersApart) {
 INSTANTIATE_TEST_SUITE_P(Backends, SubsampledNet, all_backends(), backend_name);
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::subsampling_test

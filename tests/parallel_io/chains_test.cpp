@@ -16,7 +16,7 @@
 #include "tests/parallel_io/sets_rig.h"
 #include "tests/support/hdf5_file.h"
 
-namespace cortado::test {
+namespace cortado::test::chains_test {
 namespace {
 namespace fs = std::filesystem;
 
@@ -257,4 +257,4 @@ TEST(Chains, RealSets) {
 }
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::chains_test

@@ -22,7 +22,7 @@
 #include "tests/parallel_io/sets_rig.h"
 #include "tests/support/hdf5_file.h"
 
-namespace cortado::test {
+namespace cortado::test::data_sets_test {
 namespace {
 
 /// Samples 100 f + i in file f, each two values and a label.
@@ -349,4 +349,4 @@ TEST(Images, ResizeKeepsConstantsAndIdentity) {
 }
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::data_sets_test

@@ -19,7 +19,7 @@
 extern "C" const char* __lsan_default_suppressions();
 extern "C" const char* __lsan_default_suppressions() { return "leak:libhdf5"; }
 
-namespace cortado::test {
+namespace cortado::test::full_disk_test {
 namespace {
 
 /// While it lives, files of this process end at so many bytes.
@@ -174,4 +174,4 @@ TEST(Sinks, TwoDoNotShareAFile) {
 }
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::full_disk_test

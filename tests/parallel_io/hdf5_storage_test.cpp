@@ -12,7 +12,7 @@
 #include "tests/parallel_io/sets_rig.h"
 #include "tests/support/hdf5_file.h"
 
-namespace cortado::test {
+namespace cortado::test::hdf5_storage_test {
 namespace {
 using hdf5::Handle;
 using Make = std::function<void(hid_t list, hid_t space)>;  // sets how the array is kept
@@ -172,4 +172,4 @@ TEST_F(Hdf5StorageTest, DamagedFilesAreToldInOurWords) {
 }
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::hdf5_storage_test

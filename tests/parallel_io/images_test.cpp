@@ -11,7 +11,7 @@
 #include "parallel_io/sets/image.h"
 #include "tests/support/temporary_folder.h"
 
-namespace cortado::test {
+namespace cortado::test::images_test {
 namespace {
 struct Size {
   int width, height;
@@ -245,4 +245,4 @@ TEST(Images, SizesThatTheFileCannotHoldAreRefused) {
             std::string::npos);
 }
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::images_test

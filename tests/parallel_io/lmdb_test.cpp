@@ -7,7 +7,7 @@
 #include "parallel_io/sets/lmdb_set.h"
 #include "tests/parallel_io/sets_rig.h"
 
-namespace cortado {
+namespace cortado::lmdb_test {
 namespace {
 using namespace test;
 namespace fs = std::filesystem;
@@ -163,4 +163,4 @@ TEST(LmdbFile, ImpossibleTreesAreNamed) {
 }
 
 }  // namespace
-}  // namespace cortado
+}  // namespace cortado::lmdb_test

@@ -14,7 +14,7 @@
 #include "tests/parallel_io/sets_rig.h"
 #include "tests/support/backends.h"
 
-namespace cortado::test {
+namespace cortado::test::prefetcher_test {
 namespace {
 
 CoreGroup& group() { return group_of("reference"); }
@@ -270,4 +270,4 @@ TEST(Sources, VerifyingNeedsChecksums) {
 }
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::prefetcher_test

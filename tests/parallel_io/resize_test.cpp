@@ -8,7 +8,7 @@
 #include "core/base/error.h"
 #include "parallel_io/sets/image.h"
 
-namespace cortado::test {
+namespace cortado::test::resize_test {
 namespace {
 
 Image pattern(int height, int width) {
@@ -121,4 +121,4 @@ TEST(Resize, StripesBecomeGreyWithAntialias) {
 }
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::resize_test

@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-namespace cortado::test {
+namespace cortado::test::sample_order_test {
 namespace {
 using Kind = SampleOrder::Kind;
 
@@ -108,4 +108,4 @@ TEST(SampleOrder, GlobalBatchesDoNotDependOnTheNumberOfRanks) {
 }
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::sample_order_test

@@ -8,7 +8,7 @@
 #include "parallel_io/sets/hdf5_set.h"
 #include "tests/parallel_io/sets_rig.h"
 
-namespace cortado::test {
+namespace cortado::test::striped_test {
 namespace {
 namespace fs = std::filesystem;
 
@@ -278,4 +278,4 @@ TEST(Striped, ValuesThatDoNotFitAreRefused) {
 }
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::striped_test

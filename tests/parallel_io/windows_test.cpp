@@ -14,7 +14,7 @@
 #include "parallel_io/sets/window_set.h"
 #include "tests/parallel_io/sets_rig.h"
 
-namespace cortado::test {
+namespace cortado::test::windows_test {
 namespace {
 
 /// Red, green, blue that tell where a pixel is.
@@ -240,4 +240,4 @@ TEST_F(WindowsTest, MistakesAreNamed) {
 }
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::windows_test

@@ -13,7 +13,7 @@
 #include "tests/support/layer_rig.h"
 #include "tests/support/toy_solver.h"
 
-namespace cortado::test {
+namespace cortado::test::core_groups_test {
 namespace {
 /// Solver types; LARS makes its rates of norms, which must be the same on all.
 constexpr const char* types[] = {
@@ -149,4 +149,4 @@ TEST(DivideBatches, ChangesDataLayersOnly) {
 }
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::core_groups_test

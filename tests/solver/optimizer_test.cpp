@@ -8,7 +8,7 @@
 #include "tests/support/layer_rig.h"
 #include "tests/support/toy_solver.h"
 
-namespace cortado::test {
+namespace cortado::test::optimizer_test {
 namespace {
 /// What an update knows and changes of one blob.
 struct Oracle {
@@ -204,4 +204,4 @@ TEST_P(OptimizerTest, MicroBatchesEqualOneBatch) {
 
 INSTANTIATE_TEST_SUITE_P(Backends, OptimizerTest, all_backends(), backend_name);
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::optimizer_test

@@ -13,7 +13,7 @@
 #include "core/base/error.h"
 #include "tests/support/temporary_folder.h"
 
-namespace cortado::test {
+namespace cortado::test::prefix_lock_test {
 namespace {
 
 constexpr PrefixLock::Beats quick{0.02, 4, true};
@@ -100,4 +100,4 @@ TEST_F(PrefixLockTest, TouchesNothingOfOthers) {
 }
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::prefix_lock_test

@@ -9,7 +9,7 @@
 #include "core/formats/caffe.pb.h"
 #include "core/formats/prototxt.h"
 
-namespace cortado {
+namespace cortado::rate_test {
 namespace {
 caffe::SolverParameter parameter_of(const std::string& text) {
   caffe::SolverParameter parameter;
@@ -81,4 +81,4 @@ TEST(Rate, RefusesWhatCannotBe) {
   for (const char* text : wrong) EXPECT_THROW(check_rate(parameter_of(text)), ConfigError) << text;
 }
 }  // namespace
-}  // namespace cortado
+}  // namespace cortado::rate_test

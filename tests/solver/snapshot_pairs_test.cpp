@@ -13,7 +13,7 @@
 #include "tests/support/temporary_folder.h"
 #include "tests/support/toy_solver.h"
 
-namespace cortado::test {
+namespace cortado::test::snapshot_pairs_test {
 namespace {
 namespace fs = std::filesystem;
 
@@ -316,4 +316,4 @@ INSTANTIATE_TEST_SUITE_P(Forms, SnapshotPairsTest, ::testing::Values("BINARYPROT
                          [](const auto& form) { return form.param; });
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::snapshot_pairs_test

@@ -8,7 +8,7 @@
 #include "tests/support/temporary_folder.h"
 #include "tests/support/toy_solver.h"
 
-namespace cortado::test {
+namespace cortado::test::snapshot_test {
 namespace {
 constexpr const char* policy =
     "base_lr: 0.05 lr_policy: 'inv' gamma: 0.1 power: 0.5 weight_decay: 0.01 iter_size: 2 warmup_iter: 9 ";
@@ -256,4 +256,4 @@ TEST_F(SnapshotTest, StartsFromListsOfWeights) {
   EXPECT_THROW(Solver(with_weights, toy_options()), FileError);
 }
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::snapshot_test

@@ -6,7 +6,7 @@
 #include "tests/support/temporary_folder.h"
 #include "tests/support/toy_solver.h"
 
-namespace cortado::test {
+namespace cortado::test::solver_parameter_test {
 namespace {
 constexpr const char* rates = "base_lr: 0.1 lr_policy: 'fixed' ";
 
@@ -140,4 +140,4 @@ TEST(SolverParameter, SeveralTestNetsAreScoredApart) {
   EXPECT_NE(solver.scores()[0][1].value, solver.scores()[1][1].value);
 }
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::solver_parameter_test

@@ -11,7 +11,7 @@
 #include "tests/support/temporary_folder.h"
 #include "tests/support/toy_solver.h"
 
-namespace cortado::test {
+namespace cortado::test::training_test {
 namespace {
 constexpr const char* rates = "base_lr: 0.05 lr_policy: 'fixed' momentum: 0.9 ";
 constexpr const char* quiet = "snapshot_after_train: false ";
@@ -186,4 +186,4 @@ TEST(Training, TellsProgress) {
   EXPECT_EQ(told[2].loss, solver.last_loss());
 }
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::training_test

@@ -5,7 +5,7 @@
 #include "tests/support/temporary_folder.h"
 #include "tests/tuner/tunable_layer.h"
 
-namespace cortado::test {
+namespace cortado::test::tuner_test {
 namespace {
 
 NetOptions options_of() {
@@ -162,4 +162,4 @@ TEST_F(ChoosingTest, ATuningTableIsFollowedFromTheStart) {
 }
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::tuner_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace cortado::test {
+namespace cortado::test::tuning_key_test {
 namespace {
 
 MachineSpec zen4() {
@@ -87,4 +87,4 @@ TEST(TuningKey, MachinesOfVersion1) {
 }
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::tuning_key_test

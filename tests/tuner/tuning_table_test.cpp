@@ -8,7 +8,7 @@
 #include "tests/support/temporary_folder.h"
 #include "tests/tuner/tunable_layer.h"
 
-namespace cortado::test {
+namespace cortado::test::tuning_table_test {
 namespace {
 
 TuningKey machine(const std::string& name, int threads, const std::string& build = "b") {
@@ -215,4 +215,4 @@ TEST_F(TuningTableTest, MistakesAreNamed) {
 }
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::tuning_table_test

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-namespace cortado::kokkos {
+namespace cortado::kokkos::host_vector_test {
 namespace {
 
 constexpr std::size_t lanes = vector_lanes;
@@ -95,4 +95,4 @@ TEST(HostVector, TransposesAndStreams) {
 }
 
 }  // namespace
-}  // namespace cortado::kokkos
+}  // namespace cortado::kokkos::host_vector_test

@@ -6,7 +6,7 @@
 
 #include "tests/backends/kokkos/rig.h"
 
-namespace cortado::test {
+namespace cortado::test::library_test {
 namespace {
 
 struct Sizes {
@@ -167,4 +167,4 @@ TEST(KokkosLibrary, AnEmptySumIsBetaTimesY) {
 }
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::library_test

@@ -7,7 +7,7 @@
 #include "backends/kokkos/host_multiply.h"
 #include "backends/kokkos/unit_multiply.h"
 
-namespace cortado::kokkos {
+namespace cortado::kokkos::matrix_unit_test {
 namespace {
 
 /// The matrix unit as Intel's manual describes it, with its reasons to refuse an instruction.
@@ -233,4 +233,4 @@ TEST(MatrixUnit, TilesTakeEqualRowsWherePossible) {
 }
 
 }  // namespace
-}  // namespace cortado::kokkos
+}  // namespace cortado::kokkos::matrix_unit_test

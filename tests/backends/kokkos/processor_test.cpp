@@ -9,7 +9,7 @@
 #include "tests/backends/kokkos/programs.h"
 #include "tests/backends/kokkos/rig.h"
 
-namespace cortado::test {
+namespace cortado::test::processor_test {
 namespace {
 
 void launch_affine(CoreGroup& group, const float* x, float* y, i64 n, Stream stream = {}) {
@@ -177,4 +177,4 @@ TEST(KokkosProcessor, AClusterFailureInOneGroupComesOutOfRun) {
 }
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::processor_test

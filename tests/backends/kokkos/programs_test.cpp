@@ -5,7 +5,7 @@
 
 #include "tests/backends/kokkos/rig.h"
 
-namespace cortado::test {
+namespace cortado::test::programs_test {
 namespace {
 
 std::size_t at(i64 i) { return static_cast<std::size_t>(i); }
@@ -239,4 +239,4 @@ TEST(KokkosPrograms, TapsMakeAConvolution) {
 }
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::programs_test

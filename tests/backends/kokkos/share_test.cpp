@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-namespace cortado::kokkos {
+namespace cortado::kokkos::share_test {
 namespace {
 
 std::vector<i64> all_of(Share share) {
@@ -52,4 +52,4 @@ TEST(Share, EveryItemIsTakenOnce) {
 }
 
 }  // namespace
-}  // namespace cortado::kokkos
+}  // namespace cortado::kokkos::share_test

@@ -7,7 +7,7 @@
 #include "tests/backends/reference/programs.h"
 #include "tests/backends/reference/rig.h"
 
-namespace cortado::test {
+namespace cortado::test::context_test {
 namespace {
 
 using Order = std::vector<std::string>;
@@ -79,4 +79,4 @@ TEST_P(ReferenceContext, LaneLoopsVisitEachIterationOnce) {
 INSTANTIATE_TEST_SUITE_P(Lanes, ReferenceContext, ::testing::Values(1, 2, 3, 32));
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::context_test

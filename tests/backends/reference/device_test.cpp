@@ -7,7 +7,7 @@
 #include "tests/backends/reference/programs.h"
 #include "tests/backends/reference/rig.h"
 
-namespace cortado::test {
+namespace cortado::test::device_test {
 namespace {
 using Options = reference::Options;
 using reference::Haste;
@@ -215,4 +215,4 @@ INSTANTIATE_TEST_SUITE_P(Seeds, ReferenceDevice, ::testing::Values(0, 1, 2, 3, 4
 INSTANTIATE_TEST_SUITE_P(Seeds, ReferenceDeviceDeathTest, ::testing::Values(0));
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::device_test

@@ -5,7 +5,7 @@
 #include "tests/backends/reference/programs.h"
 #include "tests/backends/reference/rig.h"
 
-namespace cortado::test {
+namespace cortado::test::misuse_test {
 namespace {
 
 constexpr i64 lines = 5, n = 7;
@@ -141,4 +141,4 @@ std::string name_of(const ::testing::TestParamInfo<std::tuple<Planted, int>>& in
 INSTANTIATE_TEST_SUITE_P(Faults, MisuseTest, ::testing::ValuesIn(cases()), name_of);
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::misuse_test

@@ -7,7 +7,7 @@
 #include "tests/backends/reference/programs.h"
 #include "tests/backends/reference/rig.h"
 
-namespace cortado::test {
+namespace cortado::test::processor_test {
 namespace {
 
 TEST(ReferenceProcessor, FailureNamesProgramLineAndCodeOnce) {
@@ -92,4 +92,4 @@ TEST(ReferenceProcessor, OneFailedGroupReleasesTheOthers) {
 }
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::processor_test

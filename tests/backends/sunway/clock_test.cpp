@@ -5,7 +5,7 @@
 
 #include "tests/backends/sunway/rig.h"
 
-namespace cortado::test {
+namespace cortado::test::clock_test {
 namespace {
 
 using sunway::Costs;
@@ -125,4 +125,4 @@ TEST(SunwayClock, KindsOfCyclesAddUpToTheTime) {
 }
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::clock_test

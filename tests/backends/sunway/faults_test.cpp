@@ -5,7 +5,7 @@
 #include "core/base/error.h"
 #include "tests/backends/sunway/rig.h"
 
-namespace cortado::test {
+namespace cortado::test::faults_test {
 namespace {
 
 using ::testing::AllOf;
@@ -206,4 +206,4 @@ TEST(SunwayFaults, TheClusterCanBeUsedAgain) {
 }
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::faults_test

@@ -11,7 +11,7 @@
 #include "tests/support/backends.h"
 #include "tests/support/temporary_folder.h"
 
-namespace cortado::test {
+namespace cortado::test::lenet_test {
 namespace {
 
 TEST(SunwayLeNet, TrainsWithTheLossesOfTheReference) {
@@ -62,4 +62,4 @@ TEST(SunwayLeNet, TrainsWithTheLossesOfTheReference) {
 }
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::lenet_test

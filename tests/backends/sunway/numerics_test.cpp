@@ -2,7 +2,7 @@
 // vectors and lines do not divide.
 #include "tests/support/layer_rig.h"
 
-namespace cortado::test {
+namespace cortado::test::numerics_test {
 namespace {
 
 struct Case {
@@ -81,4 +81,4 @@ INSTANTIATE_TEST_SUITE_P(Widths, SunwayNumerics, ::testing::Values(1, 7, 14, 55,
                          ::testing::PrintToStringParamName());
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::numerics_test

@@ -6,7 +6,7 @@
 #include "backends/reference/lanes.h"
 #include "tests/backends/kokkos/team/cases.h"
 
-namespace cortado::test {
+namespace cortado::test::fibers_test {
 namespace {
 
 /// Seed 0: lanes in order; 1: the last first; others: any order.
@@ -73,4 +73,4 @@ TEST(LaneTeam, TheFirstFailureStays) {
 }
 
 }  // namespace
-}  // namespace cortado::test
+}  // namespace cortado::test::fibers_test
