@@ -7,12 +7,14 @@ import shutil
 from .session import Failed, NotRun
 
 # Most telling first. Whatever else the bundle holds has little to do with the device and comes at the end of all steps.
-ORDER = ['kokkos', 'machine_gate', 'machine_math', 'golden.layers', 'layer.convolution', 'layer.batch_norm', 'layer.pooling', 'layer.*',
+ORDER = ['kokkos', 'machine_gate', 'machine_math', 'golden.layers', 'layer.convolution', 'layer.values', 'layer.shapes', 'layer.*',
          'golden.train', 'golden.nets', 'net', 'solver', 'codec', 'models', 'comm.ranks1', 'comm.ranks2', 'tuner']
-LONG = ('golden.nets', 'golden.train', 'models', 'models_training')  # whole nets
-SANITIZED = {'memcheck': ['kokkos', 'machine_gate', 'layer.convolution', 'layer.pooling', 'layer.batch_norm', 'solver'],
-             'racecheck': ['kokkos', 'machine_gate', 'layer.batch_norm', 'layer.softmax', 'layer.lrn', 'layer.inner_product'],
-             'initcheck': ['kokkos', 'machine_gate', 'layer.convolution'],
+LONG = ('golden.nets', 'golden.train', 'models', 'models_training', 'layer.*')  # whole nets, and many layers in one
+# Behind a colon the one suite of the test that is run.
+SANITIZED = {'memcheck': ['kokkos', 'machine_gate', 'layer.convolution:ConvolutionTest', 'layer.shapes:PoolingTest', 'layer.values:BatchNormTest', 'solver'],
+             'racecheck': ['kokkos', 'machine_gate', 'layer.values:BatchNormTest', 'layer.values:SoftmaxTest', 'layer.values:LrnTest',
+                           'layer.convolution:InnerProductTest'],
+             'initcheck': ['kokkos', 'machine_gate', 'layer.convolution:ConvolutionTest'],
              'synccheck': ['kokkos', 'machine_gate']}
 
 
@@ -88,7 +90,7 @@ def read_gtest(done):
 
 def test(name, backend, preset=None):
     """A step: the test on the backend alone."""
-    limit = 120 if name in LONG else 75
+    limit = 120 if any(fnmatch.fnmatch(name, pattern) for pattern in LONG) else 75
 
     def step(session):
         binary, ranks, settings = read_tests(session, preset)[name]
@@ -106,7 +108,8 @@ def test_steps(session, backend):
 
 
 def sanitized(tool, name, backend):
-    """A step: the test under one of compute-sanitizer's tools."""
+    """A step: the test, or the suite of it that the name says, under one of compute-sanitizer's tools."""
+    name, _, suite = name.partition(':')
     def step(session):
         found = shutil.which('compute-sanitizer')
         if not found or session.rehearse:
@@ -115,6 +118,8 @@ def sanitized(tool, name, backend):
         if name not in tests:
             raise NotRun('the bundle does not hold the test')
         binary, _, settings = tests[name]
+        if suite:
+            settings = dict(settings, GTEST_FILTER='*%s.*' % suite)
         done = session.run([found, '--tool', tool, '--error-exitcode', '9', '--print-limit', '20', session.program(binary)], 100,
                            CORTADO_CONFIGURATION='backend=' + backend, **settings)
         summary = re.search(r'(?:ERROR|RACECHECK) SUMMARY: (\d+) (?:error|hazard)\S*.*', done.text)
@@ -130,7 +135,10 @@ def sanitized(tool, name, backend):
             raise Failed(summary.group(0) + ': ' + ' | '.join(found[:4]))
         if done.code != 0 and '[       OK ]' not in done.text:
             raise NotRun('no test passed under the tool: ' + done.last_words())
-        return dict(read_gtest(done), says=summary.group(0))
+        facts = read_gtest(done)
+        if facts['passed'] == 0:
+            raise NotRun('the test has no case' + (' of suite ' + suite if suite else ''))
+        return dict(facts, says=summary.group(0))
     return step
 
 

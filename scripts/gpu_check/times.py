@@ -267,7 +267,7 @@ def host_steps(session, torch):
     cpus = len(os.sched_getaffinity(0))
     with open('/proc/cpuinfo') as file:
         has_amx = 'amx_bf16' in file.read()
-    tests = [name for name in ('kokkos', 'machine_gate', 'layer.bf16', 'layer.convolution') if name in read_tests(session, 'openmp')]
+    tests = [name for name in ('kokkos', 'machine_gate', 'layer.convolution') if name in read_tests(session, 'openmp')]
     steps = [('host.tests.' + name, test(name, 'openmp', 'openmp')) for name in tests]
     small = session.rehearse
     nets = [('alexnet_bn', 2)] if small else [('resnet50', 16), ('alexnet_bn', 32), ('vgg16', 8)]
