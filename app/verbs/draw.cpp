@@ -88,6 +88,9 @@ class Draw : public Verb {
   }
 
   int run(const MpiJob& job) override {
+    std::error_code absent;
+    if (fs::equivalent(out_, net_.model(), absent))
+      throw ConfigError("--out", out_ + " is the net that --model names", "name another file");
     const Session session(job, session_);
     caffe::NetParameter parameter;
     net_.read(parameter);

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "app/command_line/shared_flags.h"
 #include "app/command_line/verb.h"
@@ -18,6 +19,12 @@
 
 namespace cortado {
 namespace {
+
+/// The name under which a blob is stored: a slash would be a group's.
+std::string name_of_field(std::string blob) {
+  std::replace(blob.begin(), blob.end(), '/', '_');
+  return blob;
+}
 
 /// Blobs of a net, batch after batch, as a data set: sample i is row i % batch of pass i / batch. One thread reads.
 class Features : public DataSet {
@@ -74,9 +81,7 @@ class Features : public DataSet {
                                                    ", which is no row per sample" +
                                                    (batch_ > 0 ? " of a batch of " + std::to_string(batch_) : ""));
     batch_ = blob->dim(0);
-    std::string field = name;  // a slash would be a group's
-    std::replace(field.begin(), field.end(), '/', '_');
-    fields_.push_back({field, Shape(blob->shape().begin() + 1, blob->shape().end()), Stored::float32});
+    fields_.push_back({name_of_field(name), Shape(blob->shape().begin() + 1, blob->shape().end()), Stored::float32});
     blobs_.push_back(blob);
   }
 
@@ -147,17 +152,17 @@ int Extract::run(const MpiJob& job) {
 void Extract::extract(const Session& session, Net& net) const {
   if (!net.inputs().empty())
     throw ConfigError(net_.model(), "has Input layers, which read nothing", "give a net with a data layer");
+  std::set<std::string> names;
+  for (const auto& blob : blobs_)
+    if (!names.insert(name_of_field(blob)).second)
+      throw ConfigError("--blobs", "two of them would be stored as '" + name_of_field(blob) + "'", "leave one out");
   session.take_weights(net, weights_);
   net.run().parameter_version = 1;
   if (format_ == "hdf5" || blobs_.size() == 1) {
     write(net, blobs_, out_, session.job);
     return;
   }
-  for (const auto& blob : blobs_) {
-    std::string name = blob;
-    std::replace(name.begin(), name.end(), '/', '_');
-    write(net, {blob}, out_ + "_" + name, session.job);
-  }
+  for (const auto& blob : blobs_) { write(net, {blob}, out_ + "_" + name_of_field(blob), session.job); }
 }
 
 void Extract::write(Net& net, const std::vector<std::string>& names, const std::string& to, const MpiJob& job) const {

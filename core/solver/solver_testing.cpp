@@ -41,6 +41,18 @@ void require_finite_outputs(Net& net) {
                      "look at the weights; training that diverged leaves such");
 }
 
+/// Layers that read must not give NaN or Inf, whatever the others make of their values.
+static void require_finite_data(const Net& net) {
+  for (const auto& entry : net.layers())
+    for (std::size_t i = 0; entry.bottom.empty() && i < entry.top.size(); ++i) {
+      if (entry.top[i]->group().spec().timing_only) continue;
+      const auto values = entry.top[i]->data_vector();
+      if (!std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); }))
+        throw NumericError("layer '" + entry.layer->name() + "'", "gives NaN or Inf in '" + entry.top_names[i] + "'",
+                           "look at its data");
+    }
+}
+
 void require_finite_weights(const Net& net) {
   for (const auto& entry : net.layers())
     for (const auto& blob : entry.layer->blobs()) {
@@ -135,7 +147,10 @@ void Solver::State::test(std::size_t index) {
       continue;
     }
     tested.forward();
-    if (unready.empty()) require_finite_outputs(tested);
+    if (unready.empty())
+      require_finite_outputs(tested);
+    else
+      require_finite_data(tested);
     if (parameter.test_compute_loss()) loss += tested.loss();
     sums.add(tested);
   }

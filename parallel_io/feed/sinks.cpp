@@ -42,6 +42,15 @@ class Claim {
     place_ = {status.st_dev, status.st_ino};
     if (!taken().insert(place_).second) throw FileError(file, "is another layer's", "give each its own file");
   }
+  /// Remembers that a sink of this process has written the file.
+  void remember() const {
+    const auto lock = hdf5::library_lock();
+    written().insert(place_);
+  }
+  bool was_written() const {
+    const auto lock = hdf5::library_lock();
+    return written().count(place_) > 0;
+  }
   Claim(const Claim&) = delete;
   Claim& operator=(const Claim&) = delete;
   ~Claim() {
@@ -52,6 +61,10 @@ class Claim {
  private:
   using Place = std::pair<dev_t, ino_t>;
   static std::set<Place>& taken() {
+    static std::set<Place> all;
+    return all;
+  }
+  static std::set<Place>& written() {
     static std::set<Place> all;
     return all;
   }
@@ -66,13 +79,17 @@ class Hdf5Sink : public ArraySink {
       open_own(file);
       rows_ = std::min(keep, rows_of(file, arrays));
     }
-    if (exists(file)) Claim{file};
+    if (exists(file)) {
+      const bool is_own = Claim(file).was_written();
+      if (!goes_on && !is_own && hdf5::File::was_read(file))
+        throw FileError(file, "is read by this run, which would replace it", "give the outputs another name");
+    }
     const Quiet quiet;
     if (!goes_on) begin_anew(quiet);
     open_own(file);
     file_ = Handle(H5Fopen(file.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose);
     check(file_.get() >= 0, quiet);
-    claim_.emplace(file);
+    claim_.emplace(file).remember();
     for (const auto& array : arrays) {
       columns_.push_back({dims_of(array.row), {}});
       Column& column = columns_.back();

@@ -1,9 +1,13 @@
 #include "parallel_io/sets/hdf5.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <set>
+#include <utility>
 
 #include "core/base/error.h"
 #include "core/base/file.h"
@@ -13,6 +17,12 @@
 
 namespace cortado::hdf5 {
 namespace {
+/// The files that were opened for reading, by device and inode.
+std::set<std::pair<dev_t, ino_t>>& files_read() {
+  static std::set<std::pair<dev_t, ino_t>> all;
+  return all;
+}
+
 constexpr const char* path_of_all = "/proc/self/fd/";
 
 /// A file that could not be closed for want of room stays open in the library, whose clean-up, at the end of the
@@ -244,8 +254,18 @@ Handle access_to(const std::string& file) {
   return list;
 }
 
+bool File::was_read(const std::string& name) {
+  struct stat status {};
+  const auto lock = library_lock();
+  return ::stat(name.c_str(), &status) == 0 && files_read().count({status.st_dev, status.st_ino}) > 0;
+}
+
 File::File(const std::string& name) : name_(name) {
   expect_readable(name);
+  if (struct stat status{}; ::stat(name.c_str(), &status) == 0) {
+    const auto lock = library_lock();
+    files_read().insert({status.st_dev, status.st_ino});
+  }
   const Quiet quiet;
   file_ = Handle(H5Fopen(name.c_str(), H5F_ACC_RDONLY, access_to(name).get()), H5Fclose);
   if (file_.get() < 0) throw FileError(name, open_failure(quiet.reason(), bytes_of(open_regular(name), name)));

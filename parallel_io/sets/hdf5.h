@@ -48,6 +48,8 @@ Handle access_to(const std::string& file);
 class File {
  public:
   explicit File(const std::string& name);
+  /// True if this process has opened the file that now has this name.
+  static bool was_read(const std::string& name);
   const std::string& name() const { return name_; }
   hid_t id() const { return file_.get(); }
   /// Names of the data sets and groups at the top, separated by commas.

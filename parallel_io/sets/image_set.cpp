@@ -1,9 +1,11 @@
 #include "parallel_io/sets/image_set.h"
 
 #include <algorithm>
+#include <charconv>
 #include <climits>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 
 #include "core/base/error.h"
 #include "core/base/file.h"
@@ -127,11 +129,17 @@ ImageSet::Entry ImageSet::parse(const ListFile::Line& line) const {
     throw FileError(path_ + ":" + std::to_string(line.number), "names an image without a label",
                     "a line is a path and a whole number, or several, or a label image");
   }
-  Entry entry{root_ + rest, {std::strtof(word.c_str(), nullptr)}, ""};
+  const auto label = [&] {
+    i64 value = 0;
+    const auto [end, failed] =
+        std::from_chars(word.data() + (word[0] == '+' ? 1 : 0), word.data() + word.size(), value);
+    const bool is_read = failed == std::errc() && end == word.data() + word.size();
+    return exact_label(is_read ? value : std::numeric_limits<i64>::max(), path_ + ":" + std::to_string(line.number));
+  };
+  Entry entry{root_ + rest, {label()}, ""};
   // More numbers are labels where an image's name ends before them; otherwise they are the name's.
   Entry longer = entry;
-  while (!is_image_name(rest) && is_number(word = take_word()))
-    longer.labels.insert(longer.labels.begin(), std::strtof(word.c_str(), nullptr));
+  while (!is_image_name(rest) && is_number(word = take_word())) longer.labels.insert(longer.labels.begin(), label());
   if (is_image_name(rest) && longer.labels.size() > 1) {
     longer.file = root_ + rest;
     return longer;

@@ -195,6 +195,9 @@ TEST(Sets, WhatCannotBeReadIsNamed) {
   expect_says(message_of([&] { open_set(folder.write("empty", "")); }), "is empty");
   expect_says(message_of([&] { open_set(folder.write("short.bin", "12345")); }), "no multiple of a record");
   expect_says(message_of([&] { open_set(folder.write("l.txt", "a.png\n")); }), "without a label");
+  for (const char* label : {"16777217", "-16777217", "99999999999999999999"})
+    expect_says(message_of([&] { open_set(folder.write("l.txt", std::string("a.png ") + label + "\n")); }),
+                "l.txt:1: has a label beyond 16777216");
   expect_says(message_of([&] { open_set(folder.write("m.txt", "a.png 1\n")); }), "a.png");
   // An image's name may have blanks, and the first lines may be empty: it is no list of HDF5 files.
   const std::string blanks = message_of([&] { open_set(folder.write("b.txt", "\n \nmy holiday .png 1\n")); });
