@@ -162,7 +162,7 @@ void Extract::extract(const Session& session, Net& net) const {
     write(net, blobs_, out_, session.job);
     return;
   }
-  for (const auto& blob : blobs_) { write(net, {blob}, out_ + "_" + name_of_field(blob), session.job); }
+  for (const auto& blob : blobs_) write(net, {blob}, out_ + "_" + name_of_field(blob), session.job);
 }
 
 void Extract::write(Net& net, const std::vector<std::string>& names, const std::string& to, const MpiJob& job) const {

@@ -9,6 +9,18 @@
 
 namespace cortado {
 namespace {
+/// Layers that read must not give NaN or Inf, whatever the others make of their values.
+void require_finite_data(const Net& net) {
+  for (const auto& entry : net.layers())
+    for (std::size_t i = 0; entry.bottom.empty() && i < entry.top.size(); ++i) {
+      if (entry.top[i]->group().spec().timing_only) continue;
+      const auto values = entry.top[i]->data_vector();
+      if (!std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); }))
+        throw NumericError("layer '" + entry.layer->name() + "'", "gives NaN or Inf in '" + entry.top_names[i] + "'",
+                           "look at its data");
+    }
+}
+
 /// The first layer without statistics, so that it divides by nearly nothing; empty if there is none.
 std::string without_statistics(const Net& net) {
   for (const auto& entry : net.layers())
@@ -39,18 +51,6 @@ void require_finite_outputs(Net& net) {
   const std::string bad = net.first_not_finite();
   throw NumericError(makers_of(net, bad), "has NaN or Inf in its weights or values: the scores mean nothing",
                      "look at the weights; training that diverged leaves such");
-}
-
-/// Layers that read must not give NaN or Inf, whatever the others make of their values.
-static void require_finite_data(const Net& net) {
-  for (const auto& entry : net.layers())
-    for (std::size_t i = 0; entry.bottom.empty() && i < entry.top.size(); ++i) {
-      if (entry.top[i]->group().spec().timing_only) continue;
-      const auto values = entry.top[i]->data_vector();
-      if (!std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); }))
-        throw NumericError("layer '" + entry.layer->name() + "'", "gives NaN or Inf in '" + entry.top_names[i] + "'",
-                           "look at its data");
-    }
 }
 
 void require_finite_weights(const Net& net) {

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <new>
 #include <string>
@@ -94,8 +95,9 @@ struct OpenOptions {
   i64 cache_bytes = i64{1} << 28;    ///< HDF5 files that cannot be read at an offset are kept if they are no larger
 };
 
-/// A label as data sets have it, a float. Throws FileError at `where` for those that a float would round, beyond 2^24.
-float exact_label(i64 label, const std::string& where);
+/// A label as data sets have it, a float. Throws FileError at `where()` for those that a float would round, beyond
+/// 2^24.
+float exact_label(i64 label, const std::function<std::string()>& where);
 
 /// Opens the data set at `path`, recognised by its content:
 /// - an HDF5 file, plain or the master of a striped set;

@@ -129,21 +129,21 @@ ImageSet::Entry ImageSet::parse(const ListFile::Line& line) const {
     throw FileError(path_ + ":" + std::to_string(line.number), "names an image without a label",
                     "a line is a path and a whole number, or several, or a label image");
   }
-  const auto label = [&] {
+  const std::string place = path_ + ":" + std::to_string(line.number);
+  const auto label_of = [&](const std::string& text) {
     i64 value = 0;
     const auto [end, failed] =
-        std::from_chars(word.data() + (word[0] == '+' ? 1 : 0), word.data() + word.size(), value);
-    const bool is_read = failed == std::errc() && end == word.data() + word.size();
-    return exact_label(is_read ? value : std::numeric_limits<i64>::max(), path_ + ":" + std::to_string(line.number));
+        std::from_chars(text.data() + (text[0] == '+' ? 1 : 0), text.data() + text.size(), value);
+    const bool is_read = failed == std::errc() && end == text.data() + text.size();
+    return exact_label(is_read ? value : std::numeric_limits<i64>::max(), [&] { return place; });
   };
-  Entry entry{root_ + rest, {label()}, ""};
+  Entry entry{root_ + rest, {label_of(word)}, ""};
   // More numbers are labels where an image's name ends before them; otherwise they are the name's.
-  Entry longer = entry;
-  while (!is_image_name(rest) && is_number(word = take_word())) longer.labels.insert(longer.labels.begin(), label());
-  if (is_image_name(rest) && longer.labels.size() > 1) {
-    longer.file = root_ + rest;
-    return longer;
-  }
+  std::vector<std::string> words = {word};  // the last one first
+  while (!is_image_name(rest) && is_number(word = take_word())) words.push_back(word);
+  if (!is_image_name(rest) || words.size() == 1) return entry;
+  entry = {root_ + rest, {}, ""};
+  for (auto label = words.rbegin(); label != words.rend(); ++label) entry.labels.push_back(label_of(*label));
   return entry;
 }
 

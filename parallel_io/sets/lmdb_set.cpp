@@ -59,7 +59,7 @@ void LmdbSet::read(const i64* indices, i64 count, std::vector<Values>& to) const
     } else {
       std::memcpy(to[0].bytes.data() + slot * values.bytes, values.data, static_cast<std::size_t>(values.bytes));
     }
-    const float label = exact_label(datum.label(), where(sample));
+    const float label = exact_label(datum.label(), place);
     std::memcpy(to[1].bytes.data() + slot * 4, &label, 4);
   }
 }

@@ -44,10 +44,10 @@ std::unique_ptr<DataSet> open_list(const std::string& path, const OpenOptions& o
 
 }  // namespace
 
-float exact_label(i64 label, const std::string& where) {
+float exact_label(i64 label, const std::function<std::string()>& where) {
   constexpr i64 largest = i64{1} << 24;
   if (label >= -largest && label <= largest) return static_cast<float>(label);
-  throw FileError(where, "has a label beyond " + std::to_string(largest), "labels are floats, which would round it");
+  throw FileError(where(), "has a label beyond " + std::to_string(largest), "labels are floats, which would round it");
 }
 
 std::unique_ptr<DataSet> open_set(const std::string& path, const OpenOptions& options) {

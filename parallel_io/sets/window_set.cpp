@@ -127,7 +127,7 @@ void WindowSet::read_list(const BatchRequest& request) {
         if (window.label < 1)
           throw FileError(words.place(), "is a foreground window of class " + std::to_string(window.label),
                           "0 is the background's class");
-        exact_label(window.label, words.place());
+        exact_label(window.label, [&] { return words.place(); });
         windows_[1].push_back(window);
       } else if (overlap < request.windows.background) {
         window.label = 0;

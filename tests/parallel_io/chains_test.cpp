@@ -198,6 +198,7 @@ TEST(Sets, WhatCannotBeReadIsNamed) {
   for (const char* label : {"16777217", "-16777217", "99999999999999999999"})
     expect_says(message_of([&] { open_set(folder.write("l.txt", std::string("a.png ") + label + "\n")); }),
                 "l.txt:1: has a label beyond 16777216");
+  expect_says(message_of([&] { open_set(folder.write("l.txt", "a 20261128164500 1\n")); }), "a 20261128164500");
   expect_says(message_of([&] { open_set(folder.write("m.txt", "a.png 1\n")); }), "a.png");
   // An image's name may have blanks, and the first lines may be empty: it is no list of HDF5 files.
   const std::string blanks = message_of([&] { open_set(folder.write("b.txt", "\n \nmy holiday .png 1\n")); });
