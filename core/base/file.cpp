@@ -66,6 +66,22 @@ bool is_taken(const std::string& path) {
   cannot_read(path);
 }
 
+std::vector<std::string> names_of(const std::string& path) {
+  namespace fs = std::filesystem;
+  constexpr std::size_t most_links = 40;  // Linux follows no more
+  std::vector<std::string> names;
+  std::error_code failed;
+  fs::path at = fs::absolute(path, failed);
+  while (!failed && names.size() <= most_links) {
+    const fs::path folder = fs::canonical(at.parent_path(), failed);
+    if (failed) break;
+    names.push_back((folder / at.filename()).string());
+    const fs::path to = fs::read_symlink(at, failed);  // fails for what is no link
+    at = folder / to;
+  }
+  return names;
+}
+
 void throw_system_error(const std::string& file, const std::string& what) {
   throw FileError(file, "cannot be " + what + ": " + std::strerror(errno));
 }

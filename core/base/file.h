@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/base/types.h"
 
@@ -17,6 +18,9 @@ FileKind kind_of(const std::string& path);
 inline bool exists(const std::string& path) { return kind_of(path) != FileKind::absent; }
 /// True if the path names anything, a link without a target too. Throws FileError.
 bool is_taken(const std::string& path);
+/// The absolute names by which a path leads to its file: its own first, then those of the links that it passes.
+/// Folders' links are resolved in each. A name that cannot be resolved ends the list.
+std::vector<std::string> names_of(const std::string& path);
 
 /// Throws a FileError for `file`: "cannot be WHAT: REASON", with the reason of errno.
 [[noreturn]] void throw_system_error(const std::string& file, const std::string& what);

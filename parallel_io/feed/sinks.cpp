@@ -32,7 +32,7 @@ i64 rows_of(const std::string& file, const std::vector<SinkOpener::Array>& array
   return *std::min_element(rows.begin(), rows.end());
 }
 
-/// A file that a sink of this process writes: two would overwrite each other's arrays.
+/// A file that a sink of this process has open: two would overwrite each other's arrays.
 class Claim {
  public:
   explicit Claim(const std::string& file) {
@@ -41,15 +41,6 @@ class Claim {
     const auto lock = hdf5::library_lock();
     place_ = {status.st_dev, status.st_ino};
     if (!taken().insert(place_).second) throw FileError(file, "is another layer's", "give each its own file");
-  }
-  /// Remembers that a sink of this process has written the file.
-  void remember() const {
-    const auto lock = hdf5::library_lock();
-    written().insert(place_);
-  }
-  bool was_written() const {
-    const auto lock = hdf5::library_lock();
-    return written().count(place_) > 0;
   }
   Claim(const Claim&) = delete;
   Claim& operator=(const Claim&) = delete;
@@ -64,12 +55,28 @@ class Claim {
     static std::set<Place> all;
     return all;
   }
-  static std::set<Place>& written() {
-    static std::set<Place> all;
-    return all;
-  }
   Place place_;
 };
+
+/// The names of the files that sinks of this process have begun.
+std::set<std::string>& begun() {
+  static std::set<std::string> all;
+  return all;
+}
+std::string own_name(const std::string& file) {
+  const auto names = names_of(file);
+  return names.empty() ? file : names.front();
+}
+bool was_begun(const std::string& file) {
+  const std::string name = own_name(file);
+  const auto lock = hdf5::library_lock();
+  return begun().count(name) > 0;
+}
+void remember(const std::string& file) {
+  const std::string name = own_name(file);
+  const auto lock = hdf5::library_lock();
+  begun().insert(name);
+}
 
 class Hdf5Sink : public ArraySink {
  public:
@@ -80,8 +87,8 @@ class Hdf5Sink : public ArraySink {
       rows_ = std::min(keep, rows_of(file, arrays));
     }
     if (exists(file)) {
-      const bool is_own = Claim(file).was_written();
-      if (!goes_on && !is_own && hdf5::File::was_read(file))
+      const Claim free(file);
+      if (!goes_on && !was_begun(file) && hdf5::File::was_read(file))
         throw FileError(file, "is read by this run, which would replace it", "give the outputs another name");
     }
     const Quiet quiet;
@@ -89,7 +96,8 @@ class Hdf5Sink : public ArraySink {
     open_own(file);
     file_ = Handle(H5Fopen(file.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose);
     check(file_.get() >= 0, quiet);
-    claim_.emplace(file).remember();
+    claim_.emplace(file);
+    remember(file);
     for (const auto& array : arrays) {
       columns_.push_back({dims_of(array.row), {}});
       Column& column = columns_.back();

@@ -1,7 +1,5 @@
 #include "parallel_io/sets/hdf5.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -17,9 +15,9 @@
 
 namespace cortado::hdf5 {
 namespace {
-/// The files that were opened for reading, by device and inode.
-std::set<std::pair<dev_t, ino_t>>& files_read() {
-  static std::set<std::pair<dev_t, ino_t>> all;
+/// The names of the files that were opened for reading. (Another file may get a removed file's inode.)
+std::set<std::string>& files_read() {
+  static std::set<std::string> all;
   return all;
 }
 
@@ -255,16 +253,17 @@ Handle access_to(const std::string& file) {
 }
 
 bool File::was_read(const std::string& name) {
-  struct stat status {};
+  const auto names = names_of(name);
   const auto lock = library_lock();
-  return ::stat(name.c_str(), &status) == 0 && files_read().count({status.st_dev, status.st_ino}) > 0;
+  return !names.empty() && files_read().count(names.front()) > 0;
 }
 
 File::File(const std::string& name) : name_(name) {
   expect_readable(name);
-  if (struct stat status{}; ::stat(name.c_str(), &status) == 0) {
+  {
+    const auto names = names_of(name);
     const auto lock = library_lock();
-    files_read().insert({status.st_dev, status.st_ino});
+    files_read().insert(names.begin(), names.end());
   }
   const Quiet quiet;
   file_ = Handle(H5Fopen(name.c_str(), H5F_ACC_RDONLY, access_to(name).get()), H5Fclose);

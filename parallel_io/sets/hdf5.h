@@ -48,7 +48,7 @@ Handle access_to(const std::string& file);
 class File {
  public:
   explicit File(const std::string& name);
-  /// True if this process has opened the file that now has this name.
+  /// True if this process has read a file by this name, or by a link to it.
   static bool was_read(const std::string& name);
   const std::string& name() const { return name_; }
   hid_t id() const { return file_.get(); }

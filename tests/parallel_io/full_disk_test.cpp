@@ -163,6 +163,29 @@ TEST(Sinks, LeaveWhatALinkLeadsTo) {
   EXPECT_FALSE(exists(folder.file("nowhere")));
 }
 
+TEST(Sinks, RefuseTheNamesOfWhatTheRunReads) {
+  const TemporaryFolder folder;
+  const std::string set = folder.file("set.h5"), link = folder.file("link.h5"), other = folder.file("other.h5");
+  append_rows(*Sinks().open(set, arrays, 0), 1);
+  std::filesystem::rename(set, folder.file("moved.h5"));  // a file that no sink has begun
+  std::filesystem::create_symlink("moved.h5", link);
+  std::filesystem::create_symlink(link, other);
+  hdf5::Array(hdf5::File(other), "data");
+  for (const auto& name : {other, link, folder.file("moved.h5"), folder.file("./moved.h5")})
+    EXPECT_THROW(Sinks().open(name, arrays, 0), FileError) << name;
+  EXPECT_EQ(hdf5::Array(hdf5::File(other), "data").samples(), 8);
+}
+
+TEST(Sinks, TakeNewFilesForNew) {  // also where a file system gives them a removed file's inode
+  const TemporaryFolder folder;
+  append_rows(*Sinks().open(folder.file("first.h5"), arrays, 0), 1);
+  std::filesystem::rename(folder.file("first.h5"), folder.file("read.h5"));
+  hdf5::Array(hdf5::File(folder.file("read.h5")), "data");
+  std::filesystem::rename(folder.file("read.h5"), folder.file("out.h5"));
+  append_rows(*Sinks().open(folder.file("out.h5"), arrays, 0), 1);
+  EXPECT_EQ(hdf5::Array(hdf5::File(folder.file("out.h5")), "data").samples(), 8);
+}
+
 TEST(Sinks, TwoDoNotShareAFile) {
   const TemporaryFolder folder;
   const auto first = Sinks().open(folder.file("out.h5"), arrays, 0);
