@@ -4,6 +4,7 @@
 #include <optional>
 #include <variant>
 
+#include "core/machine/rectify.h"
 #include "core/tensor/blob.h"
 
 // One layer does another's work, and neither knows the other. A layer says what it computes (Traits). A pass turns that
@@ -33,25 +34,25 @@ struct ChannelSums {
 
 namespace epilogue {
 
-/// After forward, y = v where v > 0, slope v elsewhere, with v = scale[c] x + bias[c] for what the layer computes, x.
-/// Parameters alone decide scale and bias. Nobody runs backward.
+/// After forward, y = rectify(scale[c] x + bias[c]) for what the layer computes, x. Parameters alone decide scale and
+/// bias. Nobody runs backward.
 struct FixedMap {
   struct Values {
     const float *scale, *bias;  ///< one value for each channel
   };
   std::function<Values()> values;  ///< queues what makes the values, unless they are made; called in each forward
-  float slope = 1;
+  Rectify rectify;
 };
 
 }  // namespace epilogue
 
 /// A layer's computation, as far as another layer can do it.
 struct Traits {
-  std::optional<float> rectifier;   ///< y = x where x > 0, this times x elsewhere
-  std::optional<AffineMap> affine;  ///< y = scale x + bias
-  bool is_sum_of_two = false;       ///< y = a + b, its bottoms
-  bool is_split = false;            ///< tops share the bottom's values, whose gradient is the sum of the tops'
-  ChannelSums* sums = nullptr;      ///< forward reads these sums, if they are of its bottom
+  std::optional<Rectify> rectifier;  ///< y = rectifier(x)
+  std::optional<AffineMap> affine;   ///< y = scale x + bias
+  bool is_sum_of_two = false;        ///< y = a + b, its bottoms
+  bool is_split = false;             ///< tops share the bottom's values, whose gradient is the sum of the tops'
+  ChannelSums* sums = nullptr;       ///< forward reads these sums, if they are of its bottom
   std::optional<epilogue::FixedMap> fixed_map;  ///< forward is this map of its bottom
 };
 
@@ -64,10 +65,13 @@ struct ScaleAndBias {
   bool all_propagate;  ///< backward, if it runs, makes the gradients of all bottoms
 };
 
-/// After forward, y is rectified. `slope` is not negative, so y has the sign of the value before.
+/// After forward, y is rectified. The slope is not negative, so y has the sign of the value before.
 struct Rectifier {
-  float slope;
+  Rectify by;
   bool all_propagate;  ///< as in ScaleAndBias
+  bool runs_backward;  ///< somebody may
+  /// Backward can tell from y where the gradient passes.
+  bool shows_in_result() const { return by.limit == Rectify::no_limit && by.below == 0; }
 };
 
 /// The layer has another bottom, the last, and a top of its own in place of the bottom in which it worked. After

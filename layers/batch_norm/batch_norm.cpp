@@ -44,7 +44,7 @@ void BatchNormLayer::reshape(const Blobs& bottom, const Blobs& top) {
 Traits BatchNormLayer::traits() {
   Traits traits;
   traits.sums = &sums_of_maker_;
-  if (global() && !adds_) traits.fixed_map = epilogue::FixedMap{[this] { return fixed_map(); }, slope_};
+  if (global() && !adds_) traits.fixed_map = epilogue::FixedMap{[this] { return fixed_map(); }, rectify_};
   return traits;
 }
 
@@ -59,13 +59,13 @@ bool BatchNormLayer::accept(const Epilogue& work) {
   }
   if (const auto* const rectifier = std::get_if<epilogue::Rectifier>(&work)) {
     if (!rectifier->all_propagate || rectifies_) return false;
-    slope_ = rectifier->slope;
+    rectify_ = rectifier->by;
     return rectifies_ = true;
   }
   if (const auto* const sum = std::get_if<epilogue::Sum>(&work)) {
     if (adds_ || rectifies_ || global()) return false;
-    slope_ = sum->slope;
-    rectifies_ = slope_ != 1;
+    rectify_.slope = sum->slope;
+    rectifies_ = rectify_.slope != 1;
     return adds_ = true;
   }
   if (const auto* const gradients = std::get_if<epilogue::GradientSum>(&work)) return adds_ && gradients->count == 2;
@@ -150,7 +150,7 @@ void BatchNormLayer::run_forward(const T* x, const T* added, T* y, NormalisePass
                  parameter().batch_norm_param().moving_average_fraction(),
                  static_cast<float>(values > 1 ? values / (values - 1) : 1)};
     p.eps = parameter().batch_norm_param().eps();
-    p.slope = slope_;
+    p.rectify = rectify_;
     p.pass = pass;
     p.moves = !global() && !run().is_recomputing;
     PlanBuilder book(group().spec());
@@ -187,7 +187,7 @@ void BatchNormLayer::run_backward(const T* x, const T* dy, T* dx, NormalisePass 
     p.scale_diff = affine_ ? affine_->scale_gradient() : nullptr;
     p.bias_diff = affine_ ? affine_->bias_gradient() : nullptr;
     p.eps = parameter().batch_norm_param().eps();
-    p.slope = adds_ ? 1 : slope_;  // the sum's gradient has passed the rectifier
+    p.rectify = adds_ ? Rectify{} : rectify_;  // the sum's gradient has passed the rectifier
     p.share = static_cast<float>(share);
     p.pass = pass;
     PlanBuilder book(group().spec());
@@ -270,7 +270,7 @@ void BatchNormLayer::backward(const Blobs& top, const std::vector<bool>& propaga
   const Blob& from = keeps(bottom, top) ? *kept_ : *bottom[0];
   with_element(from.precision(), [&](auto element) {
     using T = decltype(element);
-    if (adds_ && !is_joined_) gradient_of_sum<T>(group(), top, rectifies_, slope_, *bottom[1]);
+    if (adds_ && !is_joined_) gradient_of_sum<T>(group(), top, rectifies_, rectify_.slope, *bottom[1]);
     const T *const x = from.data<T>(), *const dy = (adds_ ? bottom[1] : top[0])->diff<T>();
     T* const dx = bottom[0]->mutable_diff<T>();
     if (global()) {

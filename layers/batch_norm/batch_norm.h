@@ -69,7 +69,7 @@ class BatchNormLayer : public Layer {
   bool adds_ = false;                       // it adds a second bottom
   bool is_joined_ = false;                  // that bottom has its gradient when backward begins
   bool rectifies_ = false;
-  float slope_ = 1;
+  Rectify rectify_;
 };
 
 }  // namespace cortado

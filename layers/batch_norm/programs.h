@@ -1,5 +1,6 @@
 #pragma once
 #include "core/machine/elementwise.h"
+#include "core/machine/rectify.h"
 #include "layers/batch_norm/running_sums.h"
 #include "layers/batch_norm/sums.h"
 
@@ -9,8 +10,8 @@ namespace cortado {
 enum class NormalisePass { measure, apply, both };
 
 /// Batch normalisation with the Scale and the ReLU that may follow it: x becomes n = (x - mean) / sqrt(variance + eps),
-/// that becomes v = scale n + bias (all per channel), plus what is `added` unless that is nullptr, and that y = v where
-/// v > 0, slope v elsewhere. A line is a group of channels, so sums have one order and later passes over the channels
+/// that becomes v = scale n + bias (all per channel), plus what is `added` unless that is nullptr, and that y =
+/// rectify(v). A line is a group of channels, so sums have one order and later passes over the channels
 /// find them in a cache where there is one. Measuring takes mean and (biased) variance from x, which else are given.
 /// Applying writes y, which may be x.
 template <i64 block, class T>
@@ -27,7 +28,8 @@ struct NormaliseForward {
   const float* sums;   ///< [sum_parts][of values, of their squares][channels]: over parts of x, as its maker left them
   i64 sum_parts;       ///< 0: it left none
   RunningSums running;
-  float eps, slope;
+  float eps;
+  Rectify rectify;
   NormalisePass pass;
   bool moves;  ///< the running sums too, where it applies
   Buf x_buf, scale_buf, bias_buf, added_buf, y_buf, sums_buf, running_mean_buf, running_variance_buf, weight_buf;
@@ -171,7 +173,7 @@ struct NormaliseForward {
     const NormaliseForward& p = *this;
     const Values inverse = Values::made([&](i64 q) { return 1.0f / math::sqrt(variance[q] + p.eps); }),
                  factor = Values::made([&](i64 q) { return inverse[q] * scale[q]; });
-    const float slope = p.slope;
+    const Rectify rectify = p.rectify;
     const auto write = [&](i64 at, auto x, auto plus) {
       const i64 i = pieces.first + at;
       auto y = p.s.out(c, p.y_buf, p.y, group, i);
@@ -179,7 +181,7 @@ struct NormaliseForward {
         // The two roundings differ, and stay as they are for each layout: runs can be repeated bit by bit.
         const auto scaled = block == 1 ? (x(r, q) - mean[q]) * inverse[q] * scale[q] : (x(r, q) - mean[q]) * factor[q];
         const auto v = plus(scaled + bias[q], r, q);
-        y.set(r, q, math::select(v > 0.0f, v, slope * v));
+        y.set(r, q, rectify(v));
       });
       p.s.put(c, y);
     };
@@ -208,7 +210,7 @@ struct NormaliseForward {
   }
 };
 
-/// The gradient of NormaliseForward. With g = dy where v > 0, slope dy elsewhere, measuring makes plain = sum g and
+/// The gradient of NormaliseForward. With g = rectify.gradient(v, dy), measuring makes plain = sum g and
 /// product = sum g n of each channel, which are also added to the gradients of bias and scale unless those are nullptr.
 /// Applying makes dx = (g - share (plain + n product)) scale / sqrt(variance + eps); dx may be dy. A line is a group.
 template <i64 block, class T>
@@ -222,7 +224,8 @@ struct NormaliseBackward {
   SumPlaces sums;      ///< plain and product
   ChannelParts parts;  ///< those of parts of channels
   float *bias_diff, *scale_diff;
-  float eps, slope, share;
+  float eps, share;
+  Rectify rectify;
   NormalisePass pass;
   Buf x_buf, dy_buf, dx_buf, mean_buf, variance_buf, scale_buf, bias_buf, bias_diff_buf, scale_diff_buf;
 
@@ -243,7 +246,7 @@ struct NormaliseBackward {
           const Normal g{Values::of(means), Values::made([&](i64 q) {
                            return 1.0f / math::sqrt(static_cast<float>(variances[q]) + p.eps);
                          }),
-                         Values::of(scales), Values::of(biases), p.slope};
+                         Values::of(scales), Values::of(biases), p.rectify};
           if constexpr (block == 1) {
             if (p.parts.count > 1) return p.run_part(c, group, part, pieces, g);
           }
@@ -265,14 +268,14 @@ struct NormaliseBackward {
   /// A group's channels: how x is normalised, and dy passes the rectifier at normalised value n.
   struct Normal {
     Values mean, inverse, scale, bias;
-    float slope;
+    Rectify rectify;
     template <class V>
     CORTADO_FN auto of(V x, i64 q) const {
       return (x - mean[q]) * inverse[q];
     }
     template <class V, class W>
     CORTADO_FN auto gate(V n, W dy, i64 q) const {
-      return math::select(n * scale[q] + bias[q] > 0.0f, dy, slope * dy);
+      return rectify.gradient(n * scale[q] + bias[q], dy);
     }
   };
 

@@ -1,16 +1,16 @@
 #pragma once
 #include "core/machine/channel_lanes.h"
-#include "core/machine/math.h"
+#include "core/machine/rectify.h"
 
 namespace cortado {
 
-/// A map that a convolution applies to its sums before it writes them: y = v where v > 0, slope v elsewhere, with v =
-/// scale[c] sum + bias[c] for channel c.
+/// A map that a convolution applies to its sums before it writes them: y = rectify(scale[c] sum + bias[c]) for channel
+/// c.
 struct ChannelMap {
   const float* scale = nullptr;  ///< nullptr: sums are written as they are
   const float* bias = nullptr;
   i64 channels = 0;  ///< that both arrays have
-  float slope = 1;
+  Rectify rectify;
   Buf scale_buf = {}, bias_buf = {};
 
   CORTADO_FN bool is_there() const { return scale != nullptr; }
@@ -19,11 +19,10 @@ struct ChannelMap {
   template <class Block>
   struct Values {
     Block scale, bias;
-    float slope;
+    Rectify rectify;
     template <class V>
     CORTADO_FN auto operator()(V sum, i64 column) const {
-      const auto v = scale(0, column) * sum + bias(0, column);
-      return math::select(v > 0.0f, v, slope * v);
+      return rectify(scale(0, column) * sum + bias(0, column));
     }
   };
   /// `count` channels from `first` on; beyond the last one the map gives 0.
@@ -33,7 +32,7 @@ struct ChannelMap {
       return c.stage(buf, Box<float>::matrix(from, 1, channels, channels, 0, first, 1, count));
     };
     const auto of_scale = staged(scale_buf, scale), of_bias = staged(bias_buf, bias);
-    return Values<std::decay_t<decltype(of_scale)>>{of_scale, of_bias, slope};
+    return Values<std::decay_t<decltype(of_scale)>>{of_scale, of_bias, rectify};
   }
 
   /// Maps `pixels` rows of sixteen channels, from `channel` on, of an output that has been set and not been put.

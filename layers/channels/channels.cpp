@@ -4,7 +4,7 @@ namespace cortado {
 
 template <class T>
 void Channels::affine(CoreGroup& group, const T* x, const float* shift, const float* scale, const float* bias, T* y,
-                      float slope) const {
+                      const Rectify& rectify) const {
   with_lines(group.spec(), 6, [&](auto lines) {
     constexpr i64 block = decltype(lines)::block;
     PlanBuilder book(group.spec());
@@ -13,7 +13,7 @@ void Channels::affine(CoreGroup& group, const T* x, const float* shift, const fl
       return ChannelOperand{values != nullptr ? values : any, values != nullptr, otherwise,
                             book.line<float>(name, block, Depth::two)};
     };
-    ChannelAffine<block, T> p{lines, x, {}, {}, {}, slope, y, {}, {}};
+    ChannelAffine<block, T> p{lines, x, {}, {}, {}, rectify, y, {}, {}};
     p.x_buf = book.line<T>("x", lines.values(), Depth::two);
     p.shift = operand("shift", shift, 0);
     p.scale = operand("scale", scale, 1);
@@ -60,8 +60,10 @@ void Channels::rectify(CoreGroup& group, const Room& room, const T* y, float slo
   });
 }
 
-template void Channels::affine(CoreGroup&, const float*, const float*, const float*, const float*, float*, float) const;
-template void Channels::affine(CoreGroup&, const bf16*, const float*, const float*, const float*, bf16*, float) const;
+template void Channels::affine(CoreGroup&, const float*, const float*, const float*, const float*, float*,
+                               const Rectify&) const;
+template void Channels::affine(CoreGroup&, const bf16*, const float*, const float*, const float*, bf16*,
+                               const Rectify&) const;
 template void Channels::sum(CoreGroup&, const Room&, const float*, float*) const;
 template void Channels::sum(CoreGroup&, const Room&, const bf16*, float*) const;
 template void Channels::rectify(CoreGroup&, const Room&, const float*, float, float*, float*) const;

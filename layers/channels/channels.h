@@ -20,11 +20,11 @@ struct Channels {
   Layout layout = Layout::nchw;
   i64 count() const { return outer * channels * inner; }
 
-  /// Computes y = v where v > 0, slope v elsewhere, with v = (x - shift) scale + bias. nullptr means without that
+  /// Computes y = rectify((x - shift) scale + bias). nullptr means without that
   /// operand; one of the three must be there. y may be x.
   template <class T>
   void affine(CoreGroup& group, const T* x, const float* shift, const float* scale, const float* bias, T* y,
-              float slope = 1) const;
+              const Rectify& rectify = {}) const;
   /// Computes plain = sum dy, product = sum dy x of each channel; `adds` adds to the old sums.
   template <class T>
   void gradients(CoreGroup& group, const Room& room, const T* x, const T* dy, bool adds, float* plain,

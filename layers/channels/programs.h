@@ -1,5 +1,6 @@
 #pragma once
 #include "core/machine/elementwise.h"
+#include "core/machine/rectify.h"
 #include "core/machine/sums.h"
 #include "layers/channels/parts.h"
 #include "layers/channels/sums.h"
@@ -20,7 +21,7 @@ struct ChannelOperand {
   }
 };
 
-/// y = v where v > 0, slope v elsewhere, v = (x - shift[c]) scale[c] + bias[c]; y may be x.
+/// y = rectify((x - shift[c]) scale[c] + bias[c]); y may be x.
 template <i64 block, class T>
 struct ChannelAffine {
   static constexpr const char* label = "channel_affine";
@@ -28,7 +29,7 @@ struct ChannelAffine {
   ChannelLines<block> s;
   const T* x;
   ChannelOperand shift, scale, bias;
-  float slope;
+  Rectify rectify;
   T* y;
   Buf x_buf, y_buf;
 
@@ -49,12 +50,9 @@ struct ChannelAffine {
           const i64 piece = p.s.in_group(i);
           const Values shift = p.shift.template of<Values>(shifts), scale = p.scale.template of<Values>(scales),
                        bias = p.bias.template of<Values>(biases);
-          const float slope = p.slope;
+          const Rectify rectify = p.rectify;
           auto y = p.s.out(c, p.y_buf, p.y, p.s.group(i), piece);
-          p.s.each(c, piece, [&](i64 r, i64 q) {
-            const auto v = (x(r, q) - shift[q]) * scale[q] + bias[q];
-            y.set(r, q, math::select(v > 0.0f, v, slope * v));
-          });
+          p.s.each(c, piece, [&](i64 r, i64 q) { y.set(r, q, rectify((x(r, q) - shift[q]) * scale[q] + bias[q])); });
           p.s.put(c, y);
         }));
   }

@@ -54,7 +54,8 @@ struct ConvolutionArguments {
   /// Fills a program's map, from channel `first` on.
   void map_by(ChannelMap& to, i64 first = 0) const {
     if (!map.is_there()) return;
-    to.scale = map.scale + first, to.bias = map.bias + first, to.channels = map.channels - first, to.slope = map.slope;
+    to.scale = map.scale + first, to.bias = map.bias + first, to.channels = map.channels - first,
+    to.rectify = map.rectify;
   }
   /// Fills a program's OtherGradient.
   template <class OtherGradient>

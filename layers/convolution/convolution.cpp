@@ -258,7 +258,8 @@ bool ConvolutionLayer::accept(const Epilogue& work) {
   if (volume_) return false;
   if (const auto* const rectifier = std::get_if<epilogue::Rectifier>(&work)) {
     if (rectifies_ || !bias_ || !param_propagate_down(1)) return false;
-    slope_ = rectifier->slope;
+    if (rectifier->runs_backward && !rectifier->shows_in_result()) return false;
+    rectify_ = rectifier->by;
     return rectifies_ = true;
   }
   if (const auto* const sums = std::get_if<epilogue::TopSums>(&work)) {
@@ -290,14 +291,14 @@ float* ConvolutionLayer::room_for_sums() {
 
 ChannelMap ConvolutionLayer::map_of_top() {
   ChannelMap map;
-  map.channels = shape_.oc, map.slope = slope_;
+  map.channels = shape_.oc, map.rectify = rectify_;
   const float* const bias = bias_ ? blobs()[1]->data() : nullptr;
   if (!fixed_map_) {
     if (bias_) map.scale = ones_->data(), map.bias = bias;
     return map;
   }
   const auto values = fixed_map_->values();
-  map.scale = values.scale, map.bias = values.bias, map.slope = fixed_map_->slope;
+  map.scale = values.scale, map.bias = values.bias, map.rectify = fixed_map_->rectify;
   if (!bias_) return map;
   if (mapped_bias_ == nullptr) mapped_bias_ = std::make_unique<Blob>(group(), Shape{shape_.oc});
   elementwise(group(), shape_.oc, MapBias{}, from(values.scale, bias, values.bias), to(mapped_bias_->mutable_data()));
@@ -319,7 +320,7 @@ void ConvolutionLayer::forward(const Blobs& bottom, const Blobs& top) {
       if (maps) arguments.map = map;
       run(ConvolutionDirection::forward, arguments);
       if (map.is_there() && !maps)
-        outputs().affine<T>(group(), y, nullptr, fixed_map_ ? map.scale : nullptr, map.bias, y, map.slope);
+        outputs().affine<T>(group(), y, nullptr, fixed_map_ ? map.scale : nullptr, map.bias, y, map.rectify);
       if (volume_) volume_->order(images_->data(), top[i]->mutable_data());
     }
   });
@@ -332,7 +333,7 @@ void ConvolutionLayer::backward(const Blobs& top, const std::vector<bool>& propa
       if (volume_) volume_->unorder(top[i]->diff(), images_->mutable_diff());
       T* const dy = (volume_ ? *images_ : *top[i]).template mutable_diff<T>();
       if (rectifies_)
-        outputs().rectify(group(), room(), top[i]->data<T>(), slope_, dy, blobs()[1]->mutable_diff());
+        outputs().rectify(group(), room(), top[i]->data<T>(), rectify_.slope, dy, blobs()[1]->mutable_diff());
       else if (bias_ && param_propagate_down(1))
         outputs().sum(group(), room(), dy, blobs()[1]->mutable_diff());
       if (param_propagate_down(0)) {

@@ -113,7 +113,7 @@ class ConvolutionLayer : public WindowedLayer {
 
   ChosenLayout layout_;
   bool rectifies_ = false;
-  float slope_ = 1;
+  Rectify rectify_;
   std::optional<epilogue::FixedMap> fixed_map_;  // accepted, if any
   std::unique_ptr<Blob> ones_, mapped_bias_;     // scales of a bias alone; a bias with the fixed map's
   ChannelSums* top_sums_ = nullptr;              // place for sums over the top; nullptr means none

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <optional>
 
 #include "core/base/error.h"
 #include "core/formats/caffe.pb.h"
@@ -9,9 +10,14 @@ namespace cortado {
 namespace {
 namespace ew = functions;
 
+/// The functions that are no rectifiers.
+struct NoRectifier {
+  static std::optional<Rectify> rectifier(const caffe::LayerParameter& /*layer*/) { return {}; }
+};
+
 /// Functions without a choice, made from nothing.
 #define CORTADO_PLAIN_FUNCTION(NAME, FUNCTION)                       \
-  struct NAME {                                                      \
+  struct NAME : NoRectifier {                                        \
     static constexpr bool has_gradient = true;                       \
     template <class Use>                                             \
     static void with(const caffe::LayerParameter&, const Use& use) { \
@@ -27,6 +33,11 @@ CORTADO_PLAIN_FUNCTION(TanhFunctions, Tanh);        // hyperbolic tangent
 /// x cut to [min, max].
 struct ClipFunctions {
   static constexpr bool has_gradient = true;
+  static std::optional<Rectify> rectifier(const caffe::LayerParameter& layer) {
+    const auto& p = layer.clip_param();
+    if (p.min() != 0 || p.max() <= 0) return {};
+    return Rectify{0, p.max(), Rectify::zero_passes};
+  }
   template <class Use>
   static void with(const caffe::LayerParameter& layer, const Use& use) {
     const auto& p = layer.clip_param();
@@ -36,7 +47,7 @@ struct ClipFunctions {
 };
 
 /// x above 0, alpha (e^x - 1) below.
-struct EluFunctions {
+struct EluFunctions : NoRectifier {
   static constexpr bool has_gradient = true;
   template <class Use>
   static void with(const caffe::LayerParameter& layer, const Use& use) {
@@ -54,7 +65,7 @@ double log_of_base(const caffe::LayerParameter& layer, float base) {
 }
 
 /// base^(scale x + shift); base -1 means e.
-struct ExpFunctions {
+struct ExpFunctions : NoRectifier {
   static constexpr bool has_gradient = true;
   template <class Use>
   static void with(const caffe::LayerParameter& layer, const Use& use) {
@@ -66,7 +77,7 @@ struct ExpFunctions {
 };
 
 /// log_base(scale x + shift); base -1 means e.
-struct LogFunctions {
+struct LogFunctions : NoRectifier {
   static constexpr bool has_gradient = true;
   template <class Use>
   static void with(const caffe::LayerParameter& layer, const Use& use) {
@@ -78,7 +89,7 @@ struct LogFunctions {
 };
 
 /// (scale x + shift)^power.
-struct PowerFunctions {
+struct PowerFunctions : NoRectifier {
   static constexpr bool has_gradient = true;
   template <class Use>
   static void with(const caffe::LayerParameter& layer, const Use& use) {
@@ -98,6 +109,9 @@ struct PowerFunctions {
 /// x cut to [0, 6].
 struct Relu6Functions {
   static constexpr bool has_gradient = true;
+  static std::optional<Rectify> rectifier(const caffe::LayerParameter& /*layer*/) {
+    return Rectify{0, 6, Rectify::zero_passes};
+  }
   template <class Use>
   static void with(const caffe::LayerParameter&, const Use& use) {
     use(ew::Clip{0, 6});
@@ -105,7 +119,7 @@ struct Relu6Functions {
 };
 
 /// x / (1 + e^(-beta x)).
-struct SwishFunctions {
+struct SwishFunctions : NoRectifier {
   static constexpr bool has_gradient = true;
   template <class Use>
   static void with(const caffe::LayerParameter& layer, const Use& use) {
@@ -114,7 +128,7 @@ struct SwishFunctions {
 };
 
 /// 1 above the threshold, 0 elsewhere; has no gradient.
-struct ThresholdFunctions {
+struct ThresholdFunctions : NoRectifier {
   static constexpr bool has_gradient = false;
   template <class Use>
   static void with(const caffe::LayerParameter& layer, const Use& use) {
@@ -129,6 +143,7 @@ template <class Functions>
 class ElementwiseLayer : public Layer {
  public:
   using Layer::Layer;
+  static bool keeps_bf16(const caffe::LayerParameter& /*parameter*/) { return true; }
   bool can_run_in_place() const override { return true; }
   bool keeps_blocks(const Blobs& /*bottom*/) const override { return true; }
   bool allows_backward_to(std::size_t /*i*/) const override { return Functions::has_gradient; }
@@ -144,22 +159,24 @@ class ElementwiseLayer : public Layer {
   }
 
   void forward(const Blobs& bottom, const Blobs& top) override {
-    Functions::with(parameter(), [&](auto f) {
+    with_function(*bottom[0], [&](auto f, auto element) {
       using F = decltype(f);
-      const float* const x = bottom[0]->data();
+      using T = decltype(element);
+      const T* const x = bottom[0]->data<T>();
       if (bottom[0] == top[0] && !F::from_output)
-        group().copy(input_->mutable_data(), x, static_cast<std::size_t>(bottom[0]->bytes()));
-      map(group(), f, x, top[0]->mutable_data(), bottom[0]->count());
+        group().copy(input_->mutable_data<T>(), x, static_cast<std::size_t>(bottom[0]->bytes()));
+      map(group(), f, x, top[0]->mutable_data<T>(), bottom[0]->count());
     });
   }
 
   void backward(const Blobs& top, const std::vector<bool>& propagate_down, const Blobs& bottom) override {
     if (!propagate_down[0]) return;
-    Functions::with(parameter(), [&](auto f) {
+    with_function(*bottom[0], [&](auto f, auto element) {
       using F = decltype(f);
+      using T = decltype(element);
       const Blob& input = bottom[0] == top[0] ? *input_ : *bottom[0];
-      map_gradient(group(), f, F::from_output ? top[0]->data() : input.data(), top[0]->diff(),
-                   bottom[0]->mutable_diff(), bottom[0]->count());
+      map_gradient(group(), f, F::from_output ? top[0]->data<T>() : input.data<T>(), top[0]->diff<T>(),
+                   bottom[0]->mutable_diff<T>(), bottom[0]->count());
     });
   }
 
@@ -168,7 +185,20 @@ class ElementwiseLayer : public Layer {
     return {n, 2 * n, 8 * n, 12 * n};
   }
 
+  Traits traits() override {
+    Traits traits;
+    traits.rectifier = Functions::rectifier(parameter());
+    return traits;
+  }
+
  private:
+  /// Calls use(the function, an element of the blob's precision).
+  template <class Use>
+  void with_function(const Blob& blob, const Use& use) const {
+    Functions::with(parameter(),
+                    [&](auto f) { with_element(blob.precision(), [&](auto element) { use(f, element); }); });
+  }
+
   std::unique_ptr<Blob> input_;  // of a run in place, where the gradient needs it
 };
 

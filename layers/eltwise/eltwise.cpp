@@ -59,7 +59,8 @@ class EltwiseLayer : public Layer {
     }
     const auto* const rectifier = std::get_if<epilogue::Rectifier>(&work);
     if (rectifier == nullptr || !rectifier->all_propagate || rectifies_ || parameter().bottom_size() < 2) return false;
-    slope_ = rectifier->slope;
+    if (!rectifier->shows_in_result()) return false;
+    slope_ = rectifier->by.slope;
     return rectifies_ = true;
   }
 

@@ -1,26 +1,26 @@
 #pragma once
 #include "core/machine/elementwise.h"
+#include "core/machine/rectify.h"
 
 namespace cortado {
 
-/// x where it is positive, slope x elsewhere.
-struct Rectify {
+struct Rectified {
   static constexpr const char* label = "relu_forward";
-  float slope;
+  Rectify rectify;
   template <class V>
   CORTADO_FN auto operator()(V x) const {
-    return math::select(x > 0.0f, x, slope * x);
+    return rectify(x);
   }
 };
 
-/// dy where y is positive, slope dy elsewhere. y is the forward input, or its result, which has the same sign for
-/// slopes >= 0 and is all there is after running in place.
+/// The gradient of Rectified. y is the forward input, or its result, which has the same sign for slopes >= 0 and is all
+/// there is after running in place.
 struct RectifiedGradient {
   static constexpr const char* label = "relu_backward";
-  float slope;
+  Rectify rectify;
   template <class V>
   CORTADO_FN auto operator()(V y, V dy) const {
-    return math::select(y > 0.0f, dy, slope * dy);
+    return rectify.gradient(y, dy);
   }
 };
 

@@ -18,7 +18,7 @@ class ReluLayer : public Layer {
   void forward(const Blobs& bottom, const Blobs& top) override {
     with_element(bottom[0]->precision(), [&](auto element) {
       using T = decltype(element);
-      elementwise(group(), bottom[0]->count(), Rectify{slope()}, from(bottom[0]->data<T>()),
+      elementwise(group(), bottom[0]->count(), Rectified{rectify()}, from(bottom[0]->data<T>()),
                   to(top[0]->mutable_data<T>()));
     });
   }
@@ -32,7 +32,7 @@ class ReluLayer : public Layer {
     with_element(bottom[0]->precision(), [&](auto element) {
       using T = decltype(element);
       const Blob& values = from_input ? *bottom[0] : *top[0];
-      elementwise(group(), values.count(), RectifiedGradient{slope()}, from(values.data<T>(), top[0]->diff<T>()),
+      elementwise(group(), values.count(), RectifiedGradient{rectify()}, from(values.data<T>(), top[0]->diff<T>()),
                   to(bottom[0]->mutable_diff<T>()));
     });
   }
@@ -44,12 +44,13 @@ class ReluLayer : public Layer {
 
   Traits traits() override {
     Traits traits;
-    traits.rectifier = slope();
+    traits.rectifier = rectify();
     return traits;
   }
 
  private:
   /// The factor of values below zero.
+  Rectify rectify() const { return {slope()}; }
   float slope() const { return parameter().relu_param().negative_slope(); }
 };
 

@@ -17,8 +17,13 @@ constexpr const char* plain_scale = "type: 'Scale' scale_param { filler { type: 
 constexpr const char* frozen_scale =
     "type: 'Scale' param { lr_mult: 0 } param { lr_mult: 1 } scale_param { bias_term: true "
     "filler { type: 'uniform' min: 0.5 max: 2 } }";
+constexpr const char* nothing =  // a Clip's gradient passes at 0, a ReLU's does not
+    "type: 'Scale' scale_param { bias_term: true filler { type: 'constant' value: 0 } }";
 constexpr const char* wide_scale = "type: 'Scale' scale_param { axis: 0 num_axes: 2 }";
 constexpr const char* relu = "type: 'ReLU'";
+constexpr const char* relu6 = "type: 'ReLU6'";
+constexpr const char* clip = "type: 'Clip' clip_param { min: 0 max: 0.5 }";
+constexpr const char* two_sided_clip = "type: 'Clip' clip_param { min: -0.5 max: 0.5 }";
 constexpr const char* leaky_relu = "type: 'ReLU' relu_param { negative_slope: 0.1 }";
 constexpr const char* convolution =
     "type: 'Convolution' convolution_param { num_output: CHANNELS kernel_size: 3 pad: 1 "
@@ -45,6 +50,10 @@ struct Chain {
 std::vector<Chain> chains() {
   return {{"all", {batch_norm, scale, relu}, 2},
           {"leaky", {batch_norm, scale, leaky_relu}, 2},
+          {"relu6", {batch_norm, scale, relu6}, 2},
+          {"clip", {batch_norm, clip}, 1},
+          {"clip_without_values", {batch_norm, nothing, clip}, 2},
+          {"two_sided_clip", {batch_norm, two_sided_clip}, 0},
           {"no_bias", {batch_norm, plain_scale, relu}, 2},
           {"frozen_scale", {batch_norm, frozen_scale, relu}, 2},
           {"no_relu", {batch_norm, scale}, 1},
@@ -53,14 +62,17 @@ std::vector<Chain> chains() {
           {"global", {global_batch_norm, scale, relu}, 2},
           {"wide_scale", {batch_norm, wide_scale, relu}, 0},
           {"sum", {sum, relu}, 1},
+          {"clipped_sum", {sum, clip}, 0},
           {"weighted_sum", {weighted_sum, leaky_relu}, 1},
           {"product", {product, relu}, 0},
           {"convolution", {convolution, relu}, 1},
+          {"clipped_convolution", {convolution, clip}, 0},
           {"leaky_convolution", {convolution, leaky_relu, relu}, 1},
           {"convolution_without_bias", {no_bias, relu}, 0},
           {"convolution_and_batch_norm", {no_bias, batch_norm, scale, relu}, 2},
           {"three_by_three_and_batch_norm", {three_by_three, batch_norm, relu}, 1},
           {"raised_and_batch_norm", {raised, batch_norm, scale}, 1},
+          {"convolution_and_clipped_batch_norm", {no_bias, batch_norm, scale, clip}, 2},
           {"convolution_and_global_batch_norm", {no_bias, global_batch_norm, scale, relu}, 2},
           {"join", {batch_norm, scale, sum, relu}, 2}};
 }

@@ -92,6 +92,40 @@ class NetPasses : public ::testing::TestWithParam<std::string> {
     results.has_blocks = net.plans().at("c/layout") == to_string(Layout::nchw16c);
     return results;
   }
+
+  /// Scores a net with fixed maps, without them, and without all passes.
+  void expect_same_scores(const std::string& scored) const {
+    std::vector<std::vector<float>> outputs;
+    std::size_t did = 0;
+    for (const std::set<std::string>& without : {std::set<std::string>{}, {"fixed_maps"}, all_optional()}) {
+      NetOptions options;
+      options.group = &group_of(GetParam());
+      options.layers = &layers_;
+      options.only_scores = true;
+      options.without = without;
+      caffe::NetParameter parameter = net_parameter(scored);
+      parameter.mutable_state()->set_phase(caffe::TEST);
+      Net net(parameter, options);
+      for (const auto& p : net.learnable())
+        if (p.statistic) {  // running sums of means, of variances and of their weight
+          std::vector<float> values = noise_vector(17, p.blob->count());
+          for (float& value : values) value = p.blob->count() == 1 ? 2 : 0.5F + value * value;
+          p.blob->write_data(values.data());
+        }
+      net.inputs()[0]->write_data(noise_vector(3, net.inputs()[0]->count()).data());
+      net.inputs()[1]->write_data(std::vector<float>{1, 4, 0}.data());
+      for (int version = 0; version < 3; ++version) {  // made anew, made once, kept
+        net.run().parameter_version = version > 0 ? 1 : 0;
+        net.forward();
+      }
+      outputs.push_back(net.blob("ip")->data_vector());
+      for (const auto& report : net.passes())
+        if (report.pass == "fixed_maps" && without.empty()) did = report.did.size();
+    }
+    EXPECT_EQ(did, 2u);
+    expect_near(outputs[1], outputs[0], 2e-5F, 1e-4F);
+    expect_near(outputs[2], outputs[0], 2e-5F, 1e-4F);
+  }
 };
 
 void expect_same(const Results& one, const Results& other, bool to_the_bit) {
@@ -157,41 +191,17 @@ TEST_P(NetPasses, ConcatsAddTheGradientsOfAllReaders) {
     }
 }
 
-/// A net that only scores, whose convolutions apply the BatchNorm behind them, one of them behind a bias of its own.
+/// A net that only scores, whose convolutions apply the BatchNorm behind them, one of them behind a bias of its own;
+/// and one in which a convolution and a BatchNorm are clipped.
 TEST_P(NetPasses, ScoringIsTheSameWithoutFixedMaps) {
-  std::string scored = text;
-  const std::string no_bias = "bias_term: false";
-  scored.replace(scored.find(no_bias), no_bias.size(), "bias_filler { type: 'uniform' }");
-  std::vector<std::vector<float>> outputs;
-  std::size_t did = 0;
-  for (const std::set<std::string>& without : {std::set<std::string>{}, {"fixed_maps"}, all_optional()}) {
-    NetOptions options;
-    options.group = &group_of(GetParam());
-    options.layers = &layers_;
-    options.only_scores = true;
-    options.without = without;
-    caffe::NetParameter parameter = net_parameter(scored);
-    parameter.mutable_state()->set_phase(caffe::TEST);
-    Net net(parameter, options);
-    for (const auto& p : net.learnable())
-      if (p.statistic) {  // running sums of means, of variances and of their weight
-        std::vector<float> values = noise_vector(17, p.blob->count());
-        for (float& value : values) value = p.blob->count() == 1 ? 2 : 0.5F + value * value;
-        p.blob->write_data(values.data());
-      }
-    net.inputs()[0]->write_data(noise_vector(3, net.inputs()[0]->count()).data());
-    net.inputs()[1]->write_data(std::vector<float>{1, 4, 0}.data());
-    for (int version = 0; version < 3; ++version) {  // made anew, made once, kept
-      net.run().parameter_version = version > 0 ? 1 : 0;
-      net.forward();
-    }
-    outputs.push_back(net.blob("ip")->data_vector());
-    for (const auto& report : net.passes())
-      if (report.pass == "fixed_maps" && without.empty()) did = report.did.size();
-  }
-  EXPECT_EQ(did, 2u);
-  expect_near(outputs[1], outputs[0], 2e-5F, 1e-4F);
-  expect_near(outputs[2], outputs[0], 2e-5F, 1e-4F);
+  std::string plain = text;
+  const std::string no_bias = "bias_term: false", relu = "type: 'ReLU'",
+                    clip = "type: 'Clip' clip_param { min: 0 max: 0.5 }";
+  plain.replace(plain.find(no_bias), no_bias.size(), "bias_filler { type: 'uniform' }");
+  std::string clipped = plain;
+  clipped.replace(clipped.find(relu), relu.size(), clip);
+  clipped.insert(clipped.find("layer { name: 'b1' type"), in_place("b1_clip", "b1_main", clip));
+  for (const std::string& scored : {plain, clipped}) expect_same_scores(scored);
 }
 
 TEST_P(NetPasses, SomeAreNeeded) {

@@ -74,20 +74,20 @@ TEST(InsertCasts, LargeKernelsStayInSinglePrecision) {
 TEST(InsertCasts, OneCastServesAllWhoNeedIt) {
   EXPECT_EQ(cast(data + conv + R"(
       layer { name: 'norm' type: 'MVN' bottom: 'conv' top: 'norm' }
-      layer { name: 'tanh' type: 'TanH' bottom: 'conv' top: 'tanh' }
+      layer { name: 'prelu' type: 'PReLU' bottom: 'conv' top: 'prelu' }
       layer { name: 'sum' type: 'Eltwise' bottom: 'norm' bottom: 'conv' top: 'sum' })"),
             "data: -> data\ndata_conv_bf16: data -> data_conv_bf16\nconv: data_conv_bf16 -> conv\n"
-            "conv_norm_fp32: conv -> conv_norm_fp32\nnorm: conv_norm_fp32 -> norm\ntanh: conv_norm_fp32 -> tanh\n"
+            "conv_norm_fp32: conv -> conv_norm_fp32\nnorm: conv_norm_fp32 -> norm\nprelu: conv_norm_fp32 -> prelu\n"
             "norm_sum_bf16: norm -> norm_sum_bf16\nsum: norm_sum_bf16 conv -> sum\n");
 }
 
 TEST(InsertCasts, ALayerInPlaceOnWhatIsCastKeepsTheBlobsName) {
   EXPECT_EQ(cast(data + conv + R"(
       layer { name: 'relu' type: 'ReLU' bottom: 'conv' top: 'conv' }
-      layer { name: 'tanh' type: 'TanH' bottom: 'conv' top: 'conv' }
+      layer { name: 'prelu' type: 'PReLU' bottom: 'conv' top: 'conv' }
       layer { name: 'pool' type: 'Pooling' bottom: 'conv' top: 'pool' pooling_param { kernel_size: 2 } })"),
-            "data: -> data\ndata_conv_bf16: data -> data_conv_bf16\nconv: data_conv_bf16 -> conv_tanh_bf16\n"
-            "relu: conv_tanh_bf16 -> conv_tanh_bf16\nconv_tanh_fp32: conv_tanh_bf16 -> conv\ntanh: conv -> conv\n"
+            "data: -> data\ndata_conv_bf16: data -> data_conv_bf16\nconv: data_conv_bf16 -> conv_prelu_bf16\n"
+            "relu: conv_prelu_bf16 -> conv_prelu_bf16\nconv_prelu_fp32: conv_prelu_bf16 -> conv\nprelu: conv -> conv\n"
             "pool: conv -> pool\n");
 }
 

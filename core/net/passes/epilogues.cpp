@@ -11,12 +11,13 @@ namespace cortado {
 namespace {
 
 /// What layer `next` would be as work of layer `entry`, in whose top it works.
-std::optional<Epilogue> work_of(Net::Entry& next, const Net::Entry& entry) {
+std::optional<Epilogue> work_of(Net::Entry& next, const Net::Entry& entry, bool only_scores) {
   const auto& asked = entry.propagate_down;
   const bool all = !next.need_backward || std::find(asked.begin(), asked.end(), false) == asked.end();
   const Traits traits = next.layer->traits();
   if (traits.affine) return epilogue::ScaleAndBias{*traits.affine, all};
-  if (traits.rectifier && *traits.rectifier >= 0) return epilogue::Rectifier{*traits.rectifier, all};
+  if (traits.rectifier && traits.rectifier->slope >= 0)
+    return epilogue::Rectifier{*traits.rectifier, all, !only_scores};
   return {};
 }
 
@@ -26,7 +27,7 @@ void passes::epilogues(NetGraph& graph) {
   for (std::size_t i = 0; i < graph.layers.size(); ++i) {
     Net::Entry& entry = graph.layers[i];
     for (std::size_t j = graph.worker_behind(i); j < graph.layers.size(); j = graph.worker_behind(i)) {
-      const auto work = work_of(graph.layers[j], entry);
+      const auto work = work_of(graph.layers[j], entry, graph.options.only_scores);
       if (!work || !NetGraph::offer(entry, *work)) break;
       graph.absorb(i, j);
     }

@@ -13,7 +13,7 @@ namespace {
 /// 1 where the layer has accepted no rectifier.
 float slope_of(const Net::Entry& entry) {
   for (const Epilogue& work : entry.epilogues)
-    if (const auto* const rectifier = std::get_if<epilogue::Rectifier>(&work)) return rectifier->slope;
+    if (const auto* const rectifier = std::get_if<epilogue::Rectifier>(&work)) return rectifier->by.slope;
   return 1;
 }
 

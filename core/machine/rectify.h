@@ -1,0 +1,27 @@
+#pragma once
+#include <limits>
+
+#include "core/machine/math.h"
+
+namespace cortado {
+
+/// A rectifier for cluster programs: v up to `limit` where v is positive, slope v elsewhere. Slope 1 without a limit
+/// leaves all values as they are. Only slope 0 goes with a limit.
+struct Rectify {
+  static constexpr float no_limit = std::numeric_limits<float>::infinity();
+  /// Gradients count by `slope` up to here, inclusive. Caffe's Clip lets them pass at 0, its ReLU does not.
+  static constexpr float zero_passes = -std::numeric_limits<float>::min();
+  float slope = 1, limit = no_limit, below = 0;
+
+  template <class V>
+  CORTADO_FN auto operator()(V v) const {
+    return math::select(v > 0.0f, math::select(v > limit, V(limit), v), slope * v);
+  }
+  /// The gradient of v, whose rectified value has the gradient dy.
+  template <class V, class W>
+  CORTADO_FN auto gradient(V v, W dy) const {
+    return math::select(v > below, math::select(v > limit, slope * dy, dy), slope * dy);
+  }
+};
+
+}  // namespace cortado
