@@ -22,7 +22,8 @@ class DryLibrary : public MatrixLibrary {
 };
 }  // namespace
 
-DryGroup::DryGroup(CoreGroup& real) : real_(real), spec_(real.spec()) {
+DryGroup::DryGroup(CoreGroup& real, int cpes) : real_(real), spec_(real.spec()) {
+  if (cpes > 0) spec_.cpes = cpes;
   spec_.timing_only = true;
   if (real.library() != nullptr) library_ = std::make_unique<DryLibrary>(real.library()->name());
 }
@@ -54,7 +55,8 @@ void DryGroup::copy(void* to, const void* /*from*/, std::size_t bytes, Stream) {
   if (!is_ours(to)) std::memset(to, 0, bytes);
 }
 
-void DryGroup::run_program(ProgramKey, const char*, const void*, const Plan& plan, Stream) {
+void DryGroup::run_program(ProgramKey, const char* label, const void*, const Plan& plan, Stream) {
+  if (told_) told_(label, plan);
   scratch_ = std::max(scratch_, plan.scratch_bytes * spec_.cpes);
 }
 

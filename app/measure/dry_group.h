@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 
@@ -12,7 +13,10 @@ namespace cortado {
 /// the same plans and layouts. Afterwards its memory need is known. Copies from it give zeros.
 class DryGroup : public CoreGroup {
  public:
-  explicit DryGroup(CoreGroup& real);
+  /// `cpes`: compute elements that it has instead of the real one's; 0: as many.
+  explicit DryGroup(CoreGroup& real, int cpes = 0);
+  /// From now on, calls `told` for every program: its label and plan.
+  void watch(std::function<void(const char* label, const Plan& plan)> told) { told_ = std::move(told); }
 
   const MachineSpec& spec() const override { return spec_; }
   int index() const override { return real_.index(); }
@@ -46,6 +50,7 @@ class DryGroup : public CoreGroup {
   std::size_t given_ = 0;  // bytes of addresses, which are never given again
   i64 held_ = 0, peak_ = 0, scratch_ = 0;
   int streams_ = 0;
+  std::function<void(const char*, const Plan&)> told_;
 };
 
 }  // namespace cortado

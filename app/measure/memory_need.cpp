@@ -24,20 +24,6 @@ i64 resident_bytes() {
   return 0;
 }
 
-/// Takes what nets write nowhere.
-const SinkOpener& unwritten() {
-  class Nowhere : public ArraySink {
-    void append(i64, const std::vector<const float*>&) override {}
-  };
-  class Opener : public SinkOpener {
-    std::unique_ptr<ArraySink> open(const std::string&, const std::vector<Array>&, i64) const override {
-      return std::make_unique<Nowhere>();
-    }
-  };
-  static const Opener opener;
-  return opener;
-}
-
 /// One pass of each test net is enough, and nothing is written.
 caffe::SolverParameter shortened(const caffe::SolverParameter& given) {
   caffe::SolverParameter parameter = given;
@@ -49,6 +35,19 @@ caffe::SolverParameter shortened(const caffe::SolverParameter& given) {
   return parameter;
 }
 }  // namespace
+
+const SinkOpener& no_sinks() {
+  class Nowhere : public ArraySink {
+    void append(i64, const std::vector<const float*>&) override {}
+  };
+  class Opener : public SinkOpener {
+    std::unique_ptr<ArraySink> open(const std::string&, const std::vector<Array>&, i64) const override {
+      return std::make_unique<Nowhere>();
+    }
+  };
+  static const Opener opener;
+  return opener;
+}
 
 i64 MemoryNeed::batch_within(i64 bytes) const {
   const i64 fixed = total() - blobs;
@@ -62,7 +61,7 @@ DryRun::DryRun(Session& session, const caffe::SolverParameter& parameter, const 
   SolverOptions with = session.solver_options();
   with.group = &group_;
   with.sources = &sources_;
-  with.sinks = &unwritten();
+  with.sinks = &no_sinks();
   with.hdf5 = &session.hdf5;
   with.tuning = &tuning;
   solver_ = std::make_unique<Solver>(shortened(parameter), with);
@@ -77,7 +76,7 @@ DryRun::DryRun(Session& session, const caffe::NetParameter& parameter, const Net
   NetOptions with = options;
   with.group = &group_;
   with.sources = &sources_;
-  with.sinks = &unwritten();
+  with.sinks = &no_sinks();
   with.layouts = tuning.layouts();
   net_ = std::make_unique<Net>(parameter, with);
   net_->use_plans(tuning.plans_for(*net_));

@@ -28,6 +28,9 @@ struct MemoryNeed {
   i64 batch_within(i64 bytes) const;
 };
 
+/// Takes what nets write nowhere.
+const SinkOpener& no_sinks();
+
 /// A training, or a forward pass, without arithmetic, values or memory (DryGroup), which finds the memory need. It
 /// reads the shapes of data sets and writes no files. Building throws as building and stepping do: ConfigError,
 /// ShapeError, FileError of absent data.

@@ -4,6 +4,7 @@
 #include "app/command_line/shared_flags.h"
 #include "app/command_line/verb.h"
 #include "app/measure/dry_runs.h"
+#include "app/measure/idle_threads.h"
 #include "app/measure/layer_times.h"
 #include "app/measure/memory_fit.h"
 #include "app/report/plan_text.h"
@@ -65,6 +66,10 @@ class Check : public Verb {
     net_.add_phase(flags);
     flags.add_switch("--explain", explain_, "Also show the plans that each layer passed over, and why");
     flags.add_switch("--passes", passes_, "Also show how passes rewrote the net");
+    flags
+        .add("--threads", threads_,
+             "Also show the programs that would leave threads of a machine with so many without work")
+        .positive();
     add_tuning(flags, tuning_);
     add_json(flags, json_);
     session_.add_precision(flags);
@@ -124,13 +129,23 @@ class Check : public Verb {
                   {"parameters", parameters_of(*entry.layer)},
                   {"plans", plans_of(*entry.layer)}});
     }
-    report.summarize(to_json(need));
+    nlohmann::json summary = to_json(need);
+    std::vector<IdleThreads> idle;
+    if (threads_ > 0) {
+      net_options.only_scores = tests;
+      MachineSpec larger = session.group.spec();
+      larger.cpes = threads_;
+      idle = idle_threads(session, parameter, net_options, read_tuning(larger, tuning_), threads_);
+      summary["idle_threads"] = to_json(idle);
+    }
+    report.summarize(summary);
     if (runs->planned() > 0)
       std::cout << "a batch of " << need.batch << " is planned as one of " << runs->planned()
                 << "; its memory and shapes follow from that\n";
     std::cout << describe(need) << "\n" << report.table();
     if (passes_) std::cout << "\n" << passes_of(net);
     if (explain_) std::cout << "\n" << reasons_of(net);
+    if (threads_ > 0) std::cout << "\n" << describe(idle, threads_);
     if (!json_.empty()) report.write_json(json_);
     return 0;
   }
@@ -139,6 +154,7 @@ class Check : public Verb {
   NetFlags net_;
   SessionFlags session_;
   std::string solver_, tuning_, json_;
+  int threads_ = 0;
   bool explain_ = false, passes_ = false;
 };
 

@@ -141,7 +141,7 @@ void BatchNormLayer::run_forward(const T* x, const T* added, T* y, NormalisePass
     constexpr i64 block = decltype(lines)::block;
     NormaliseForward<block, T> p{};
     p.s = lines;
-    p.parts = parts_of(lines, pass, 3);
+    p.parts = parts_of(lines, pass, block == 1 ? 3 : PieceSums<block_channels, int>::rows_of_moments * block);
     p.x = x, p.added = added, p.y = y;
     p.scale = scale(), p.bias = bias();
     p.moments = places(mean_->mutable_data(), variance_->mutable_data());
@@ -168,7 +168,8 @@ void BatchNormLayer::run_forward(const T* x, const T* added, T* y, NormalisePass
       p.moments.parts_buf = book.line<float>("parts", 2 * block, 1);
       p.sums_buf = book.line<float>("sums", 2 * block, Depth::two);
     }
-    if (p.parts.count > 1) p.parts.buf = book.line<float>("moments of parts", 3 * p.parts.count, 1);
+    if (p.parts.count > 1) p.pivots_buf = book.line<float>("pivots", block, 1);
+    if (p.parts.count > 1) p.parts.buf = book.line<float>("moments of parts", p.parts.width * p.parts.count, 1);
     launch_passes(p, book.plan(lines.groups * p.parts.count));
   });
 }
@@ -179,7 +180,7 @@ void BatchNormLayer::run_backward(const T* x, const T* dy, T* dx, NormalisePass 
     constexpr i64 block = decltype(lines)::block;
     NormaliseBackward<block, T> p{};
     p.s = lines;
-    p.parts = parts_of(lines, pass, 2);
+    p.parts = parts_of(lines, pass, block == 1 ? 2 : PieceSums<block_channels, int>::rows_of_sums * block);
     p.x = x, p.dy = dy, p.dx = dx;
     p.mean = mean_->data(), p.variance = variance_->data();
     p.scale = scale(), p.bias = bias();
@@ -203,7 +204,7 @@ void BatchNormLayer::run_backward(const T* x, const T* dy, T* dx, NormalisePass 
                               {&p.scale_diff_buf, "gradient of scale"},
                               {&p.bias_diff_buf, "gradient of bias"}});
     if (block > 1) p.sums.parts_buf = book.line<float>("parts", 2 * block, 1);
-    if (p.parts.count > 1) p.parts.buf = book.line<float>("sums of parts", 2 * p.parts.count, 1);
+    if (p.parts.count > 1) p.parts.buf = book.line<float>("sums of parts", p.parts.width * p.parts.count, 1);
     launch_passes(p, book.plan(lines.groups * p.parts.count));
   });
 }

@@ -32,7 +32,8 @@ struct NormaliseForward {
   Rectify rectify;
   NormalisePass pass;
   bool moves;  ///< the running sums too, where it applies
-  Buf x_buf, scale_buf, bias_buf, added_buf, y_buf, sums_buf, running_mean_buf, running_variance_buf, weight_buf;
+  Buf x_buf, scale_buf, bias_buf, added_buf, y_buf, sums_buf, running_mean_buf, running_variance_buf, weight_buf,
+      pivots_buf;
 
   template <class C>
   CORTADO_FN void operator()(C& c) const {
@@ -46,12 +47,11 @@ struct NormaliseForward {
         named([&](i64 line, auto scales, auto biases) {
           const i64 group = line % p.s.groups, part = line / p.s.groups;
           const Range pieces = p.parts.pieces(part, p.s.of_group());
-          if constexpr (block == 1) {
-            if (p.parts.count > 1) return p.run_part(c, group, part, pieces, Values::of(scales), Values::of(biases));
-          }
+          if (p.parts.count > 1) return p.run_part(c, group, part, pieces, Values::of(scales), Values::of(biases));
           auto sums = p.moments.sums(c, p.s, group);
           if (p.pass != NormalisePass::apply && !p.measure_from_sums(c, group, sums))
-            sums.settle_moments(c, p.s.of_channel(), p.measure(c, group, pieces, sums));
+            sums.settle_moments(c, p.s.of_channel(),
+                                p.measure(c, group, pieces, sums, p.moments.template room<block>(group)));
           const Values mean = Values::made([&](i64 q) { return sums.first.at(q); }),
                        variance = Values::made([&](i64 q) { return sums.second.at(q); });
           sums.put(c);
@@ -67,25 +67,17 @@ struct NormaliseForward {
     return s.get(c, x_buf, x, group, i);
   }
 
-  /// One part of a channel. Measuring leaves its moments. Applying joins those of all parts, which the first part's
+  /// One part of a group. Measuring leaves its moments. Applying joins those of all parts, which the first part's
   /// worker writes down.
   template <class C>
   CORTADO_FN void run_part(C& c, i64 group, i64 part, Range pieces, const Values& scale, const Values& bias) const {
     const NormaliseForward& p = *this;
-    if (p.pass == NormalisePass::measure) {
-      PieceSums<1, int> sums{};
-      const Values pivot = p.measure(c, group, pieces, sums);
-      return sums.leave_moments(c, p.parts, group, part, p.values_in(pieces), pivot[0]);
-    }
+    if (p.pass == NormalisePass::measure) return p.measure_part(c, group, part, pieces);
     const bool joins = p.parts.values != nullptr;
     Values mean{}, variance{};
     if (joins)
       with_fetched(
-          c, [&] { return p.parts.get(c, group); },
-          [&](auto& line) {
-            const auto moments = p.joined_moments(c, line);
-            mean = Values::all(moments.plain), variance = Values::all(moments.product);
-          });
+          c, [&] { return p.parts.get(c, group); }, [&](auto& line) { p.join_moments(c, line, mean, variance); });
     else
       with_fetched(
           c,
@@ -97,25 +89,57 @@ struct NormaliseForward {
     p.apply(c, group, pieces, mean, variance, scale, bias);
     if (part > 0) return;
     if (joins) {
-      put_values(c, p.moments.first_buf, p.moments.first + group, mean[0]);
-      put_values(c, p.moments.second_buf, p.moments.second + group, variance[0]);
+      p.s.change(c, p.moments.first_buf, p.moments.first, group, [&](i64 q, auto) { return mean[q]; });
+      p.s.change(c, p.moments.second_buf, p.moments.second, group, [&](i64 q, auto) { return variance[q]; });
     }
     if (p.moves) p.move(c, group, mean, variance);
   }
+  /// Leaves the pivot of each channel, the distance of the part's mean from it, and the sum of squared distances from
+  /// that mean.
+  template <class C>
+  CORTADO_FN void measure_part(C& c, i64 group, i64 part, Range pieces) const {
+    const NormaliseForward& p = *this;
+    const i64 values = p.values_in(pieces);
+    if constexpr (block == 1) {
+      PieceSums<1, int> sums{};
+      const Values pivot = p.measure(c, group, pieces, sums, nullptr);
+      sums.leave_moments(c, p.parts, group, part, values, pivot[0]);
+    } else {
+      float* const place = p.parts.place(group, part);
+      auto sums = p.moments.sums_at(c, place);
+      Values pivot{};
+      if (p.measure_from_sums(c, group, sums)) {
+        sums.leave_known_moments(c, values);
+      } else {
+        pivot = p.measure(c, group, pieces, sums, place + 3 * block);
+        sums.leave_moments(c, values);
+      }
+      sums.put(c);
+      auto pivots = c.out(p.pivots_buf, place + 2 * block, block);
+      c.each(block, [&](i64 lane) { pivots.set(lane, pivot[lane]); });
+      c.put(pivots);
+    }
+  }
   CORTADO_FN i64 values_in(Range pieces) const { return s.before(pieces.end) - s.before(pieces.first); }
-  /// Mean and variance of a channel from what its parts have left.
+  /// Mean and variance of a group's channels from what its parts have left.
   template <class C, class Line>
-  CORTADO_FN TwoSums<float> joined_moments(C& c, const Line& line) const {
+  CORTADO_FN void join_moments(C& c, const Line& line, Values& mean, Values& variance) const {
     const NormaliseForward& p = *this;
     const double all = static_cast<double>(s.of_channel());
     const auto share = [&](i64 q) { return static_cast<double>(p.values_in(p.parts.pieces(q, p.s.of_group()))) / all; };
-    const auto mean_of = [&](i64 q) { return static_cast<double>(line[3 * q]) + static_cast<double>(line[3 * q + 1]); };
-    const double mean = parts.sum(c, [&](i64 q) { return share(q) * mean_of(q); });
-    const double variance = parts.sum(c, [&](i64 q) {
-      const double off = mean_of(q) - mean;
-      return static_cast<double>(line[3 * q + 2]) / all + share(q) * off * off;
-    });
-    return {static_cast<float>(mean), static_cast<float>(variance)};
+    for (i64 lane = 0; lane < block; ++lane) {
+      // In planes: pivot, distance, squares. In blocks: rows of distances, of squares, of pivots.
+      const auto value = [&](i64 q, i64 in_planes, i64 in_blocks) {
+        return static_cast<double>(line[p.parts.width * q + (block == 1 ? in_planes : in_blocks * block + lane)]);
+      };
+      const auto mean_of = [&](i64 q) { return value(q, 0, 2) + value(q, 1, 0); };
+      const double of_all = parts.sum(c, [&](i64 q) { return share(q) * mean_of(q); });
+      variance.v[lane] = static_cast<float>(parts.sum(c, [&](i64 q) {
+        const double off = mean_of(q) - of_all;
+        return value(q, 2, 1) / all + share(q) * off * off;
+      }));
+      mean.v[lane] = static_cast<float>(of_all);
+    }
   }
 
   /// From the sums that the array's maker left; false: there are none, or a mean is more than four standard deviations
@@ -133,12 +157,13 @@ struct NormaliseForward {
           [&](i64 i) { return part_sums(c, p.sums_buf, p.sums, p.s.channels(), i, group * block); },
           [&](i64, auto& part) { moments.add_part(c, part); });
       moments.settle_moments(c, p.s.of_channel(), Values{});
-      bool is_near = true;
-      for (i64 q = 0; q < block; ++q) {
-        const float mean = moments.first.at(q), variance = moments.second.at(q);
-        is_near = is_near && mean * mean <= 16 * variance;
-      }
-      return is_near;
+      const float far = c.fold(
+          block, 0.0f, [](float a, float b) { return a + b; },
+          [&](i64 q) {
+            const float mean = moments.first.at(q), variance = moments.second.at(q);
+            return mean * mean <= 16 * variance ? 0.0f : 1.0f;
+          });
+      return far == 0;
     }
   }
 
@@ -146,11 +171,11 @@ struct NormaliseForward {
   /// the values: variance is at least an nth of the square of its distance from the mean, so no more than n roundings
   /// are lost. (Lanes of a team keep sums in double, and may take a small share.)
   template <class C, class Sums>
-  CORTADO_FN Values measure(C& c, i64 group, Range pieces, Sums& moments) const {
+  CORTADO_FN Values measure(C& c, i64 group, Range pieces, Sums& moments, float* room) const {
     const NormaliseForward& p = *this;
     Values pivot{};
     moments.clear(c);
-    p.moments.with_parts(c, p.s, group, [&](auto& parts) {
+    p.moments.with_parts(c, p.s, room, [&](auto& parts) {
       c.pipeline(
           pieces.count(), Depth::two, [&](i64 i) { return p.piece(c, group, pieces.first + i); },
           [&](i64 i, auto& line) {
@@ -247,12 +272,10 @@ struct NormaliseBackward {
                            return 1.0f / math::sqrt(static_cast<float>(variances[q]) + p.eps);
                          }),
                          Values::of(scales), Values::of(biases), p.rectify};
-          if constexpr (block == 1) {
-            if (p.parts.count > 1) return p.run_part(c, group, part, pieces, g);
-          }
+          if (p.parts.count > 1) return p.run_part(c, group, part, pieces, g);
           auto sums = p.sums.sums(c, p.s, group);
           if (p.pass != NormalisePass::apply) {
-            p.measure(c, group, pieces, g, sums);
+            p.measure(c, group, pieces, g, sums, p.sums.template room<block>(group));
             sums.settle(c);
             p.add_gradients(
                 c, group, [&](i64 q) { return sums.first.at(q); }, [&](i64 q) { return sums.second.at(q); });
@@ -284,26 +307,23 @@ struct NormaliseBackward {
     return gather(s.get(c, x_buf, x, group, i), s.get(c, dy_buf, dy, group, i));
   }
 
-  /// One part of a channel, as in NormaliseForward.
+  /// One part of a group, as in NormaliseForward.
   template <class C>
   CORTADO_FN void run_part(C& c, i64 group, i64 part, Range pieces, const Normal& normal) const {
     const NormaliseBackward& p = *this;
-    if (p.pass == NormalisePass::measure) {
-      PieceSums<1, int> sums{};
-      p.measure(c, group, pieces, normal, sums);
-      return sums.leave(c, p.parts, group, part);
-    }
+    if (p.pass == NormalisePass::measure) return p.measure_part(c, group, part, pieces, normal);
     Values plain{}, product{};
     const bool joins = p.parts.values != nullptr;
     if (joins)
       with_fetched(
           c, [&] { return p.parts.get(c, group); },
           [&](auto& line) {
-            const auto sum = [&](i64 which) {
-              return Values::all(
-                  static_cast<float>(p.parts.sum(c, [&](i64 q) { return static_cast<double>(line[2 * q + which]); })));
+            const auto sum = [&](i64 which, i64 lane) {
+              const i64 at = block == 1 ? which : which * block + lane;
+              return static_cast<float>(
+                  p.parts.sum(c, [&](i64 q) { return static_cast<double>(line[p.parts.width * q + at]); }));
             };
-            plain = sum(0), product = sum(1);
+            for (i64 lane = 0; lane < block; ++lane) plain.v[lane] = sum(0, lane), product.v[lane] = sum(1, lane);
           });
     else
       with_fetched(
@@ -316,7 +336,23 @@ struct NormaliseBackward {
     if (joins && part == 0)
       p.add_gradients(
           c, group, [&](i64 q) { return plain[q]; }, [&](i64 q) { return product[q]; });
-    p.apply(c, group, pieces, normal, Values::all(p.share * plain[0]), Values::all(p.share * product[0]));
+    p.apply(c, group, pieces, normal, Values::made([&](i64 q) { return p.share * plain[q]; }),
+            Values::made([&](i64 q) { return p.share * product[q]; }));
+  }
+  /// Leaves the part's two sums.
+  template <class C>
+  CORTADO_FN void measure_part(C& c, i64 group, i64 part, Range pieces, const Normal& normal) const {
+    const NormaliseBackward& p = *this;
+    if constexpr (block == 1) {
+      PieceSums<1, int> sums{};
+      p.measure(c, group, pieces, normal, sums, nullptr);
+      sums.leave(c, p.parts, group, part);
+    } else {
+      float* const place = p.parts.place(group, part);
+      auto sums = p.sums.sums_at(c, place);
+      p.measure(c, group, pieces, normal, sums, place + 2 * block);
+      sums.put(c);
+    }
   }
 
   template <class C, class Plain, class Product>
@@ -329,11 +365,11 @@ struct NormaliseBackward {
   }
 
   template <class C, class Sums>
-  CORTADO_FN void measure(C& c, i64 group, Range pieces, const Normal& normal, Sums& sums) const {
+  CORTADO_FN void measure(C& c, i64 group, Range pieces, const Normal& normal, Sums& sums, float* room) const {
     const NormaliseBackward& p = *this;
     const Normal g = normal;
     sums.clear(c);
-    p.sums.with_parts(c, p.s, group, [&](auto& parts) {
+    p.sums.with_parts(c, p.s, room, [&](auto& parts) {
       c.pipeline(
           pieces.count(), Depth::two, [&](i64 i) { return p.piece(c, group, pieces.first + i); },
           named([&](i64 i, auto x, auto dy) {

@@ -133,6 +133,25 @@ struct PieceSums<block_channels, To> {
       second.set(lane, second.at(lane) + part(1, lane));
     });
   }
+  /// What parts leave, after their sums: the row of pivots, then room.
+  static constexpr i64 rows_of_moments = 5, rows_of_sums = 4;
+  /// Makes moments of a part's n values of sums that are as for settle_moments: the mean's distance from the pivot, and
+  /// the sum of squared distances from the mean.
+  template <class C>
+  CORTADO_FN void leave_moments(C& c, i64 n) {
+    const float share = 1.0f / static_cast<float>(n);
+    c.each(block_channels, [&](i64 lane) {
+      const auto sum = first.at(lane), apart = sum * share;
+      first.set(lane, apart);
+      second.set(lane, math::max(0.0f, second.at(lane) - apart * sum));
+    });
+  }
+  /// The same where all parts' mean and variance are known.
+  template <class C>
+  CORTADO_FN void leave_known_moments(C& c, i64 n) {
+    const float values = static_cast<float>(n);
+    c.each(block_channels, [&](i64 lane) { second.set(lane, second.at(lane) * values); });
+  }
   template <class C>
   CORTADO_FN void put(C& c) {
     c.put(first);
@@ -161,14 +180,26 @@ struct SumPlaces {
     auto a = s.update_values(c, first_buf, first, group), b = s.update_values(c, second_buf, second, group);
     return PieceSums<block, decltype(a)>{a, b};
   }
-  /// Calls work(parts) with the memory that pieces of blocks are summed in.
+  /// Those of a part of a group in blocks, which follow each other at `place`.
+  template <class C>
+  CORTADO_FN auto sums_at(C& c, float* place) const {
+    auto a = c.update(first_buf, place, block_channels),
+         b = c.update(second_buf, place + block_channels, block_channels);
+    return PieceSums<block_channels, decltype(a)>{a, b};
+  }
+  /// The memory that pieces of a group in blocks are summed in, two rows.
+  template <i64 block>
+  CORTADO_FN float* room(i64 group) const {
+    return parts + group * 2 * block;
+  }
+  /// Calls work(parts) with such memory.
   template <i64 block, class C, class Work>
-  CORTADO_FN void with_parts(C& c, const ChannelLines<block>&, i64 group, Work work) const {
+  CORTADO_FN void with_parts(C& c, const ChannelLines<block>&, float* at, Work work) const {
     if constexpr (block == 1) {
       int none = 0;
       work(none);
     } else {
-      auto own = c.out2d(parts_buf, parts + group * 2 * block, 2, block, block);
+      auto own = c.out2d(parts_buf, at, 2, block, block);
       work(own);
       c.put(own);
     }

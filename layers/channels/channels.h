@@ -63,12 +63,21 @@ struct Channels {
   }
 };
 
-/// Parts into which a device's workers cut the channels of an array in planes; 1 elsewhere. The number depends on the
-/// array alone, and so do results.
+/// Parts into which workers cut each group of channels. Where cores work from caches, they are as many as give every
+/// core a share, if the array is large enough. Where a device has an array in planes, their number depends on the array
+/// alone, and so do results. Elsewhere it is 1.
 template <i64 block>
 i64 parts_of_channels(const MachineSpec& spec, const ChannelLines<block>& lines) {
-  if (block > 1 || spec.host_memory || lines.groups < 1) return 1;
-  const i64 wanted = ceil_div(Channels::workers_of_devices, lines.groups), pieces = std::max<i64>(1, lines.of_group());
+  if (lines.groups < 1) return 1;
+  const i64 pieces = std::max<i64>(1, lines.of_group());
+  if (spec.works_from_caches()) {
+    constexpr i64 least = 8192;  // values of a part
+    if (lines.groups >= spec.cpes) return 1;
+    const i64 worth = std::max<i64>(1, lines.of_channel() * block / least);
+    return std::min({pieces, worth, ceil_div(i64{2} * spec.cpes, lines.groups)});
+  }
+  if (block > 1 || spec.host_memory) return 1;
+  const i64 wanted = ceil_div(Channels::workers_of_devices, lines.groups);
   return pieces < 2 * wanted ? pieces : wanted;
 }
 

@@ -248,9 +248,12 @@ void ConvolutionLayer::choose_layout(const Blob& bottom, const Shape& top) {
     const auto tuned = context().layouts->find(layout_key(top, bottom.precision()));
     if (tuned != context().layouts->end()) return take(tuned->second, "tuning found the other one to be faster");
   }
-  // What follows works on a group of sixteen channels at a time: there must be one for every CPE.
-  if (top[1] / block_channels < group().spec().cpes) return take(Layout::nchw, "there are too few blocks for all CPEs");
-  take(Layout::nchw16c, "blocks pay where every CPE gets one");
+  // What follows works on a group of sixteen channels at a time. Cores with caches share groups (parts_of_channels);
+  // elsewhere there must be one for every CPE.
+  const MachineSpec& spec = group().spec();
+  const int least = spec.works_from_caches() ? std::min(spec.cpes, 2) : spec.cpes;
+  if (top[1] / block_channels < least) return take(Layout::nchw, "there are too few blocks");
+  take(Layout::nchw16c, "blocks pay where there are enough");
 }
 
 /// A rectifier behind a bias that is learned; sums over what has none.
