@@ -10,7 +10,7 @@ namespace cortado::sunway {
 Programs all_programs();
 }
 
-using Relu = cortado::Elementwise<cortado::Rectify, cortado::To<float>, cortado::From<float>>;
+using Relu = cortado::Elementwise<cortado::Rectified, cortado::To<float>, cortado::From<float>>;
 
 int main(int count, char**) {
   auto programs = cortado::sunway::all_programs();
