@@ -271,7 +271,7 @@ struct NormaliseBackward {
           const Normal g{Values::of(means), Values::made([&](i64 q) {
                            return 1.0f / math::sqrt(static_cast<float>(variances[q]) + p.eps);
                          }),
-                         Values::of(scales), Values::of(biases), p.rectify};
+                         Values::of(scales), Values::of(biases)};
           if (p.parts.count > 1) return p.run_part(c, group, part, pieces, g);
           auto sums = p.sums.sums(c, p.s, group);
           if (p.pass != NormalisePass::apply) {
@@ -291,14 +291,13 @@ struct NormaliseBackward {
   /// A group's channels: how x is normalised, and dy passes the rectifier at normalised value n.
   struct Normal {
     Values mean, inverse, scale, bias;
-    Rectify rectify;
     template <class V>
     CORTADO_FN auto of(V x, i64 q) const {
       return (x - mean[q]) * inverse[q];
     }
-    template <class V, class W>
-    CORTADO_FN auto gate(V n, W dy, i64 q) const {
-      return rectify.gradient(n * scale[q] + bias[q], dy);
+    template <class Gradient, class V, class W>
+    CORTADO_FN auto gate(const Gradient& rectify, V n, W dy, i64 q) const {
+      return rectify(n * scale[q] + bias[q], dy);
     }
   };
 
@@ -369,16 +368,18 @@ struct NormaliseBackward {
     const NormaliseBackward& p = *this;
     const Normal g = normal;
     sums.clear(c);
-    p.sums.with_parts(c, p.s, room, [&](auto& parts) {
-      c.pipeline(
-          pieces.count(), Depth::two, [&](i64 i) { return p.piece(c, group, pieces.first + i); },
-          named([&](i64 i, auto x, auto dy) {
-            sums.add(c, parts, p.s, pieces.first + i, [&](i64 r, i64 q) {
-              const auto n = g.of(x(r, q), q);
-              const auto gated = g.gate(n, dy(r, q), q);
-              return TwoSums<decltype(gated * n)>{gated, gated * n};
-            });
-          }));
+    p.rectify.with_gradient([&](const auto rectify) {
+      p.sums.with_parts(c, p.s, room, [&](auto& parts) {
+        c.pipeline(
+            pieces.count(), Depth::two, [&](i64 i) { return p.piece(c, group, pieces.first + i); },
+            named([&](i64 i, auto x, auto dy) {
+              sums.add(c, parts, p.s, pieces.first + i, [&](i64 r, i64 q) {
+                const auto n = g.of(x(r, q), q);
+                const auto gated = g.gate(rectify, n, dy(r, q), q);
+                return TwoSums<decltype(gated * n)>{gated, gated * n};
+              });
+            }));
+      });
     });
     sums.join(c);
   }
@@ -389,17 +390,19 @@ struct NormaliseBackward {
     const NormaliseBackward& p = *this;
     const Normal g = normal;
     const Values factor = Values::made([&](i64 q) { return g.scale[q] * g.inverse[q]; });
-    c.pipeline(
-        pieces.count(), Depth::two, [&](i64 i) { return p.piece(c, group, pieces.first + i); },
-        named([&](i64 at, auto x, auto dy) {
-          const i64 i = pieces.first + at;
-          auto dx = p.s.out(c, p.dx_buf, p.dx, group, i);
-          p.s.each(c, i, [&](i64 r, i64 q) {
-            const auto n = g.of(x(r, q), q);
-            dx.set(r, q, (g.gate(n, dy(r, q), q) - plain[q] - n * product[q]) * factor[q]);
-          });
-          p.s.put(c, dx);
-        }));
+    p.rectify.with_gradient([&](const auto rectify) {
+      c.pipeline(
+          pieces.count(), Depth::two, [&](i64 i) { return p.piece(c, group, pieces.first + i); },
+          named([&](i64 at, auto x, auto dy) {
+            const i64 i = pieces.first + at;
+            auto dx = p.s.out(c, p.dx_buf, p.dx, group, i);
+            p.s.each(c, i, [&](i64 r, i64 q) {
+              const auto n = g.of(x(r, q), q);
+              dx.set(r, q, (g.gate(rectify, n, dy(r, q), q) - plain[q] - n * product[q]) * factor[q]);
+            });
+            p.s.put(c, dx);
+          }));
+    });
   }
 };
 

@@ -17,10 +17,10 @@ struct Rectified {
 /// there is after running in place.
 struct RectifiedGradient {
   static constexpr const char* label = "relu_backward";
-  Rectify rectify;
+  Rectify::PlainGradient gradient;
   template <class V>
   CORTADO_FN auto operator()(V y, V dy) const {
-    return rectify.gradient(y, dy);
+    return gradient(y, dy);
   }
 };
 

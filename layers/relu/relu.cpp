@@ -32,7 +32,7 @@ class ReluLayer : public Layer {
     with_element(bottom[0]->precision(), [&](auto element) {
       using T = decltype(element);
       const Blob& values = from_input ? *bottom[0] : *top[0];
-      elementwise(group(), values.count(), RectifiedGradient{rectify()}, from(values.data<T>(), top[0]->diff<T>()),
+      elementwise(group(), values.count(), RectifiedGradient{{slope()}}, from(values.data<T>(), top[0]->diff<T>()),
                   to(bottom[0]->mutable_diff<T>()));
     });
   }
