@@ -133,7 +133,7 @@ struct PieceSums<block_channels, To> {
       second.set(lane, second.at(lane) + part(1, lane));
     });
   }
-  /// What parts leave, after their sums: the row of pivots, then room.
+  /// The rows that a part leaves: its two sums, a row of pivots for moments, two rows of room.
   static constexpr i64 rows_of_moments = 5, rows_of_sums = 4;
   /// Makes moments of a part's n values of sums that are as for settle_moments: the mean's distance from the pivot, and
   /// the sum of squared distances from the mean.
@@ -180,7 +180,7 @@ struct SumPlaces {
     auto a = s.update_values(c, first_buf, first, group), b = s.update_values(c, second_buf, second, group);
     return PieceSums<block, decltype(a)>{a, b};
   }
-  /// Those of a part of a group in blocks, which follow each other at `place`.
+  /// The sums of a part of a group in blocks. They follow each other at `place`.
   template <class C>
   CORTADO_FN auto sums_at(C& c, float* place) const {
     auto a = c.update(first_buf, place, block_channels),
