@@ -127,12 +127,16 @@ void TuningTable::take_from_root(const Replicas& replicas) {
   if (!entries_.empty()) files_.emplace_back("rank 0's files");
 }
 
+/// Plans divide work for a number of threads. With four times as many, most would be idle by some of them.
+static constexpr double most_doublings = 2;
+
 template <class Accepts>
 TuningTable::Found TuningTable::nearest(const Measured& measured, const Accepts& accepts) const {
   Found found;
   for (const auto& [key, best] : measured) {
     if (key.backend != own_.backend || !accepts(best.candidate)) continue;
     const TuningKey::Distance distance = own_.distance(key);
+    if (distance[1] > most_doublings) continue;
     if (found.best == nullptr || distance < found.distance) found = {&key, &best, distance};
   }
   return found;

@@ -16,7 +16,8 @@ namespace cortado {
 
 /// The fastest candidates by work, which `cortado tune` measures and later runs use. An entry holds for one direction
 /// and shape (with its batch), and has the key of its machine. If several machines did the same work, the nearest to
-/// this one counts (TuningKey::distance), never one of another backend.
+/// this one counts (TuningKey::distance). One of another backend never counts, nor one with more than four times the
+/// threads, or less than a quarter.
 class TuningTable {
  public:
   /// `own` is the key of this process.

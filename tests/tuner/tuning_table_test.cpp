@@ -139,6 +139,19 @@ TEST_F(TuningTableTest, TheNearestMachineHoldsWhereThisOneHasNone) {
   EXPECT_EQ(own.coverage(net_), "tuning: 1 of 1 layers from this run");
 }
 
+TEST_F(TuningTableTest, MachinesOfManyMoreThreadsDoNotHold) {
+  for (const auto& [threads, plans] :
+       {std::pair<int, PlanBook>{9, {}}, {8, {{"toy/forward", "quick"}}}, {1, {{"toy/forward", "quick"}}}}) {
+    const std::string file = folder_.file(std::to_string(threads));
+    TuningTable there{machine("openmp", threads)};
+    there.set(option("forward", "quick"), 1);
+    there.write(file);
+    TuningTable own = table();
+    own.read(file);
+    EXPECT_EQ(own.plans_for(net_), plans) << threads << " threads there, 2 here";
+  }
+}
+
 TEST_F(TuningTableTest, AllMachinesAreKept) {
   TuningTable other{machine("cuda", 7, "c")};
   other.set(option("forward", "quick", "n4"), 1);
