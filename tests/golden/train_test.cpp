@@ -1,6 +1,7 @@
 // Training runs, on the backend that the build is for.
 #include <google/protobuf/util/message_differencer.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <map>
@@ -36,8 +37,11 @@ caffe::SolverParameter solver_parameter(const H5File& file, const std::string& l
   return solver;
 }
 
-/// Losses differ by the order of sums, which training amplifies.
-double loss_tolerance(std::size_t iteration) { return iteration < 20 ? 1e-3 : 2e-2; }
+/// Losses differ by the order of sums, which training amplifies; so a small late loss differs by more of itself.
+double loss_tolerance(std::size_t iteration, double expected) {
+  const double size = std::fabs(expected);
+  return iteration < 20 ? 1e-3 * size : std::max(2e-2 * size, 2e-3);
+}
 
 /// Caffe's page of tolerances has none for final parameters; 2e-2 of the blob's norm is what it has for the last
 /// losses.
@@ -93,7 +97,7 @@ TEST_P(GoldenTraining, MatchesCaffe) {
     solver.step(1);
     const double expected = double{losses[i]};
     // What pycaffe reads after a step: the loss of the last micro-batch, not the mean over iter_size.
-    ASSERT_NEAR(solver.net().loss(), expected, loss_tolerance(i) * std::fabs(expected)) << "iteration " << i;
+    ASSERT_NEAR(solver.net().loss(), expected, loss_tolerance(i, expected)) << "iteration " << i;
   }
   compare_parameters(file, solver.net());
 }
