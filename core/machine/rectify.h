@@ -34,7 +34,7 @@ struct Rectify {
       return math::select(v > 0.0f, dy, slope * dy);
     }
   };
-  /// Calls use(gradient) with one of the two. A limit is not free: it takes a BatchNorm 1.4 times as long.
+  /// Calls use(gradient) with one of the two: where loops compare with a limit, BatchNorm takes 1.4 times as long.
   template <class Use>
   CORTADO_FN void with_gradient(Use use) const {
     if (limit == no_limit && below == 0)

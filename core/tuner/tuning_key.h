@@ -41,6 +41,7 @@ struct TuningKey {
   ///   6 build
   ///   7 how much is not known
   using Distance = std::array<double, 8>;
+  static constexpr std::size_t threads_apart = 1;  ///< a place in Distance
   Distance distance(const TuningKey& other) const;
 
   /// The differences for people: "threads 8 (here 2), build X (here Y)"; empty means that no known property differs.

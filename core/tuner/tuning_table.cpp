@@ -136,7 +136,7 @@ TuningTable::Found TuningTable::nearest(const Measured& measured, const Accepts&
   for (const auto& [key, best] : measured) {
     if (key.backend != own_.backend || !accepts(best.candidate)) continue;
     const TuningKey::Distance distance = own_.distance(key);
-    if (distance[1] > most_doublings) continue;
+    if (distance[TuningKey::threads_apart] > most_doublings) continue;
     if (found.best == nullptr || distance < found.distance) found = {&key, &best, distance};
   }
   return found;

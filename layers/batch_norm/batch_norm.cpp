@@ -141,7 +141,7 @@ void BatchNormLayer::run_forward(const T* x, const T* added, T* y, NormalisePass
     constexpr i64 block = decltype(lines)::block;
     NormaliseForward<block, T> p{};
     p.s = lines;
-    p.parts = parts_of(lines, pass, block == 1 ? 3 : PieceSums<block_channels, int>::rows_of_moments * block);
+    p.parts = parts_of(lines, pass, PieceSums<block, int>::values_of_moments);
     p.x = x, p.added = added, p.y = y;
     p.scale = scale(), p.bias = bias();
     p.moments = places(mean_->mutable_data(), variance_->mutable_data());
@@ -180,7 +180,7 @@ void BatchNormLayer::run_backward(const T* x, const T* dy, T* dx, NormalisePass 
     constexpr i64 block = decltype(lines)::block;
     NormaliseBackward<block, T> p{};
     p.s = lines;
-    p.parts = parts_of(lines, pass, block == 1 ? 2 : PieceSums<block_channels, int>::rows_of_sums * block);
+    p.parts = parts_of(lines, pass, PieceSums<block, int>::values_of_sums);
     p.x = x, p.dy = dy, p.dx = dx;
     p.mean = mean_->data(), p.variance = variance_->data();
     p.scale = scale(), p.bias = bias();

@@ -4,6 +4,9 @@
 
 namespace cortado {
 
+/// Which of its two passes over a channel a program makes: measures it, applies what was measured, or both.
+enum class NormalisePass { measure, apply, both };
+
 /// Two sums over each channel of a group, made piece by piece, and what becomes of them in two arrays with one value
 /// per channel. Pieces in planes are folded in float and added in double; those in blocks are summed by themselves
 /// first.
@@ -12,6 +15,7 @@ struct PieceSums;
 
 template <class To>
 struct PieceSums<1, To> {
+  static constexpr i64 values_of_moments = 3, values_of_sums = 2;  ///< that a part leaves
   To first, second;
   double plain = 0, product = 0;
 
@@ -88,6 +92,8 @@ struct PieceSums<1, To> {
 
 template <class To>
 struct PieceSums<block_channels, To> {
+  /// That a part leaves, in rows: its two sums, for moments the pivots, and two rows of room.
+  static constexpr i64 values_of_moments = 5 * block_channels, values_of_sums = 4 * block_channels;
   To first, second;
 
   template <class C>
@@ -133,8 +139,6 @@ struct PieceSums<block_channels, To> {
       second.set(lane, second.at(lane) + part(1, lane));
     });
   }
-  /// The rows that a part leaves: its two sums, a row of pivots for moments, two rows of room.
-  static constexpr i64 rows_of_moments = 5, rows_of_sums = 4;
   /// Makes moments of a part's n values of sums that are as for settle_moments: the mean's distance from the pivot, and
   /// the sum of squared distances from the mean.
   template <class C>

@@ -50,8 +50,8 @@ class ReluLayer : public Layer {
 
  private:
   /// The factor of values below zero.
-  Rectify rectify() const { return {slope()}; }
   float slope() const { return parameter().relu_param().negative_slope(); }
+  Rectify rectify() const { return {slope()}; }
 };
 
 }  // namespace

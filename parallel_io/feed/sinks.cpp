@@ -87,7 +87,7 @@ class Hdf5Sink : public ArraySink {
       rows_ = std::min(keep, rows_of(file, arrays));
     }
     if (exists(file)) {
-      const Claim free(file);
+      const Claim claim(file);  // throws where another layer has it
       if (!goes_on && !was_begun(file) && hdf5::File::was_read(file))
         throw FileError(file, "is read by this run, which would replace it", "give the outputs another name");
     }
