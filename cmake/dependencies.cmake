@@ -88,11 +88,11 @@ if(CORTADO_BACKEND STREQUAL "kokkos")
     find_package(Kokkos QUIET PATHS ${CMAKE_SOURCE_DIR}/build/kokkos-cuda NO_DEFAULT_PATH)
   endif()
   if(NOT Kokkos_FOUND)
-    find_package(Kokkos QUIET PATHS ${CMAKE_SOURCE_DIR}/build/kokkos NO_DEFAULT_PATH)
+    find_package(Kokkos QUIET PATHS ${CMAKE_SOURCE_DIR}/build/kokkos-${CORTADO_ARCH} ${CMAKE_SOURCE_DIR}/build/kokkos NO_DEFAULT_PATH)
   endif()
   if(NOT Kokkos_FOUND)
     cortado_missing("Kokkos 3.4 to 5.x with OpenMP"
-      "run scripts/get-kokkos (--cuda for the preset cuda), or load a module, or set Kokkos_ROOT; preset 'reference' needs none")
+      "run scripts/get-kokkos (CORTADO_ARCH=x86-64-v3 before it for the preset portable, --cuda behind it for cuda), or load a module, or set Kokkos_ROOT; preset 'reference' needs none")
   elseif(CORTADO_CUDA AND (NOT Kokkos_ENABLE_CUDA OR Kokkos_VERSION VERSION_LESS 4.6))
     cortado_missing("Kokkos 4.6 or newer with CUDA (found ${Kokkos_VERSION} for ${Kokkos_DEVICES} in ${Kokkos_DIR})"
       "run scripts/get-kokkos --cuda (builds it into build/kokkos-cuda), or Spack: kokkos +cuda +openmp cuda_arch=90, or set Kokkos_ROOT; preset 'openmp' needs no CUDA")

@@ -8,15 +8,20 @@
 #       CACHES_ONLY before the programs of any of these: they run only where MachineSpec::works_from_caches() holds, and
 #       are compiled for CORTADO_CACHE_BACKENDS alone. Launching one elsewhere throws BugError.
 #   The launch of a program that no folder lists does not link: program_key<...> is undefined.
-#   cortado_program_library(TARGET BACKEND NAME FOLDER... [KINDS PROGRAMS|BF16_PROGRAMS...])
+#   cortado_program_library(TARGET BACKEND NAME FOLDER... [KINDS PROGRAMS|BF16_PROGRAMS...] [ISA isa] [KEYLESS])
 #       makes library TARGET with one unit per folder and kind for BACKEND (reference, kokkos), and the generated header
 #       "programs/BACKEND_NAME.h", which declares  cortado::BACKEND::Programs cortado::BACKEND::NAME();
-#       KINDS: all that BACKEND knows. The library with PROGRAMS defines the keys of all kinds.
+#       KINDS: all that BACKEND knows. The library with PROGRAMS defines the keys of all kinds, unless it is KEYLESS, as
+#       in a module: keys are the executable's. ISA: by the flags of that instruction set (cmake/isas.cmake).
 #   cortado_program_identity()    makes the generated header "programs/identity.h", whose CORTADO_PROGRAMS_IDENTITY is
 #                                 another after every change of what programs are made of
 #   cortado_program_module(LIBRARY BACKEND NAME FILE)
 #       makes module LIBRARY_module, lib/cortado/FILE.so, of such a library, for app/modules/loaded.cpp. The executable
 #       gives it all but the programs.
+#   cortado_isa_module(LIBRARY NAME ISA)
+#       makes module LIBRARY_module, lib/cortado/ISA.so, of such a library and of the backend kokkos for that ISA, for
+#       app/modules/isas.cpp. What has the backend's namespace in its name is the module's own: the executable has the
+#       same names, compiled for other vectors.
 
 set_property(GLOBAL PROPERTY CORTADO_PROGRAM_FOLDERS "")
 
@@ -84,11 +89,15 @@ function(cortado_program_keys variable folder)
 endfunction()
 
 function(cortado_program_library target backend name)
-  cmake_parse_arguments(PARSE_ARGV 3 arg "" "" "KINDS")
+  cmake_parse_arguments(PARSE_ARGV 3 arg "KEYLESS" "ISA" "KINDS")
   set(made ${CMAKE_BINARY_DIR}/generated/programs)
   set(units "")
   set(declarations "")
   set(calls "")
+  set(prefix ${backend})
+  if(arg_KEYLESS)
+    set(prefix keyless_${backend})
+  endif()
   if(NOT arg_KINDS)
     set(arg_KINDS PROGRAMS)
     if(backend IN_LIST CORTADO_BF16_BACKENDS)
@@ -98,7 +107,7 @@ function(cortado_program_library target backend name)
   foreach(folder ${arg_UNPARSED_ARGUMENTS})
     set(keys "")
     set(key_header "")
-    if("PROGRAMS" IN_LIST arg_KINDS)
+    if("PROGRAMS" IN_LIST arg_KINDS AND NOT arg_KEYLESS)
       cortado_program_keys(keys ${folder})
       set(key_header "#include \"core/machine/program_key.h\"\n")
     endif()
@@ -112,7 +121,7 @@ function(cortado_program_library target backend name)
       foreach(program ${programs})
         string(APPEND adds "  add_program<${program}>(table);\n")
       endforeach()
-      file(CONFIGURE OUTPUT ${made}/${backend}_${id}.cpp @ONLY CONTENT
+      file(CONFIGURE OUTPUT ${made}/${prefix}_${id}.cpp @ONLY CONTENT
 "#include \"backends/${backend}/launch.h\"
 ${key_header}#include \"${folder}/programs.h\"
 
@@ -125,7 +134,7 @@ ${adds}}
 }  // namespace cortado::${backend}
 ")
       set(keys "")  # once a folder
-      list(APPEND units ${made}/${backend}_${id}.cpp)
+      list(APPEND units ${made}/${prefix}_${id}.cpp)
       string(APPEND declarations "void add_${id}(Programs& table);\n")
       string(APPEND calls "  add_${id}(table);\n")
     endforeach()
@@ -148,7 +157,8 @@ ${calls}  return table;
 }  // namespace cortado::${backend}
 ")
   add_library(${target} STATIC ${units} ${made}/${backend}_${name}.cpp)
-  target_link_libraries(${target} PUBLIC cortado_${backend})
+  target_link_libraries(${target} PUBLIC cortado_${backend}$<$<BOOL:${arg_ISA}>:_${arg_ISA}>)
+  target_compile_options(${target} PRIVATE ${CORTADO_FLAGS_OF_${arg_ISA}})
   if(backend STREQUAL "reference")
     cortado_light(${target})  # its checks take longer than what they check
   endif()
@@ -173,24 +183,44 @@ function(cortado_program_identity)
   add_custom_target(cortado_identity DEPENDS ${header})
 endfunction()
 
-function(cortado_program_module library backend name file)
+# Makes a module of objects and of a unit that answers for its identity and exports what `exports` says.
+function(cortado_module target file headers exports)
   set(unit ${CMAKE_BINARY_DIR}/generated/programs/${file}_module.cpp)
   file(CONFIGURE OUTPUT ${unit} @ONLY CONTENT
-"#include \"programs/${backend}_${name}.h\"
-#include \"programs/identity.h\"
+"${headers}#include \"programs/identity.h\"
 extern \"C\" const char* cortado_identity();
 extern \"C\" const char* cortado_identity() { return CORTADO_PROGRAMS_IDENTITY; }
-extern \"C\" void cortado_programs(cortado::${backend}::Programs& programs);
+${exports}")
+  add_library(${target} MODULE ${unit})
+  foreach(library ${ARGN})
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:${library}>)
+    target_include_directories(${target} PRIVATE $<TARGET_PROPERTY:${library},INTERFACE_INCLUDE_DIRECTORIES>)
+  endforeach()
+  target_link_libraries(${target} PRIVATE cortado_flags)
+  set_target_properties(${target} PROPERTIES PREFIX "" OUTPUT_NAME ${file}
+                        LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/cortado)
+  install(TARGETS ${target} LIBRARY DESTINATION lib/cortado)
+  add_dependencies(${target} cortado_identity)
+  add_dependencies(cortado_modules ${target})
+endfunction()
+
+function(cortado_program_module library backend name file)
+  cortado_module(${library}_module ${file} "#include \"programs/${backend}_${name}.h\"\n"
+"extern \"C\" void cortado_programs(cortado::${backend}::Programs& programs);
 extern \"C\" void cortado_programs(cortado::${backend}::Programs& programs) {
   programs = cortado::${backend}::${name}();
 }
-")
-  add_library(${library}_module MODULE ${unit} $<TARGET_OBJECTS:${library}>)
-  target_include_directories(${library}_module PRIVATE $<TARGET_PROPERTY:${library},INTERFACE_INCLUDE_DIRECTORIES>)
-  target_link_libraries(${library}_module PRIVATE cortado_flags)
-  set_target_properties(${library}_module PROPERTIES PREFIX "" OUTPUT_NAME ${file}
-                        LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/cortado)
-  install(TARGETS ${library}_module LIBRARY DESTINATION lib/cortado)
-  add_dependencies(${library}_module cortado_identity)
-  add_dependencies(cortado_modules ${library}_module)
+" ${library})
+endfunction()
+
+function(cortado_isa_module library name isa)
+  cortado_module(${library}_module ${isa} "#include \"backends/kokkos/processor.h\"\n#include \"programs/kokkos_${name}.h\"\n"
+"extern \"C\" void cortado_processor(const cortado::kokkos::Options& options, std::unique_ptr<cortado::Processor>& made);
+extern \"C\" void cortado_processor(const cortado::kokkos::Options& options, std::unique_ptr<cortado::Processor>& made) {
+  made = cortado::kokkos::make_processor(options, cortado::kokkos::${name}());
+}
+" ${library} cortado_kokkos_${isa})
+  set(own ${CMAKE_SOURCE_DIR}/cmake/isa_module.map)
+  target_link_options(${library}_module PRIVATE -Wl,--version-script=${own})
+  set_target_properties(${library}_module PROPERTIES LINK_DEPENDS ${own})
 endfunction()

@@ -3,10 +3,12 @@
 #include <cstdlib>
 
 #include "app/modules/modules.h"
+#include "app/session/instruction_set.h"
 #include "backends/reference/processor.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
 #ifdef CORTADO_WITH_KOKKOS
+#include "app/modules/module.h"
 #include "backends/kokkos/processor.h"
 #include "programs/kokkos_float_programs.h"
 #endif
@@ -29,6 +31,22 @@ constexpr bool has_devices = true;
 #else
 constexpr bool has_devices = false;
 #endif
+
+std::optional<Isa> used_isa;
+
+#ifdef CORTADO_WITH_KOKKOS
+std::unique_ptr<Processor> make_kokkos(const kokkos::Options& options) {
+  if (const std::string name = used_isa ? module_of(*used_isa) : ""; !name.empty()) {
+    std::unique_ptr<Processor> processor;
+    Module(name, name).entry<void(const kokkos::Options&, std::unique_ptr<Processor>&)>("cortado_processor")(options,
+                                                                                                       processor);
+    return processor;
+  }
+  kokkos::Programs programs = kokkos::float_programs();
+  programs.add_later(kokkos_bf16_programs);
+  return kokkos::make_processor(options, std::move(programs));
+}
+#endif
 }  // namespace
 
 std::unique_ptr<Processor> make_processor(const BackendOptions& wanted) {
@@ -36,6 +54,7 @@ std::unique_ptr<Processor> make_processor(const BackendOptions& wanted) {
     CORTADO_LOG(warning) << "This build runs on processors: it takes no notice of the devices asked for";
   if (!has_devices && wanted.tf32 == Tf32::all)
     CORTADO_LOG(warning) << "This build runs on processors: it multiplies in FP32, not in TF32";
+  used_isa = wanted.isa ? wanted.isa : choose_isa();
 #ifdef CORTADO_WITH_SUNWAY
   sunway::sim::Options options;
   options.core_groups = wanted.core_groups;
@@ -54,9 +73,8 @@ std::unique_ptr<Processor> make_processor(const BackendOptions& wanted) {
   options.devices = wanted.devices;
   options.tf32 = wanted.tf32;
   if (std::getenv("OMP_NUM_THREADS") == nullptr) options.threads = wanted.cpus;
-  kokkos::Programs programs = kokkos::float_programs();
-  programs.add_later(kokkos_bf16_programs);
-  return kokkos::make_processor(options, std::move(programs));
+  options.amx = !used_isa || *used_isa == Isa::amx;
+  return make_kokkos(options);
 #else
   reference::Options options;
   options.core_groups = wanted.core_groups;
@@ -66,11 +84,12 @@ std::unique_ptr<Processor> make_processor(const BackendOptions& wanted) {
 }
 
 std::vector<std::pair<std::string, std::string>> backend_software() {
+  std::vector<std::pair<std::string, std::string>> software;
 #ifdef CORTADO_WITH_KOKKOS
-  return kokkos::software();
-#else
-  return {};
+  software = kokkos::software();
 #endif
+  if (used_isa) software.emplace_back("Instruction set", describe_choice(*used_isa));
+  return software;
 }
 
 }  // namespace cortado

@@ -1,6 +1,7 @@
 #include "app/session/session.h"
 
 #include "app/session/backend.h"
+#include "app/session/instruction_set.h"
 #include "core/formats/caffe.pb.h"
 #include "core/net/name_memory.h"
 #include "core/net/passes/passes.h"
@@ -10,6 +11,15 @@
 namespace cortado {
 
 namespace {
+/// What every rank's processor has.
+std::optional<Isa> agreed_isa(const MpiJob& job) {
+  std::optional<Isa> isa = choose_isa();
+  if (!isa) return isa;
+  i64 less = -static_cast<i64>(*isa);
+  job.replicas().maximum(&less, 1);
+  return static_cast<Isa>(-less);
+}
+
 BackendOptions backend_options(const MpiJob& job, const SessionFlags& flags) {
   BackendOptions backend;
   backend.core_groups = flags.core_groups;
@@ -18,6 +28,7 @@ BackendOptions backend_options(const MpiJob& job, const SessionFlags& flags) {
   backend.devices.local_rank = job.local_rank();
   backend.devices.local_ranks = job.local_size();
   backend.tf32 = flags.multiply == "tf32" ? Tf32::all : flags.multiply == "auto" ? Tf32::convolutions : Tf32::none;
+  backend.isa = agreed_isa(job);
   backend.timing_only = flags.timing_only;
   backend.profile = flags.profile;
   return backend;

@@ -1,7 +1,8 @@
 // What is done before the constructors of shared libraries run. OpenBLAS's asks for a buffer and, where `ulimit -v` has
 // no room for it, asks for ever. MPI's start ends in a library's own text where files or addresses are short. A signal
 // that comes before main has taken the signals (app/start/signal_actions.h) would end the process. Where standard
-// output is closed, the first file that is opened takes its number, and gets what is printed. This file belongs to the
+// output is closed, the first file that is opened takes its number, and gets what is printed. A processor without the
+// instructions that all other code uses would end it by SIGILL: this file is compiled for any x86-64. It belongs to the
 // executable itself, and uses little of the C library, which has not begun either.
 #include <fcntl.h>
 #include <signal.h>
@@ -9,6 +10,8 @@
 #include <unistd.h>
 
 #include <initializer_list>
+
+#include "app/start/compiled_for.h"
 
 #ifndef __SANITIZE_ADDRESS__  // whose own code must run first, and which needs more addresses than any limit leaves
 namespace {
@@ -69,6 +72,27 @@ void look_for_file_size() {
   _exit(1);
 }
 
+void need_instructions(bool compiled, bool has, const char* names) {
+  if (!compiled || has) return;
+  say("cortado: this build is for processors with ");
+  say(names);
+  say(", which this one, or its system, has not: build it on a machine of this kind, or the preset 'portable', which needs "
+      "AVX2 and FMA alone\n");
+  _exit(1);
+}
+
+void look_for_instructions() {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  need_instructions(cortado::compiled_for_avx2,
+                    __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"),
+                    "AVX2 and FMA");
+  need_instructions(cortado::compiled_for_avx512, __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl"),
+                    "AVX-512");
+  need_instructions(cortado::compiled_for_avx512_bf16, __builtin_cpu_supports("avx512bf16"), "AVX-512 BF16");
+#endif
+}
+
 /// Standard input and error that are closed become empty; writing to such an output goes on failing.
 void fill_closed() {
   for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
@@ -77,6 +101,7 @@ void fill_closed() {
 
 void begin() {
   fill_closed();
+  look_for_instructions();
   sigset_t held;
   sigemptyset(&held);
   for (const int signal : {SIGINT, SIGHUP, SIGTERM, SIGUSR1}) sigaddset(&held, signal);

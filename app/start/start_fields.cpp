@@ -3,6 +3,7 @@
 #include <google/protobuf/text_format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <set>
 #include <sstream>
@@ -108,6 +109,8 @@ StartFields start_fields(const Command& command) {
     fields.push_back({"command line", name, "\"" + value + "\""});
   };
   add("the command", command.name);
+  const char* const isa = std::getenv("CORTADO_ISA");
+  fields.push_back({"environment", "CORTADO_ISA", isa != nullptr ? "\"" + std::string(isa) + "\"" : "not set"});
   for (const GivenFlag& flag : command.given)
     if (flag.compared != Compared::never) add(flag.name, flag.compared == Compared::text ? flag.text : "a file");
   for (const AddFields& add_to : command.add_fields) add_to(fields);

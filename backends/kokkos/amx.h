@@ -22,8 +22,10 @@ struct alignas(64) TileRegisters {
 /// The matrix unit of x86 processors (AMX-TILE, AMX-BF16), of the calling thread. Nothing else in this process may use
 /// it. Pitches are in bytes.
 struct Amx {
-  /// True if processor and system have it. The first call asks the system for it on behalf of the whole process.
+  /// True if processor and system have it and nobody forbade it.
   static bool available();
+  /// For processors made from now on.
+  static void forbid();
 
 #if defined(__x86_64__)
   /// Does nothing where the registers have these shapes already; else they become zeros.

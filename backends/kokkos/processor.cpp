@@ -10,6 +10,8 @@
 
 #if defined(CORTADO_KOKKOS_CUDA)
 #include "backends/kokkos/cuda_devices.h"
+#else
+#include "backends/kokkos/amx.h"
 #endif
 #include "backends/kokkos/group_common.h"
 #include "backends/kokkos/runtime.h"
@@ -90,6 +92,7 @@ std::unique_ptr<Processor> make_processor(const Options& options, Programs progr
   const std::vector<int> devices = choose_cuda_devices(options);
 #else
   const std::vector<int> devices(static_cast<std::size_t>(std::max(1, options.core_groups)));
+  if (!options.amx) Amx::forbid();
 #endif
   const int core_groups = static_cast<int>(devices.size());
   const int threads = count_threads(options, core_groups);

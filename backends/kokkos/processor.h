@@ -16,6 +16,7 @@ struct Options {
   int threads = 0;  ///< OpenMP threads of all core groups together; 0: what OMP_NUM_THREADS or the affinity mask says
   DeviceChoice devices;    ///< of CUDA
   Tf32 tf32 = Tf32::none;  ///< of CUDA
+  bool amx = true;         ///< whether the processor's matrix unit may be used, where it has one
 };
 
 /// Initialises Kokkos on first use. CUDA: throws ConfigError, with advice, where no device can be used.
