@@ -11,7 +11,6 @@
 #include "core/base/log.h"
 
 namespace cortado {
-namespace {
 std::string mpi_version() {
   char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
   int length = 0;
@@ -28,11 +27,9 @@ std::string hdf5_version() {
   return "HDF5 " + std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(release);
 }
 
-/// The command line in the form that a shell takes.
-std::string command_line(char** arguments) {
+std::string command_text(const std::vector<std::string>& words) {
   std::string text;
-  for (char** argument = arguments; *argument != nullptr; ++argument) {
-    std::string word = *argument;
+  for (std::string word : words) {
     if (word.empty() || word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                                "-_=+,./:@%") != std::string::npos) {
       for (std::size_t at = 0; (at = word.find('\'', at)) != std::string::npos; at += 4) word.replace(at, 1, "'\\''");
@@ -41,6 +38,14 @@ std::string command_line(char** arguments) {
     text += (text.empty() ? "" : " ") + word;
   }
   return text;
+}
+
+namespace {
+/// The words of the command line.
+std::vector<std::string> words_of(char** arguments) {
+  std::vector<std::string> words;
+  while (*arguments != nullptr) words.emplace_back(*arguments++);
+  return words;
 }
 
 /// The variables by which OpenMP binds threads, all ranks' in the same way; empty: none is set.
@@ -76,7 +81,7 @@ void log_header(const MpiJob& job, char** arguments) {
   const std::string of_kokkos = *build_info::kokkos != '\0' ? std::string(", Kokkos ") + build_info::kokkos : "";
   CORTADO_LOG(info) << "Cortado " << version << " (" << commit << "), " << compiler << " " << type << ", backend "
                     << backend << "; " << mpi_version() << ", " << hdf5_version() << of_kokkos;
-  CORTADO_LOG(info) << "Command: " << command_line(arguments) << (job.size() > 1 ? ", " : "")
+  CORTADO_LOG(info) << "Command: " << command_text(words_of(arguments)) << (job.size() > 1 ? ", " : "")
                     << (job.size() > 1 ? std::to_string(job.size()) + " ranks" : "");
   if (job.size() > 1) warn_of_crowding(job);
 }

@@ -1,9 +1,18 @@
 #pragma once
+#include <string>
+#include <vector>
+
 #include "comm/job.h"
 
 namespace cortado {
 
 /// Logs the origin of results: version, commit and libraries of this program, and its command line.
 void log_header(const MpiJob& job, char** arguments);
+
+/// The MPI and HDF5 libraries with their versions, a line each.
+std::string mpi_version();
+std::string hdf5_version();
+/// The words of a command in the form that a shell takes.
+std::string command_text(const std::vector<std::string>& words);
 
 }  // namespace cortado

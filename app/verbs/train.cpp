@@ -5,6 +5,9 @@
 #include "app/measure/load_watch.h"
 #include "app/measure/memory_fit.h"
 #include "app/measure/memory_need.h"
+#include "app/record/run_description.h"
+#include "app/record/run_record.h"
+#include "app/record/watched_sources.h"
 #include "app/report/progress_bar.h"
 #include "app/report/timeline_file.h"
 #include "app/session/backend.h"
@@ -21,11 +24,13 @@
 #include "core/base/log.h"
 #include "core/formats/caffe.pb.h"
 #include "core/formats/prototxt.h"
+#include "core/solver/agreement.h"
 #include "core/solver/core_groups.h"
 
 namespace cortado {
 namespace {
-void log_machines(const Session& session) {
+/// Logs every rank's host and device. Returns them on rank 0.
+std::vector<std::string> log_machines(const Session& session) {
   std::string own = session.job.host() + ": " + session.group.spec().description;
   for (int i = 1; i < session.processor->core_groups(); ++i) {  // where each has a device
     const std::string& other = session.processor->group(i).spec().description;
@@ -37,6 +42,7 @@ void log_machines(const Session& session) {
   if (MatrixLibrary* const library = session.group.library())
     CORTADO_LOG(info) << "Matrix products: " << library->name();
   for (const auto& [name, version] : backend_software()) CORTADO_LOG(info) << name << " " << version;
+  return all;
 }
 
 void show(ProgressBar& bar, const SolverOptions::Progress& progress) {
@@ -60,10 +66,13 @@ class Train : public Verb {
   bool replaces_weights() const { return !weights_.empty() || (!snapshot_.empty() && !goes_on_from_newest()); }
   bool goes_on_from_newest() const { return snapshot_ == "auto"; }
   void train(const SolverOptions& with, const caffe::SolverParameter& parameter) const;
+  std::unique_ptr<RunRecord> make_record(const Session& session, const caffe::SolverParameter& parameter,
+                                         const std::vector<std::string>& hosts, WatchedSources& sources) const;
 
   std::string solver_, snapshot_, weights_;
   int snapshot_keep_ = -1;     // below 0: as the solver says
   std::string snapshot_best_;  // empty: as the solver says
+  std::string record_;         // empty: beside the snapshots
   std::string sigint_ = "stop", sighup_ = "snapshot", sigterm_ = "stop", sigusr1_ = "snapshot";
   NetState state_;
   SessionFlags session_;
@@ -91,6 +100,9 @@ void Train::add_to(Flags& flags) {
       .not_negative();
   flags.add("--snapshot-best", snapshot_best_,
             "Keep PREFIX_best, the snapshot at the best value of this output of a test net");
+  flags.add("--record", record_,
+            "Write PREFIX_run.json and PREFIX_metrics.jsonl of this PREFIX; none: neither; default is the solver's "
+            "snapshot_prefix, if it writes snapshots");
   add_weights(flags, weights_, "Start from these .caffemodels or .caffemodel.h5s, separated by commas");
   add_effects(flags);
   state_.add_to(flags);
@@ -150,7 +162,7 @@ caffe::SolverParameter Train::changed() const {
 
 int Train::run(const MpiJob& job) {
   Session session(job, session_);
-  log_machines(session);
+  const auto hosts = log_machines(session);
   caffe::SolverParameter parameter = changed();
   SignalActions signals({parse_effect("sigint_effect", sigint_), parse_effect("sighup_effect", sighup_),
                          parse_effect("sigterm_effect", sigterm_), parse_effect("sigusr1_effect", sigusr1_)});
@@ -162,7 +174,8 @@ int Train::run(const MpiJob& job) {
   }
   const auto exchange = make_exchange(session, exchange_, parameter, team, timeline.get());
   MpiShardExchange shards(job.replicas().communicator(), session.group, timeline.get());
-  const Sources sources(timeline.get());
+  const Sources readers(timeline.get());
+  WatchedSources sources(readers);
   ProgressBar bar("training");
   LoadWatch load;
   SolverOptions with = session.solver_options();
@@ -188,6 +201,8 @@ int Train::run(const MpiJob& job) {
     load.look();
   };
   if (replaces_weights()) parameter.clear_weights();
+  const auto record = make_record(session, parameter, hosts, sources);
+  with.record = record.get();
   with.core_groups = session.processor->core_groups();
   advising_on_memory([&] { return memory_advice(session, parameter, tuning); },
                      [&] {
@@ -197,6 +212,25 @@ int Train::run(const MpiJob& job) {
   CORTADO_LOG(info) << "Optimization Done.";
   if (timeline) write_timeline(*timeline, job, timeline_);
   return 0;
+}
+
+/// nullptr means that nothing is recorded.
+std::unique_ptr<RunRecord> Train::make_record(const Session& session, const caffe::SolverParameter& parameter,
+                                              const std::vector<std::string>& hosts, WatchedSources& sources) const {
+  const bool snapshots =
+      parameter.snapshot() > 0 || parameter.snapshot_after_train() || !parameter.snapshot_best().empty();
+  if (record_ == "none" || (record_.empty() && !snapshots)) return nullptr;
+  RunStart start;
+  start.hosts = hosts;
+  start.weights = weights_;
+  start.snapshot = snapshot_;
+  start.exchange = exchange_.exchange.empty() ? parameter.exchange() : exchange_.exchange;
+  start.codec = exchange_.codec;
+  start.allreduce = exchange_.allreduce;
+  OrderedJson description;
+  on_root(session.job.replicas(), [&] { description = describe_run(session, parameter, start); });
+  return std::make_unique<RunRecord>(record_.empty() ? parameter.snapshot_prefix() : record_, std::move(description),
+                                     [&sources] { return sources.take_seconds(); });
 }
 
 void Train::train(const SolverOptions& with, const caffe::SolverParameter& parameter) const {

@@ -8,6 +8,7 @@ MakeVerb make_train, make_test, make_time, make_check, make_device_query, make_c
 MakeVerb make_upgrade, make_draw, make_extract, make_compare;                                        // verbs
 MakeVerb make_convert_set, make_convert_mean, make_convert_mnist, make_convert_digits;               // verbs
 MakeVerb make_convert_images;                                                                        // verbs
+MakeVerb make_convert_metrics;                                                                       // record
 MakeVerb make_predict;                                                                               // predict
 MakeVerb make_tune;                                                                                  // tune
 MakeVerb make_bench_convolution, make_bench_gemm, make_bench_io, make_bench_allreduce;               // bench
@@ -23,13 +24,15 @@ const std::vector<VerbRow>& verbs() {
       {"check", "Show shapes, parameters, memory and plans of a net without running it", make_check},
       {"device_query", "Show the machine as Cortado sees it, and its measured limits", make_device_query},
       {"classify", "The likeliest classes of images", make_classify},
-      {"convert", "Make data sets, from one format to another; goes on where it was killed", nullptr},
+      {"convert", "Data sets from one format to another, going on where they were killed; a run's metrics", nullptr},
       {"convert set", "Any data set, told by its content, to another format", make_convert_set},
       {"convert mean", "The mean sample of a data set, for mean_file", make_convert_mean},
       {"convert mnist", "The four IDX files of MNIST, gzipped or not", make_convert_mnist},
       {"convert digits", "Generated digits, in MNIST's shape", make_convert_digits},
       {"convert images", "A folder of images, one folder per class", make_convert_images},
       {"convert cifar10", "CIFAR-10 as folders of JPEGs", make_convert_images},
+      {"convert metrics", "What a training wrote of its iterations, for TensorBoard or as a table",
+       make_convert_metrics},
       {"bench", "Time parts of training, beside published times", nullptr},
       {"bench conv", "Convolutions of a net, by every candidate and direction", make_bench_convolution},
       {"bench gemm", "Matrix products, by every multiplier", make_bench_gemm},

@@ -94,6 +94,12 @@ void Solver::State::make_test_nets() {
   scores.resize(test_nets.size());
 }
 
+Solver::State::Recording::Recording(State& solver) : solver_(solver) {
+  if (solver.options.record == nullptr) return;
+  on_root(solver.replicas, [&] { solver.options.record->begin(*solver.net, solver.iteration); });
+  solver.recording = true;
+}
+
 Solver::Solver(const caffe::SolverParameter& parameter, const SolverOptions& options)
     : state_(std::make_unique<State>(parameter, options)) {}
 Solver::~Solver() = default;
@@ -106,19 +112,18 @@ void Solver::solve() {
   const bool writes = s.parameter.snapshot() > 0 || s.parameter.snapshot_after_train() || !s.best_output.name.empty();
   // Fails at once, rather than after hours, where nothing can be written.
   const auto held = writes ? std::make_unique<State::HeldPrefix>(s) : nullptr;
+  const State::Recording recording(s);
   s.step(s.parameter.max_iter() - s.iteration);
   for (const auto& entry : s.net->layers()) {
     const std::string told = entry.layer->statistics();
     if (!told.empty()) CORTADO_LOG(info) << entry.layer->name() << ": " << told;
   }
   if (s.parameter.snapshot_after_train() && !due(s.iteration, s.parameter.snapshot())) s.snapshot();
-  if (s.stopped) {
-    CORTADO_LOG(info) << "Optimization stopped early.";
-    return;
-  }
-  if (due(s.iteration, s.parameter.display())) s.log_final_loss();
-  if (due(s.iteration, s.parameter.test_interval())) s.test_all();
-  CORTADO_LOG(info) << "Optimization Done.";
+  const bool early = s.stopped;
+  if (!early && due(s.iteration, s.parameter.display())) s.log_final_loss();
+  if (!early && due(s.iteration, s.parameter.test_interval())) s.test_all();
+  if (s.keeps_record()) s.options.record->end(s.iteration, early);
+  CORTADO_LOG(info) << (early ? "Optimization stopped early." : "Optimization Done.");
 }
 
 void Solver::step(i64 iterations) { state_->step(iterations); }

@@ -9,6 +9,7 @@
 #include "core/formats/weight_files.h"
 #include "core/net/net.h"
 #include "core/solver/gradient_exchange.h"
+#include "core/solver/training_record.h"
 #include "core/tuner/tuning_table.h"
 
 namespace caffe {
@@ -39,6 +40,7 @@ struct SolverOptions : Services {
     double loss;               ///< of the last iteration, mean over ranks
   };
   std::function<void(const Progress&)> progress;  ///< told once per iteration on rank 0; may be empty
+  TrainingRecord* record = nullptr;               ///< on all ranks or none; rank 0's takes notes
 };
 
 /// Trains a net (Caffe's Solver with its rate policies): every solver type of Caffe's and LARS, warm-up, L1/L2 decay,
@@ -65,12 +67,7 @@ class Solver {
   /// Runs every test net for its test_iter passes, which the ranks divide among themselves.
   void test();
 
-  /// A test net's output, or an element of it: the mean over passes.
-  struct Score {
-    std::string name;
-    double value;
-    double loss_weight;
-  };
+  using Score = OutputScore;
   /// Results of the last test that ran to its end, per test net; empty before.
   const std::vector<std::vector<Score>>& scores() const;
 

@@ -46,7 +46,21 @@ struct Solver::State {
   void share_weights();
   [[noreturn]] void throw_not_finite(const std::string& bad_layer);
   void log_training(std::chrono::steady_clock::time_point shown, i64 shown_at);
+  double images_per_iteration() const;
   void tell_progress(double seconds);
+  /// Begins the record; iterations and tests while it lives are in it. Collective.
+  class Recording {
+   public:
+    explicit Recording(State& solver);
+    ~Recording() { solver_.recording = false; }
+    Recording(const Recording&) = delete;
+    Recording& operator=(const Recording&) = delete;
+
+   private:
+    State& solver_;
+  };
+  bool keeps_record() const { return options.record != nullptr && recording && replicas.rank() == 0; }
+  void record_iteration(double seconds, bool displays);
   void log_final_loss();
 
   void test_all();
@@ -116,6 +130,9 @@ struct Solver::State {
   i64 iteration = 0;
   i64 tests = 0;  // of nets, so far
   double last_loss = 0;
+  bool recording = false;                      // within solve
+  std::vector<Score> displayed;                // outputs that the log showed last
+  double waited_for_ranks = 0, exchanged = 0;  // seconds of this iteration
   double seconds_per_iteration = 0;
   bool stopped = false;
 };

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/solver/finite.h"
@@ -121,6 +122,7 @@ void Solver::State::assist(Net& tested) {
 
 void Solver::State::test(std::size_t index) {
   CORTADO_LOG(info) << "Iteration " << iteration << ", Testing net (#" << index << ")";
+  const auto begin = Clock::now();
   Net& tested = *test_nets[index];
   const int passes = parameter.test_iter(static_cast<int>(index));
   double loss = 0;
@@ -159,6 +161,7 @@ void Solver::State::test(std::size_t index) {
   if (parameter.test_compute_loss()) CORTADO_LOG(info) << "Test loss: " << loss / passes;
   scores[index] = scores_of(sums, tested, passes);
   for (std::size_t i = 0; i < scores[index].size(); ++i) CORTADO_LOG(info) << score_line("Test", i, scores[index][i]);
+  if (keeps_record()) options.record->tested(iteration, index, seconds_since(begin), scores[index]);
 }
 
 }  // namespace cortado

@@ -7,6 +7,7 @@
 #include "core/base/log.h"
 #include "core/solver/agreement.h"
 #include "core/solver/finite.h"
+#include "core/solver/rate.h"
 #include "core/solver/solver_state.h"
 
 namespace cortado {
@@ -29,17 +30,21 @@ void Solver::State::iterate(i64 iterations) {
     std::string bad_layer;
     double loss = 0;
     try_plans([&] { loss = forward_backward(bad_layer); });
+    const auto done = Clock::now();
     const Merged merged = merge(loss, !std::isfinite(loss));
+    waited_for_ranks = seconds_since(done);
     if (merged.not_finite) throw_not_finite(bad_layer);
     last_loss = merged.loss;
     smoothed.add(merged.loss);
-    if (due(iteration, parameter.display())) {
+    const bool displays = due(iteration, parameter.display());
+    if (displays) {
       log_training(shown, shown_at);
       shown = Clock::now();
       shown_at = iteration;
     }
     const bool late = may_update_late();
     update_weights(exchange_gradients(late), late);
+    record_iteration(seconds_since(start), displays);
     ++iteration;
     tell_progress(seconds_since(start));
     foresee_snapshot();
@@ -125,7 +130,10 @@ bool Solver::State::may_update_late() const {
 
 float Solver::State::exchange_gradients(bool late) {
   const TimelineSpan span(options.timeline, lane(), "exchange", "exchange");
-  return late ? exchange.start(*net) : exchange.finish(*net);
+  const auto begin = Clock::now();
+  const float factor = late ? exchange.start(*net) : exchange.finish(*net);
+  exchanged = seconds_since(begin);
+  return factor;
 }
 
 /// `factor` as GradientExchange::finish returns it.
@@ -190,19 +198,30 @@ void Solver::State::log_training(Clock::time_point shown, i64 shown_at) {
   train_sums.clear();
   train_sums.add(*net);
   train_sums.merge(replicas);
-  const auto outputs = scores_of(train_sums, *net, replicas.size());
-  for (std::size_t i = 0; i < outputs.size(); ++i) CORTADO_LOG(info) << score_line("Train", i, outputs[i]);
+  displayed = scores_of(train_sums, *net, replicas.size());
+  for (std::size_t i = 0; i < displayed.size(); ++i) CORTADO_LOG(info) << score_line("Train", i, displayed[i]);
+}
+
+/// Of all ranks; 0 where the net has no batch.
+double Solver::State::images_per_iteration() const {
+  const auto& layers = net->layers();
+  if (layers.empty() || layers[0].top.empty() || layers[0].top[0]->axes() == 0) return 0;
+  return static_cast<double>(layers[0].top[0]->dim(0) * parameter.iter_size() * replicas.size());
+}
+
+void Solver::State::record_iteration(double seconds, bool displays) {
+  if (!keeps_record()) return;
+  const double shown = smoothed.value();
+  options.record->trained({iteration, last_loss, cortado::learning_rate(parameter, iteration), images_per_iteration(),
+                           seconds, waited_for_ranks, exchanged, displays ? &shown : nullptr,
+                           displays ? &displayed : nullptr});
 }
 
 void Solver::State::tell_progress(double seconds) {
   // Recent iterations count most: the first ones plan and allocate.
   seconds_per_iteration = seconds_per_iteration > 0 ? 0.9 * seconds_per_iteration + 0.1 * seconds : seconds;
   if (!options.progress || replicas.rank() != 0) return;
-  double images = 0;
-  const auto& layers = net->layers();
-  if (!layers.empty() && !layers[0].top.empty() && layers[0].top[0]->axes() > 0)
-    images = static_cast<double>(layers[0].top[0]->dim(0) * parameter.iter_size() * replicas.size());
-  options.progress({iteration, parameter.max_iter(), images / seconds_per_iteration, last_loss});
+  options.progress({iteration, parameter.max_iter(), images_per_iteration() / seconds_per_iteration, last_loss});
 }
 
 /// The loss of the final weights, by one more forward pass, as Caffe shows it.
