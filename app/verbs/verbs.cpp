@@ -9,6 +9,7 @@ MakeVerb make_upgrade, make_draw, make_extract, make_compare;                   
 MakeVerb make_convert_set, make_convert_mean, make_convert_mnist, make_convert_digits;               // verbs
 MakeVerb make_convert_images;                                                                        // verbs
 MakeVerb make_convert_metrics;                                                                       // record
+MakeVerb make_report;                                                                                // plots
 MakeVerb make_predict;                                                                               // predict
 MakeVerb make_tune;                                                                                  // tune
 MakeVerb make_bench_convolution, make_bench_gemm, make_bench_io, make_bench_allreduce;               // bench
@@ -33,6 +34,7 @@ const std::vector<VerbRow>& verbs() {
       {"convert cifar10", "CIFAR-10 as folders of JPEGs", make_convert_images},
       {"convert metrics", "What a training wrote of its iterations, for TensorBoard or as a table",
        make_convert_metrics},
+      {"report", "A page about runs: curves, times, net and record, in one file", make_report},
       {"bench", "Time parts of training, beside published times", nullptr},
       {"bench conv", "Convolutions of a net, by every candidate and direction", make_bench_convolution},
       {"bench gemm", "Matrix products, by every multiplier", make_bench_gemm},

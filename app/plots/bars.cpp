@@ -1,0 +1,139 @@
+#include "app/plots/bars.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "app/plots/svg.h"
+#include "core/base/error.h"
+
+namespace cortado {
+namespace {
+using PlainJson = nlohmann::json;
+constexpr double bars_width = 1200, label_room = 210, value_room = 300, bar_height = 15, bar_step = 20;
+
+/// A bar of parts, one after the other.
+struct Bar {
+  struct Part {
+    std::string kind;
+    double value;
+  };
+  std::string label, text;  ///< before it, and behind
+  std::vector<Part> parts;
+};
+
+std::string bars_svg(const std::string& title, const std::vector<Bar>& bars, const std::map<std::string, int>& tones_of,
+                     const std::string& unit) {
+  double most = 0;
+  for (const Bar& bar : bars) {
+    double sum = 0;
+    for (const auto& part : bar.parts) sum += part.value;
+    most = std::max(most, sum);
+  }
+  const double height = bar_step * static_cast<double>(bars.size()) + 6,
+               scale = (bars_width - label_room - value_room) / std::max(most, 1e-300);
+  std::string text = "<svg class=\"bars\" viewBox=\"0 0 " + place(bars_width) + " " + place(height) +
+                     "\" role=\"img\"><title>" + xml_text(title) + "</title>\n";
+  double y = 4;
+  for (const Bar& bar : bars) {
+    text += "<g data-parts=\"" + std::to_string(bar.parts.size()) + "\"><text class=\"tick end\" x=\"" +
+            place(label_room - 8) + "\" y=\"" + place(y + 11) + "\">" + xml_text(bar.label) + "</text>";
+    double x = label_room;
+    for (const auto& part : bar.parts) {
+      text += "<rect style=\"fill:var(--t" + std::to_string(tones_of.at(part.kind) % 8) + ")\" x=\"" + place(x) +
+              "\" y=\"" + place(y) + "\" width=\"" + place(std::max(0.3, part.value * scale)) + "\" height=\"" +
+              place(bar_height) + "\"><title>" +
+              xml_text(bar.label + ", " + part.kind + ": " + figure(part.value) + unit) + "</title></rect>";
+      x += part.value * scale;
+    }
+    text += "<text class=\"tick\" x=\"" + place(x + 8) + "\" y=\"" + place(y + 11) + "\">" + xml_text(bar.text) +
+            "</text></g>\n";
+    y += bar_step;
+  }
+  return text + "</svg>\n";
+}
+
+std::string legend_for(const std::map<std::string, int>& tones_of) {
+  std::string items;
+  std::map<int, std::string> kinds;  // by tone
+  for (const auto& [kind, tone] : tones_of) kinds[tone] = kind;
+  for (const auto& [tone, kind] : kinds)
+    items += "<li><span class=\"swatch tone" + std::to_string(tone % 8) + "\"></span>" + xml_text(kind) + "</li>";
+  return "<ul class=\"legend\">" + items + "</ul>";
+}
+
+/// The rows of a file of `cortado time`: a bar for each layer, with a part for each direction.
+std::string times_figure(const std::string& name, const PlainJson& report) {
+  const std::map<std::string, int> tones_of = {{"forward", 0}, {"backward", 1}};
+  std::vector<Bar> bars;
+  std::map<std::string, std::size_t> places;
+  double all = 0;
+  for (const auto& row : report.at("rows")) {
+    const std::string direction = row.at("direction").get<std::string>(), layer = row.at("layer").get<std::string>();
+    if (tones_of.count(direction) == 0 || layer == "whole iteration") continue;
+    const double ms = row.at("ms").get<double>();
+    const auto [found, is_new] = places.emplace(layer, bars.size());
+    if (is_new) bars.push_back({layer + " (" + row.at("type").get<std::string>() + ")", "", {}});
+    Bar& bar = bars[found->second];
+    bar.parts.push_back({direction, ms});
+    const auto share = row.find("limit_share");
+    bar.text += (bar.text.empty() ? "" : ", ") + figure(ms) + " ms";
+    if (share != row.end() && share->is_number())
+      bar.text += " (" + std::to_string(std::lround(share->get<double>())) + " %)";
+    all += ms;
+  }
+  return figure_of(name, "milliseconds, in brackets the share of the machine's limit; in all " + figure(all) + " ms",
+                   bars_svg(name, bars, tones_of, " ms"), legend_for(tones_of));
+}
+
+/// Two bars for each rank: its main lane, and what runs beside it.
+std::string timeline_figure(const std::string& name, const PlainJson& timeline) {
+  const std::string beside = "overlapped ";
+  const auto plain = [&](const std::string& kind) {
+    return kind.compare(0, beside.size(), beside) == 0 ? kind.substr(beside.size()) : kind;
+  };
+  std::map<std::string, int> tones_of;
+  for (const auto& rank : timeline.at("breakdown"))
+    for (const auto& [kind, seconds] : rank.at("seconds").items()) tones_of.emplace(plain(kind), 0);
+  int tone = 0;
+  for (auto& [kind, its] : tones_of) its = tone++;
+  std::vector<Bar> bars;
+  for (const auto& rank : timeline.at("breakdown")) {
+    const double total = std::max(1e-9, rank.at("total").get<double>());
+    const std::string of = "rank " + std::to_string(rank.at("rank").get<i64>());
+    Bar own{of, figure(total) + " s", {}}, other{"beside it", "", {}};
+    for (const auto& [kind, seconds] : rank.at("seconds").items()) {
+      const double percent = 100 * std::max(0.0, seconds.get<double>()) / total;
+      (plain(kind) == kind ? own : other).parts.push_back({plain(kind), percent});
+      if (kind == "exchange") own.text += ", " + figure(percent) + " % exposed exchange";
+    }
+    bars.push_back(own);
+    if (!other.parts.empty()) bars.push_back(other);
+  }
+  return figure_of(name, "% of the time of training, by what core group 0 does", bars_svg(name, bars, tones_of, " %"),
+                   legend_for(tones_of));
+}
+
+template <class Draw>
+std::string figures_of(const std::vector<std::pair<std::string, PlainJson>>& files, const char* kind, Draw draw) {
+  std::string figures;
+  for (const auto& [name, json] : files) try {
+      figures += draw(name, json);
+    } catch (const PlainJson::exception&) {
+      throw FileError(name, std::string("is not what ") + kind + " writes", "name a file that it has written");
+    }
+  return figures;
+}
+}  // namespace
+
+std::string times_part(const ReportExtras& extras) {
+  const std::string figures = figures_of(extras.times, "cortado time --json", times_figure);
+  return figures.empty() ? "" : "<section id=\"times\"><h2>Time by layer</h2>\n" + figures + "</section>\n";
+}
+
+std::string timelines_part(const ReportExtras& extras) {
+  const std::string figures = figures_of(extras.timelines, "cortado train --timeline", timeline_figure);
+  return figures.empty() ? "" : "<section id=\"ranks\"><h2>Time by rank</h2>\n" + figures + "</section>\n";
+}
+
+}  // namespace cortado
