@@ -19,6 +19,7 @@ Programs all_programs();  // generated
 }
 #endif
 #ifdef CORTADO_WITH_SUNWAY
+#include "backends/sunway/costs.h"
 #include "backends/sunway/sim/processor.h"
 #include "programs/sunway_all_programs.h"
 #endif
@@ -60,10 +61,11 @@ std::unique_ptr<Processor> make_processor(const BackendOptions& wanted) {
   options.core_groups = wanted.core_groups;
   options.timing_only = wanted.timing_only;
   options.profile = wanted.profile;
+  if (!wanted.machine.empty()) options.machine = wanted.machine;
   return sunway::sim::make_processor(options, sunway::all_programs());
 #else
-  if (wanted.timing_only || !wanted.profile.empty())
-    throw ConfigError("command line", "--timing-only and --profile are the simulator's",
+  if (wanted.timing_only || !wanted.profile.empty() || !wanted.machine.empty())
+    throw ConfigError("command line", "--timing-only, --profile and --simulate are the simulator's",
                       "use a build of the preset sunway-sim");
 #if defined(CORTADO_WITH_ATHREAD)
   return sunway::athread::make_processor(wanted.core_groups, sunway::all_programs());
@@ -90,6 +92,16 @@ std::vector<std::pair<std::string, std::string>> backend_software() {
 #endif
   if (used_isa) software.emplace_back("Instruction set", describe_choice(*used_isa));
   return software;
+}
+
+std::vector<MachineFigure> machine_figures([[maybe_unused]] const std::string& machine) {
+  std::vector<MachineFigure> figures;
+#ifdef CORTADO_WITH_SUNWAY
+  const std::string name = machine.empty() ? sunway::sim::Options().machine : machine;
+  for (const auto& figure : sunway::machine_description(name).figures)
+    figures.push_back({figure.name, figure.value, std::string(to_string(figure.origin)) + ": " + figure.source});
+#endif
+  return figures;
 }
 
 }  // namespace cortado

@@ -20,6 +20,7 @@ struct BackendOptions {
   std::optional<Isa> isa;    ///< x86-64: what programs use (instruction_set.h); nothing: what this process chooses
   bool timing_only = false;  ///< simulator: programs run their schedule without arithmetic
   std::string profile;       ///< simulator: a timeline is written here at the end, and a table by kernel to stderr
+  std::string machine;       ///< simulator: which one; empty means SW26010
 };
 
 /// Makes the processor of this build's backend, with every program of the tree. Throws ConfigError for options that
@@ -29,5 +30,13 @@ std::unique_ptr<Processor> make_processor(const BackendOptions& options = {});
 /// The names and versions of the software between the backend and the machine. For GPUs, of the driver and NVIDIA's
 /// libraries; it needs no device. On x86-64, the instruction set of the processor that was made last.
 std::vector<std::pair<std::string, std::string>> backend_software();
+
+/// A figure of a machine that is known by description alone, and how much it is worth: "assumed: no source known".
+struct MachineFigure {
+  std::string name, value, origin;
+};
+
+/// The figures that the simulator goes by for the machine of that name; none on other backends. Empty means SW26010.
+std::vector<MachineFigure> machine_figures(const std::string& machine);
 
 }  // namespace cortado

@@ -31,6 +31,7 @@ BackendOptions backend_options(const MpiJob& job, const SessionFlags& flags) {
   backend.isa = agreed_isa(job);
   backend.timing_only = flags.timing_only;
   backend.profile = flags.profile;
+  backend.machine = flags.simulate;
   return backend;
 }
 }  // namespace
@@ -59,6 +60,14 @@ void SessionFlags::add_profile(Flags& flags) {
   flags.add("--profile", profile, "Simulator: write a timeline (Perfetto, chrome://tracing), show cycles by kernel")
       .replaces_json()
       .differs_by_rank();
+  add_simulate(flags);
+}
+
+void SessionFlags::add_simulate(Flags& flags) {
+  flags
+      .add("--simulate", simulate,
+           "Simulator: the machine, sw26010 with register communication (default) or sw26010pro with RMA")
+      .one_of({"sw26010", "sw26010pro"});
 }
 
 void SessionFlags::add_simulator(Flags& flags) {

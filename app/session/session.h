@@ -20,6 +20,7 @@ struct SessionFlags {
   std::string multiply = "auto";     ///< or fp32, tf32: how GPUs multiply floats
   bool timing_only = false;          ///< of the simulator (app/session/backend.h), like the next
   std::string profile;
+  std::string simulate;              ///< the machine; empty means the backend's own choice
   bool needs_shapes_only = false;    ///< Zeros stand for data whose source is away.
   std::vector<std::string> shapes;   ///< of their samples (ShapeSources)
   std::string precision = "fp32";    ///< or bf16; of nets that are read without a solver
@@ -28,9 +29,10 @@ struct SessionFlags {
 
   void add_core_groups(Flags& flags);
   void add_devices(Flags& flags);
-  void add_profile(Flags& flags);
-  void add_simulator(Flags& flags);  ///< --timing-only, --profile
-  void add_shape(Flags& flags);      ///< A verb with this flag needs shapes only.
+  void add_profile(Flags& flags);    ///< --profile, --simulate
+  void add_simulator(Flags& flags);  ///< --timing-only, --profile, --simulate
+  void add_simulate(Flags& flags);
+  void add_shape(Flags& flags);  ///< A verb with this flag needs shapes only.
   void add_precision(Flags& flags);
   void add_without(Flags& flags);
   void add_memory(Flags& flags);

@@ -12,6 +12,7 @@ class DeviceQuery : public Verb {
   void add_to(Flags& flags) override {
     add_json(flags, json_);
     session_.add_devices(flags);
+    session_.add_simulate(flags);
   }
   int run(const MpiJob& job) override;
 
@@ -45,6 +46,8 @@ int DeviceQuery::run(const MpiJob& job) {
   const auto* library = session.group.library();
   add("matrix library", library != nullptr ? library->name() : "none: " + session.group.why_no_library(), "");
   for (const auto& [name, version] : backend_software()) add(name, version, "");
+  for (const auto& figure : machine_figures(session_.simulate))
+    add(figure.name, figure.value, ("(" + figure.origin + ")").c_str());
   const nlohmann::json build = build_description();
   for (const auto& [key, value] : build.items()) add("build " + key, value, "");
   show(report, job, "", json_);

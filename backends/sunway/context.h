@@ -8,8 +8,8 @@
 namespace cortado::sunway {
 
 /// The context of core/machine/program.h on a Sunway cluster: lines and tiles live in the scratchpad and travel by DMA,
-/// a fetch is waited for when its work begins, operands are shared by register communication. A CPE has one lane; its
-/// lane loops are for the compiler's vectors.
+/// a fetch is waited for when its work begins, operands are shared by register communication or by RMA. A CPE has one
+/// lane; its lane loops are for the compiler's vectors.
 class Context {
  public:
   static constexpr int mesh_rows = port_mesh_rows, mesh_cols = port_mesh_cols;
@@ -22,6 +22,7 @@ class Context {
   void finish() {
     for (auto& slots : puts_)
       for (Pending& pending : slots) pending.wait();
+    port_share_end();
   }
 
   int row() const { return row_; }
@@ -90,7 +91,7 @@ class Context {
   template <class T>
   OutBlock<T> out2d(Buf buf, T* p, i64 rows, i64 cols, i64 pitch) {
     const Place<T> place = take<T>(buf, "out2d");
-    return {place.p, rows, cols, p, pitch, place.puts};
+    return {place.p, rows, cols, p, pitch, place.puts, {}};
   }
   template <class T>
   TurnedBlock<T> out_turned(Buf buf, T* p, i64 rows, i64 cols, i64 pitch, i64 kept) {
@@ -169,8 +170,8 @@ class Context {
   /// the plan has room for that; else element by element.
   template <class T>
   RightOperand<T> stage_b(Buf buf, const Box<T>& box, RightView view) {
-    const bool turned =
-        buf.spare > 0 && box.pitch[3] != 1 && box.pitch[2] == 1 && box.step[2] == 1 && box.size[0] * box.size[1] == 1;
+    const bool turned = copy_slots(buf) > 0 && box.pitch[3] != 1 && box.pitch[2] == 1 && box.step[2] == 1 &&
+                        box.size[0] * box.size[1] == 1;
     return {staged(buf, box, turned, "stage_b"), view};
   }
   template <class T>
@@ -187,15 +188,15 @@ class Context {
   template <class T>
   OutBlock<T> block(Buf buf, i64 rows, i64 cols) {
     const Place<T> place = take<T>(buf, "block");
-    return {place.p, rows, cols, nullptr, cols, place.puts};
+    return {place.p, rows, cols, nullptr, cols, place.puts, receive_slots(buf)};
   }
   template <class T>
   LeftOperand<T> left(const OutBlock<T>& block, LeftView view) {
-    return {own(block), view};
+    return {own(block, ++serial_), view};
   }
   template <class T>
   RightOperand<T> right(const OutBlock<T>& block, RightView view) {
-    return {own(block), view};
+    return {own(block, ++serial_), view};
   }
   template <class T>
   Acc<T> rows(const Acc<T>& acc, i64 first, i64 count) {
@@ -252,10 +253,10 @@ class Context {
   template <class T>
   Place<T> take(Buf buf, [[maybe_unused]] const char* operation) {
     port_name(operation, buf.id);
-    const int slot = turn_[buf.id]++ % buf.slots;
-    Pending& puts = puts_[buf.id][slot];
+    const int turn = turn_[buf.id]++ % buf.slots;
+    Pending& puts = puts_[buf.id][turn];
     puts.wait();
-    return {reinterpret_cast<T*>(ldm_ + buf.offset + static_cast<std::uint32_t>(slot) * buf.bytes), &puts};
+    return {reinterpret_cast<T*>(slot(buf, turn)), &puts};
   }
   template <class T>
   const T* fetched(Buf buf, const T* p, i64 rows, i64 cols, i64 pitch, const char* operation) {
@@ -341,60 +342,34 @@ class Context {
     operand.p = place.p;
     operand.elements = static_cast<int>(box.count());
     if (turned) operand.rows = box.size[2], operand.cols = box.size[3];
-    operand.widened = sizeof(T) == 4 && buf.spare > 1;
-    if (turned || operand.widened) operand.copy = ldm_ + buf.offset + static_cast<std::uint32_t>(buf.slots) * buf.bytes;
+    operand.widened = sizeof(T) == 4 && copy_slots(buf) > 1;
+    if (turned || operand.widened) operand.copy = slot(buf, buf.slots);
+    operand.slots = receive_slots(buf);
+    operand.serial = ++serial_;
     return operand;
   }
+
+  /// Slots of the copy that is multiplied; behind them lie those into which others share.
+  static int copy_slots(Buf buf) {
+    return buf.spare >= port_receive_slots() ? buf.spare - port_receive_slots() : buf.spare;
+  }
+  ReceiveSlots receive_slots(Buf buf) const {
+    if (port_receive_slots() == 0 || buf.spare < port_receive_slots()) return {};
+    return {slot(buf, buf.slots + copy_slots(buf)), static_cast<int>(buf.bytes)};
+  }
+  char* slot(Buf buf, int number) const { return ldm_ + buf.offset + static_cast<std::uint32_t>(number) * buf.bytes; }
 
   i64* failures_;
   int row_, col_;
   char* ldm_;
   bool failed_ = false;
+  int serial_ = 0;
   Pending* fetching_ = nullptr;  // where the transfers of the fetch that runs now count
   Pending here_;                 // of gets outside of fetches
   int turn_[max_buffers] = {};
   Pending puts_[max_buffers][max_slots];
 };
 
-/// Applies f to the part of the sums inside the box, in place, and puts it. Old values come through the bounce buffer,
-/// a piece of a row at a time; without them (OutBox::reads_old false) sums go out as they lie.
-template <class T, class F>
-void Context::store(const Acc<T>& acc, const OutBox<T>& box, F f) {
-  port_name("store", -1);
-  const TileShape& s = acc.shape;
-  const auto part = [](i64 limit, i64 size) { return limit < 0 ? i64{0} : limit < size ? limit : size; };
-  const i64 m = part(box.rows, s.m), n2 = part(box.limit2, s.n2), n1 = part(box.limit1, s.n1),
-            n0 = part(box.limit0, s.n0);
-  if (m * n2 * n1 * n0 == 0) return;
-  const i64 piece = box.reads_old ? port_bounce_bytes / static_cast<i64>(sizeof(T)) : n0;
-  T* const old = static_cast<T*>(port_bounce());
-  for (i64 i = 0; i < m; ++i)
-    for (i64 j = 0; j < n2 * n1; ++j)
-      for (i64 first = 0; first < n0; first += piece) {
-        const i64 column = (j / n1 * s.n1 + j % n1) * s.n0 + first, n = part(n0 - first, piece);
-        T* const sums = acc.p + i * s.n() + column;
-        if (box.reads_old) {
-          const T* const from = box.base + i * box.pitch_m + j / n1 * box.pitch2 + j % n1 * box.pitch1;
-          Pending pending;
-          Window w;
-          w.count[3] = n, w.memory_pitch[3] = box.pitch0;
-          for_each_transfer(w, [&](i64 to, i64 at, i64 rows, i64 cols, i64 pitch) {
-            get_rows(old + to, from + first * box.pitch0 + at, rows, cols, pitch, pending);
-          });
-          pending.wait();
-        }
-        loop(n, [&](i64 e) {
-          const Value<T> value = load(sums + e), before = box.reads_old ? load(old + e) : Value<T>(T(0));
-          sunway::store(sums + e, static_cast<T>(f(value, before, i, column + e)));
-        });
-      }
-  Window w;
-  const i64 counts[4] = {m, n2, n1, n0}, pitches[4] = {box.pitch_m, box.pitch2, box.pitch1, box.pitch0},
-            dense[4] = {s.n(), s.n1 * s.n0, s.n0, 1};
-  for (int d = 0; d < 4; ++d) w.count[d] = counts[d], w.memory_pitch[d] = pitches[d], w.ldm_pitch[d] = dense[d];
-  for_each_transfer(w, [&](i64 from, i64 to, i64 rows, i64 cols, i64 pitch) {
-    put_rows(box.base + to, acc.p + from, rows, cols, pitch, *acc.puts);
-  });
-}
-
 }  // namespace cortado::sunway
+
+#include "backends/sunway/store.h"  // IWYU pragma: export

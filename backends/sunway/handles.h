@@ -44,6 +44,13 @@ struct Out {
   Value<T> at(i64 i) const { return load(p + i); }
 };
 
+/// The place in which an operand arrives that another CPE shares: slots of so many bytes; nullptr where none are
+/// booked.
+struct ReceiveSlots {
+  char* p = nullptr;
+  int bytes = 0;
+};
+
 template <class T>
 struct OutBlock {
   T* p = nullptr;
@@ -51,6 +58,7 @@ struct OutBlock {
   T* home = nullptr;
   i64 pitch = 0;
   Pending* puts = nullptr;
+  ReceiveSlots slots;  ///< of a block that becomes an operand
   void set(i64 r, i64 c, T v) { store(p + r * cols + c, v); }
   Value<T> at(i64 r, i64 c) const { return load(p + r * cols + c); }
 };
@@ -76,6 +84,8 @@ struct Staged {
   void* copy = nullptr;
   bool widened = false, copied = false;
   i64 rows = 0, cols = 0;  ///< of a matrix that came column by column; rows 0: it did not
+  ReceiveSlots slots;
+  int serial = 0;  ///< tells operands of a launch apart
   const void* multiplied() const { return copy != nullptr ? copy : p; }
 };
 

@@ -1,15 +1,14 @@
 #include "backends/sunway/launch_data.h"
 
-#include "backends/sunway/port.h"
 #include "core/base/error.h"
 
 namespace cortado::sunway {
 
-void check_plan(const char* label, const Plan& plan) {
+void check_plan(const char* label, const Plan& plan, i64 scratch_bytes) {
   const std::string where = std::string("program ") + label;
-  if (plan.scratch_bytes > port_scratch_bytes)
+  if (plan.scratch_bytes > scratch_bytes)
     throw PlanError(where, "needs " + std::to_string(plan.scratch_bytes) + " bytes of scratchpad, a CPE has " +
-                               std::to_string(int{port_scratch_bytes}));
+                               std::to_string(scratch_bytes));
   if (plan.bookings.size() > max_buffers)
     throw PlanError(where, "books " + std::to_string(plan.bookings.size()) + " buffers, the most are " +
                                std::to_string(max_buffers));

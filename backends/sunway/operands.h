@@ -7,8 +7,9 @@ namespace cortado::sunway {
 
 /// An operand that reads a block of the CPE's own.
 template <class T>
-Staged<T> own(const OutBlock<T>& block) {
+Staged<T> own(const OutBlock<T>& block, int serial) {
   Staged<T> operand;
+  operand.slots = block.slots, operand.serial = serial;
   operand.p = block.p, operand.elements = static_cast<int>(block.rows * block.cols);
   return operand;
 }
@@ -49,6 +50,9 @@ port_product product_of(const TileShape& s, const LeftOperand<T>& a, const Right
   p.step = step;
   p.a_elements = a.elements, p.b_elements = b.elements;
   p.a_widened = a.widened ? 1 : 0, p.b_widened = b.widened ? 1 : 0;
+  p.a_slots = a.slots.p, p.b_slots = b.slots.p;
+  p.a_slot_bytes = a.slots.bytes, p.b_slot_bytes = b.slots.bytes;
+  p.a_serial = a.serial, p.b_serial = b.serial;
   return p;
 }
 inline void multiply(float* sums, const void* a, const void* b, const port_product& p) {

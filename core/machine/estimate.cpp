@@ -1,6 +1,7 @@
 #include "core/machine/estimate.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/machine/integers.h"
 
@@ -26,6 +27,11 @@ double transfer_seconds(const MachineSpec& spec, double count, double bytes) {
   return count * (seconds(i - 1) + (seconds(i) - seconds(i - 1)) * (bytes - low) / (high - low));
 }
 
+double put_seconds(const MachineSpec& spec, double count, double bytes) {
+  const bool partial = std::fmod(bytes, static_cast<double>(spec.request_bytes)) != 0;
+  return transfer_seconds(spec, count, bytes) + (partial ? count * spec.partial_put_seconds : 0);
+}
+
 double multiply_seconds(const MachineSpec& spec, const TileShape& s, double taps) {
   const auto& unit = spec.multiply;
   const i64 vectors = s.n2 * s.n1 * ceil_div(s.n0, unit.lanes);
@@ -41,6 +47,14 @@ double multiply_seconds(const MachineSpec& spec, const TileShape& s, double taps
   if (wide_left > 0) cycles += static_cast<double>(rows) * block(unit.rows, wide_left);
   if (rows_left > 0 && wide_left > 0) cycles += block(rows_left, wide_left);
   return cycles / spec.clock_hz;
+}
+
+double shared_multiply_seconds(const MachineSpec& spec, const TileShape& shape, double taps, double bytes) {
+  const auto& unit = spec.multiply;
+  const double multiply = multiply_seconds(spec, shape, taps), steps = spec.mesh_cols;
+  if (unit.receive_slots == 0) return steps * multiply;
+  const double share = bytes / unit.share_bytes / spec.clock_hz, start = unit.share_start / spec.clock_hz;
+  return share + steps * (start + std::max(multiply, share));
 }
 
 double widen_seconds(const MachineSpec& spec, double elements, i64 element_bytes) {

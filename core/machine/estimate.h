@@ -14,8 +14,15 @@ bool is_modelled(const MachineSpec& spec);
 /// Seconds that `count` transfers of `bytes` contiguous bytes each occupy a core group's memory.
 double transfer_seconds(const MachineSpec& spec, double count, double bytes);
 
+/// The same for blocks that are put, where memory writes whole requests.
+double put_seconds(const MachineSpec& spec, double count, double bytes);
+
 /// Seconds of one `fma` of a CPE: `taps` kernel positions of the shape, vectors along n0.
 double multiply_seconds(const MachineSpec& spec, const TileShape& shape, double taps);
+
+/// Seconds in which a mesh multiplies what its CPEs share, a step for each of its columns. A CPE shares `bytes` of
+/// operands; where they come into receive slots, those of a step come while the step before is multiplied.
+double shared_multiply_seconds(const MachineSpec& spec, const TileShape& shape, double taps, double bytes);
 
 /// Seconds in which a CPE copies `elements` of an operand to what the machine multiplies; 0 where it need not.
 double widen_seconds(const MachineSpec& spec, double elements, i64 element_bytes);

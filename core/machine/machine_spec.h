@@ -10,7 +10,7 @@ namespace cortado {
 /// cluster of mesh_rows x mesh_cols CPEs that work out of private scratchpads. Layers and planners ask this
 /// and nothing else about the machine. Rates are per core group.
 struct MachineSpec {
-  std::string name;         ///< "openmp", "cuda", "reference", "sw26010"
+  std::string name;         ///< "openmp", "cuda", "reference", "sw26010", "sw26010pro"
   std::string description;  ///< one line for people: processor model, threads
   int core_groups = 1;
   int cpes = 1;       ///< compute elements of one core group
@@ -37,12 +37,17 @@ struct MachineSpec {
   std::vector<Transfer> transfers;  ///< bandwidth by block size, ascending; empty: flat
   double launch_seconds = 0;        ///< start and end of a program
   double transfer_latency = 0;      ///< seconds from the end of a transfer's last block to its arrival
+  i64 request_bytes = 4;            ///< what memory writes at once
+  double partial_put_seconds = 0;   ///< more for a block that is put and ends within such a request
   /// The multiply of tile programs, in cycles: blocks of rows x vectors sums stay in registers, each term of a block
   /// takes a cycle a vector but at least `latency`, each block `start` more.
   struct Multiply {
     int rows = 4, vectors = 4, lanes = 4;
     double latency = 7, start = 20;
     bool widens_single = false;  ///< single-precision operands become doubles in the scratchpad before they are shared
+    int receive_slots = 0;       ///< slots into which operands are shared; 0: they pass through registers
+    double share_start = 0;      ///< of a step with receive slots: CPEs agree, and owners send
+    double share_bytes = 0;      ///< bytes a cycle that come to a CPE's receive slots
   };
   Multiply multiply;
 

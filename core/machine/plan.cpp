@@ -17,8 +17,8 @@ Buf PlanBuilder::spilled(Buf place) {
 
 Buf PlanBuilder::operand(const char* name, i64 elements, i64 element_bytes, Depth depth, bool turns, bool widens) {
   const bool widened = widens && spec_.multiply.widens_single && element_bytes == 4;
-  const int spare = widened ? 2 : turns && spec_.lines_in_scratch ? 1 : 0;
-  return book(name, Use::tile, elements * element_bytes, static_cast<int>(depth), spare);
+  const int copy = widened ? 2 : turns && spec_.lines_in_scratch ? 1 : 0;
+  return book(name, Use::tile, elements * element_bytes, static_cast<int>(depth), copy + spec_.multiply.receive_slots);
 }
 
 Buf PlanBuilder::book(const char* name, Use use, i64 bytes, int slots, int spare) {

@@ -17,7 +17,7 @@ struct Buf {
   std::uint32_t offset = 0;
   std::uint32_t bytes = 0;
   std::int32_t slots = 0;
-  std::int32_t spare = 0;  ///< slots after those, for a copy that the backend multiplies instead of what was staged
+  std::int32_t spare = 0;  ///< slots after those: a copy that is multiplied instead of what was staged, receive slots
   std::int32_t id = 0;     ///< position in the plan's list of bookings; names the buffer in errors
 };
 
@@ -69,15 +69,16 @@ class PlanBuilder {
   }
 
   /// Books a tile that may be larger than a scratchpad: cores that work from caches have it in memory, where it does
-  /// not count. Elsewhere it is a tile like others.
+  /// not count. Elsewhere it is an operand like others.
   template <class T>
   Buf spill(const char* name, i64 elements) {
-    return spilled(tile<T>(name, elements, 1));
+    return spilled(operand(name, elements, i64{sizeof(Lane<T>)}, Depth::one, false, false));
   }
 
   /// Books slots for an operand of a tile program, `elements` values of T, and room for the copy that the machine
   /// multiplies where it widens single precision (unless the plan would rather have that done anew in every multiply),
-  /// or where it `turns` what lies in memory column by column.
+  /// or where it `turns` what lies in memory column by column. Machines that share operands by way of receive slots get
+  /// room for those.
   template <class T>
   Buf operand(const char* name, i64 elements, Depth depth, bool turns = false, bool widens = true) {
     return operand(name, elements, i64{sizeof(T)}, depth, turns, widens);

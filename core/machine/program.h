@@ -94,7 +94,7 @@ ProgramKey program_key();
 //   c.rows(acc, first, count)        some of its rows, as an accumulator
 //   c.rows(acc, first, count, terms) the same, to which fma adds that many terms
 //   c.block<T>(buf, rows, cols)      a private block that lanes set, (r, c), and is never put; booked as a tile, or
-//                                    with PlanBuilder::spill
+//                                    with PlanBuilder::spill, as an operand that is shared must be
 //   c.left(block, LeftView), c.right(block, RightView)
 //                                    operands that read the block; lanes have set all that they reach
 //   c.row_share(a, t), c.col_share(b, t)   operand of CPE (row, t) / (t, col), as tokens for the next fma
@@ -104,6 +104,8 @@ ProgramKey program_key();
 //                                    the sums are spent: nobody may look at them again
 // The register-communication GEMM (swCaffe IV-A) is then, on any mesh:
 //   for (int t = 0; t < C::mesh_cols; ++t) c.fma(acc, c.row_share(a, t), c.col_share(b, t), taps);
+// Operands that are shared in step t are shared in steps t+1, t+2, ... too: a backend may send those of the next step
+// while it multiplies.
 //
 // Where MachineSpec::bf16 holds, T may be bf16 too: memory then holds bf16, lanes see float (Lane<T>), and so do
 // private blocks. Operands of bf16 are staged as pairs (Box::paired) of neighbours along the sum, or lie so in memory

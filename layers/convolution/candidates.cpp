@@ -6,6 +6,7 @@
 #include "layers/convolution/columns/explicit.h"
 #include "layers/convolution/depthwise/depthwise.h"
 #include "layers/convolution/direct/direct.h"
+#include "layers/convolution/few/few.h"
 #include "layers/convolution/implicit/implicit.h"
 #include "layers/convolution/merged/merged.h"
 #include "layers/convolution/published/published.h"
@@ -26,6 +27,9 @@ std::deque<ConvolutionCandidate>& table() {
        vendor_convolution(Method::winograd), planes, vendor_winograd_pays},
       {"vendor", "the machine's convolution library: cuDNN on CUDA", vendor_convolution(Method::plain), planes,
        vendor_pays},
+      {"few_channels",
+       "groups of up to eight channels: rows of a group at a time, on machines that work out of scratchpads",
+       plan_few_channels, planes, few_channels_pay},
       {"depthwise",
        "one channel per group, or two, four or eight in blocks: a band of rows of sixteen channels at a time",
        plan_depthwise, shared_blocks, depthwise_pays},

@@ -63,11 +63,14 @@ double staged_seconds(const MachineSpec& spec, const Gemm<T>& g, const Tiles& t)
       (g.a.col == 1 ? stage(t.m, t.k) : stage(t.k, t.m)) + (g.b.col == 1 ? stage(t.k, t.n) : stage(t.n, t.k));
   TileShape shape;
   shape.m = t.m, shape.n0 = t.n, shape.k = t.k;
-  const double multiply = spec.mesh_cols * multiply_seconds(spec, shape, 1) +
-                          widen_seconds(spec, static_cast<double>((t.m + t.n) * t.k), sizeof(T));
+  const auto operands = static_cast<double>((t.m + t.n) * t.k);
+  const double multiply =
+      shared_multiply_seconds(spec, shape, 1, element * operands) + widen_seconds(spec, operands, sizeof(T));
   const i64 blocks = g.count * ceil_div(g.m, t.m * spec.mesh_rows) * ceil_div(g.n, t.n * spec.mesh_cols);
   const double slabs = static_cast<double>(g.parts * ceil_div(g.k, t.k * spec.mesh_cols));
-  const double put = stage(t.m, t.n) * (g.beta == T(0) ? 1 : 2), slab = slabs * std::max(transfers, multiply);
+  const double put = put_seconds(spec, cpes * static_cast<double>(t.m), element * static_cast<double>(t.n)) +
+                     (g.beta == T(0) ? 0 : stage(t.m, t.n));
+  const double slab = slabs * std::max(transfers, multiply);
   const double end = t.sums > 1 ? std::max(0.0, slabs * transfers + put - slab) : put + spec.transfer_latency;
   return static_cast<double>(blocks) * (slab + end) + transfers;
 }

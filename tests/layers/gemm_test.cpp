@@ -38,6 +38,7 @@ TEST_P(GemmTest, DoubleProductHasDoublePrecision) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, GemmTest, all_backends(), backend_name);
+INSTANTIATE_TEST_SUITE_P(Further, GemmTest, more_backends(), backend_name);
 
 }  // namespace
 }  // namespace cortado::test::gemm_test

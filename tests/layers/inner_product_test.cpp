@@ -66,6 +66,7 @@ TEST_P(InnerProductTest, ShapeOfTheTop) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, InnerProductTest, all_backends(), backend_name);
+INSTANTIATE_TEST_SUITE_P(Further, InnerProductTest, more_backends(), backend_name);
 
 }  // namespace
 }  // namespace cortado::test::inner_product_test

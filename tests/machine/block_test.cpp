@@ -59,6 +59,7 @@ TEST_P(BlockTest, SpillsWhereCoresWorkFromCaches) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, BlockTest, all_backends(), backend_name);
+INSTANTIATE_TEST_SUITE_P(Further, BlockTest, more_backends(), backend_name);
 
 }  // namespace
 }  // namespace cortado::test::block_test

@@ -24,7 +24,9 @@ inline std::unique_ptr<Processor> gate_processor(const std::string& backend) {
 #if defined(CORTADO_WITH_KOKKOS)
   return kokkos::make_processor({}, kokkos::gate_programs());
 #elif defined(CORTADO_WITH_SUNWAY)
-  return sunway::sim::make_processor({}, sunway::gate_programs());
+  sunway::sim::Options simulated;
+  simulated.machine = backend;
+  return sunway::sim::make_processor(simulated, sunway::gate_programs());
 #else
   return nullptr;
 #endif

@@ -207,6 +207,7 @@ TEST_P(GateTest, BatchNormTraining) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, GateTest, all_backends(), backend_name);
+INSTANTIATE_TEST_SUITE_P(Further, GateTest, more_backends(), backend_name);
 
 }  // namespace
 }  // namespace cortado::test::gate_test

@@ -73,6 +73,9 @@ void expect_near(const std::vector<float>& actual, const std::vector<float>& exp
 /// Test-suite parameter over all backends: INSTANTIATE_TEST_SUITE_P(Backends, PoolingTest, all_backends(),
 /// backend_name).
 inline auto all_backends() { return ::testing::ValuesIn(backend_names()); }
+
+/// The same over those that quick test bodies are run on as well.
+inline auto more_backends() { return ::testing::ValuesIn(further_backends()); }
 template <class Condition>
 std::vector<std::string> backends_with(const Condition& condition) {
   std::vector<std::string> names;

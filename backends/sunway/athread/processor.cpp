@@ -60,7 +60,7 @@ class Group : public CoreGroup {
     if (entry.run == nullptr)
       throw BugError(std::string("program ") + label, "is not built for this backend",
                      "list it with cortado_programs in its folder's CMakeLists.txt");
-    check_plan(label, plan);
+    check_plan(label, plan, spec_.scratch_bytes);
     std::memcpy(program_, program, entry.program_bytes);
     std::memset(failures_, 0, sizeof(i64) * failure_words * port_cpes);
     *launch_ = Launch{program_, failures_};
@@ -86,15 +86,15 @@ class Group : public CoreGroup {
 };
 
 MachineSpec spec_of_machine() {
-  MachineSpec spec = machine_spec(Costs());
-  spec.host_memory = true;
 #ifdef CORTADO_SUNWAY_PRO
-  spec.name = "sw26010pro";
-  spec.description = "SW26010-Pro, one core group";
-  spec.multiply.widens_single = false;
+  const char* const machine = "sw26010pro";
 #else
-  spec.description = "SW26010, one core group";
+  const char* const machine = "sw26010";
 #endif
+  MachineSpec spec = machine_spec(machine_description(machine).costs);
+  require(spec.scratch_bytes == port_scratch_bytes, "the port has the scratchpad of the machine's description");
+  spec.host_memory = true;
+  spec.description += ", one core group";
   return spec;
 }
 

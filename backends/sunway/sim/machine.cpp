@@ -69,12 +69,14 @@ Machine::Machine(const Costs& costs, Memory& memory, int core_group, bool timing
       stacks_(stack_bytes) {
   transfer_spec_.transfers = costs.transfers;
   transfer_spec_.bandwidth = costs.bandwidth;
+  transfer_spec_.request_bytes = costs.request_bytes;
+  transfer_spec_.partial_put_seconds = costs.partial_put / costs.hz;
   for (int id = 0; id < port_cpes; ++id) {
     Cpe& cpe = cpes_[static_cast<std::size_t>(id)];
     cpe.id = id, cpe.row = id / port_mesh_cols, cpe.col = id % port_mesh_cols;
-    cpe.memory = std::make_unique<char[]>(port_scratch_bytes + port_bounce_bytes + alignment);
+    cpe.memory = std::make_unique<char[]>(static_cast<std::size_t>(cpe_bytes()) + alignment);
     cpe.ldm = aligned(cpe.memory.get());
-    cpe.bounce = cpe.ldm + port_scratch_bytes;
+    cpe.bounce = cpe.ldm + costs_.scratch_bytes;
   }
 }
 
@@ -120,6 +122,10 @@ void Machine::begin(port_entry entry, void* argument, double start) {
     cpe.cycles = {};
     cpe.samples.clear();
     cpe.weight = 1;
+    cpe.out_free = cpe.in_free = start;
+    cpe.readings = {};
+    cpe.received.clear();
+    std::fill_n(cpe.bounce + port_bounce_bytes, sharing_bytes, '\0');
     cpe.fiber = boost::context::fiber(
         std::allocator_arg, stacks_, [this, &cpe, entry, argument](boost::context::fiber&& scheduler) {
           scheduler_ = std::move(scheduler);
@@ -249,6 +255,7 @@ void Machine::count(i64 elements, const port_operations& each) {
 
 void Machine::send(const port_vector& v, int to, bool along_row) {
   Cpe& me = *current_;
+  if (costs_.has_rma) violation("sends a message: " + costs_.title + " has RMA instead");
   const int own = along_row ? me.col : me.row;
   if (to == own || to < -1 || to >= port_mesh_cols)
     violation(std::string("sends along its ") + (along_row ? "row to column " : "column to row ") + std::to_string(to));
@@ -275,6 +282,7 @@ void Machine::send(const port_vector& v, int to, bool along_row) {
 
 port_vector Machine::receive(bool along_row) {
   Cpe& me = *current_;
+  if (costs_.has_rma) violation("waits for a message: " + costs_.title + " has RMA instead");
   in_turn();
   if (along_row)
     block("for a message along its row", [](const Machine&, const Cpe& cpe) { return !cpe.along_row.empty(); });

@@ -18,6 +18,7 @@
 namespace cortado::sunway::sim {
 
 constexpr std::size_t stack_bytes = 256 * 1024;  ///< of a CPE; the stack lies in its LDM
+constexpr i64 sharing_bytes = 128;               ///< of a CPE's LDM, for port_sharing
 
 /// Allocations that the clusters of a processor reach; transfers outside of them are errors. Core groups share it, each
 /// on a thread of its own.
@@ -54,10 +55,23 @@ struct LaunchProfile {
 struct Flight {
   const port_reply* reply;
   char* ldm;
-  const char* memory;
+  const char* memory;  ///< or nullptr: RMA, which `ldm` is the end of in this CPE
   i64 bytes, block, gap;
   bool put;
   double arrives;
+};
+
+/// A part of a scratchpad that a multiply reads up to a cycle.
+struct MultiplyRead {
+  const char* p = nullptr;
+  i64 bytes = 0;
+  double until = 0;
+};
+
+/// An operand that came by RMA last into this place.
+struct Received {
+  const char* p;
+  i64 bytes;
 };
 
 struct Message {
@@ -70,8 +84,8 @@ struct Cpe {
   int id = 0, row = 0, col = 0;
   double clock = 0;
   std::unique_ptr<char[]> memory;
-  char* ldm = nullptr;     ///< port_scratch_bytes, aligned
-  char* bounce = nullptr;  ///< port_bounce_bytes
+  char* ldm = nullptr;     ///< Costs::scratch_bytes, aligned
+  char* bounce = nullptr;  ///< port_bounce_bytes; what sharing by RMA keeps follows
   boost::context::fiber fiber;
   bool done = false;
   /// Null: runnable. Else what it waits for, in words; `ready` then says whether that has come.
@@ -79,6 +93,13 @@ struct Cpe {
   bool (*ready)(const class Machine&, const Cpe&) = nullptr;
   std::vector<Flight> flights;
   std::deque<Message> along_row, along_col;  // FIFOs of what came
+
+  // RMA: when this CPE's way out and its way in are free, and what it waits for.
+  double out_free = 0, in_free = 0;
+  const port_reply* awaited = nullptr;
+  int awaited_count = 0;
+  std::array<MultiplyRead, 2> readings;  ///< of its last multiply
+  std::vector<Received> received;
 
   // A shared multiply: how many this CPE came to, and finished; what it brings.
   i64 came = 0, finished = 0;
@@ -97,7 +118,7 @@ struct Cpe {
 
 /// One core group's cluster: 64 CPEs as fibers of one host thread. What they share is used in the order of their
 /// clocks, so that results and times are the same in every run. Violations end the launch with a ClusterError that
-/// names program, CPE and operation.
+/// names program, CPE and operation. The machine is the one that its costs describe.
 class Machine {
  public:
   Machine(const Costs& costs, Memory& memory, int core_group, bool timing_only);
@@ -119,7 +140,14 @@ class Machine {
   static Machine& here();
   Cpe& current() { return *current_; }
   void transfer(char* ldm, const char* memory, i64 bytes, i64 block, i64 gap, bool put, const port_reply* reply);
-  void wait(port_reply* reply, int count);
+  void wait(port_reply* reply, int count, Spent kind = Spent::transfer);
+  void rma_put(char* destination, const char* source, i64 bytes, int cpe, const port_reply* sent, port_reply* came);
+  void rma_broadcast(char* destination, const char* source, i64 bytes, bool along_row, const port_reply* sent,
+                     port_reply* came);
+  void rma_wait(port_reply* reply, int count);
+  /// Ends the launch with an error unless what came last to this place is an operand of that size.
+  void check_received(const void* p, i64 bytes) const;
+  char* sharing() { return current_->bounce + port_bounce_bytes; }
   void send(const port_vector& v, int to, bool along_row);
   port_vector receive(bool along_row);
   void barrier();
@@ -153,6 +181,11 @@ class Machine {
   void wake(Cpe& cpe);
   void spend(Spent kind, double cycles);
   void check_transfer(const Flight& flight) const;
+  void check_on_cpe(const char* ldm, i64 bytes) const;
+  void rma(char* destination, const char* source, i64 bytes, const std::vector<Cpe*>& receivers, const port_reply* sent,
+           port_reply* came);
+  void check_receiver(const Cpe& receiver, const Flight& flight) const;
+  i64 cpe_bytes() const { return costs_.scratch_bytes + port_bounce_bytes + sharing_bytes; }
   void note_flights();
   static bool both_came(const Machine& machine, const Cpe& me);
   static bool taken(const Machine& machine, const Cpe& me);

@@ -10,11 +10,11 @@ namespace {
 
 i64 ceil_div(i64 n, i64 by) { return (n + by - 1) / by; }
 
-/// Sums in registers are doubles; they come from and go to the scratchpad in their own type.
-template <class T, class A, class B>
+/// Sums in registers are of type Sum; they come from and go to the scratchpad in their own type.
+template <class Sum, class T, class A, class B>
 void add_products(T* sums, const A* a, const B* b, const port_product& p) {
   const int n = p.n2 * p.n1 * p.n0;
-  static thread_local std::vector<double> row;
+  static thread_local std::vector<Sum> row;
   row.resize(static_cast<std::size_t>(n));
   for (int m = 0; m < p.m; ++m) {
     T* const home = sums + static_cast<i64>(m) * n;
@@ -22,32 +22,33 @@ void add_products(T* sums, const A* a, const B* b, const port_product& p) {
     for (int t1 = 0; t1 < p.count1; ++t1)
       for (int t0 = 0; t0 < p.count0; ++t0)
         for (int k = 0; k < p.k; ++k) {
-          const double left = a[p.a_first + m * p.a_m + k * p.a_k + t1 * p.a1 + t0 * p.a0];
+          const auto left = static_cast<Sum>(a[p.a_first + m * p.a_m + k * p.a_k + t1 * p.a1 + t0 * p.a0]);
           const B* const right = b + p.b_first + k * p.b_k + t1 * p.b1 + t0 * p.b0;
-          double* y = row.data();
+          Sum* y = row.data();
           for (int n2 = 0; n2 < p.n2; ++n2)
             for (int n1 = 0; n1 < p.n1; ++n1, y += p.n0) {
               const B* const x = right + n2 * p.b_n2 + n1 * p.b_n1;
               if (p.b_n0 == 1)
-                for (int n0 = 0; n0 < p.n0; ++n0) y[n0] += left * static_cast<double>(x[n0]);
+                for (int n0 = 0; n0 < p.n0; ++n0) y[n0] += left * static_cast<Sum>(x[n0]);
               else
-                for (int n0 = 0; n0 < p.n0; ++n0) y[n0] += left * static_cast<double>(x[n0 * p.b_n0]);
+                for (int n0 = 0; n0 < p.n0; ++n0) y[n0] += left * static_cast<Sum>(x[n0 * p.b_n0]);
             }
         }
     for (int i = 0; i < n; ++i) home[i] = static_cast<T>(row[static_cast<std::size_t>(i)]);
   }
 }
 
-void add_products(double* sums, const void* a, const void* b, const port_product& p) {
-  add_products(sums, static_cast<const double*>(a), static_cast<const double*>(b), p);
+void add_products(const Costs&, double* sums, const void* a, const void* b, const port_product& p) {
+  add_products<double>(sums, static_cast<const double*>(a), static_cast<const double*>(b), p);
 }
-void add_products(float* sums, const void* a, const void* b, const port_product& p) {
+void add_products(const Costs& c, float* sums, const void* a, const void* b, const port_product& p) {
   const auto *a4 = static_cast<const float*>(a), *b4 = static_cast<const float*>(b);
   const auto *a8 = static_cast<const double*>(a), *b8 = static_cast<const double*>(b);
-  if (p.a_widened != 0 && p.b_widened != 0) return add_products(sums, a8, b8, p);
-  if (p.a_widened != 0) return add_products(sums, a8, b4, p);
-  if (p.b_widened != 0) return add_products(sums, a4, b8, p);
-  add_products(sums, a4, b4, p);
+  if (!c.widens_single) return add_products<float>(sums, a4, b4, p);
+  if (p.a_widened != 0 && p.b_widened != 0) return add_products<double>(sums, a8, b8, p);
+  if (p.a_widened != 0) return add_products<double>(sums, a8, b4, p);
+  if (p.b_widened != 0) return add_products<double>(sums, a4, b8, p);
+  add_products<double>(sums, a4, b4, p);
 }
 
 /// Cycles of one block of sums, `rows` by `vectors`, for all taps and terms.
@@ -69,8 +70,8 @@ double multiply_cycles(const Costs& c, const port_product& p, bool single_precis
   const i64 length = along_m ? p.m : p.n0, scalars = along_m ? i64{p.n2} * p.n1 * p.n0 : p.m;
   const i64 vectors = ceil_div(length, c.vector_lanes) * (along_m ? 1 : i64{p.n2} * p.n1);
   const bool owns_vector = along_m ? owns_a : owns_b;
-  const bool convert_a = single_precision && owns_a && p.a_widened == 0,
-             convert_b = single_precision && owns_b && p.b_widened == 0;
+  const bool converts = single_precision && c.widens_single, convert_a = converts && owns_a && p.a_widened == 0,
+             convert_b = converts && owns_b && p.b_widened == 0;
   const auto whole_vectors = [&](std::initializer_list<int> strides) {
     return std::all_of(strides.begin(), strides.end(), [&](int stride) { return stride % c.vector_lanes == 0; });
   };
@@ -130,8 +131,11 @@ void Machine::multiply(T* sums, const void* a, const void* b, const port_product
   constexpr bool single = sizeof(T) == 4;
   profile_.flops += me.weight * 2.0 * p.m * p.n2 * p.n1 * p.n0 * p.k * p.count1 * p.count0;
   if (p.step < 0) {
-    if (!timing_only_) add_products(sums, a, b, p);
-    return spend(Spent::compute, multiply_cycles(costs_, p, single, true, true));
+    if (!timing_only_) add_products(costs_, sums, a, b, p);
+    spend(Spent::compute, multiply_cycles(costs_, p, single, true, true));
+    me.readings = {MultiplyRead{static_cast<const char*>(a), p.a_elements * i64{sizeof(T)}, me.clock},
+                   MultiplyRead{static_cast<const char*>(b), p.b_elements * i64{sizeof(T)}, me.clock}};
+    return;
   }
   if (p.step >= port_mesh_cols) violation("shares for step " + std::to_string(p.step));
   in_turn();
@@ -143,7 +147,7 @@ void Machine::multiply(T* sums, const void* a, const void* b, const port_product
   block("for the operands of its row and column", both_came);
   const Cpe &left = at(me.row, p.step), &right = at(p.step, me.col);
   check_operands(me, left, right);
-  if (!timing_only_) add_products(sums, left.a, right.b, p);
+  if (!timing_only_) add_products(costs_, sums, left.a, right.b, p);
   const auto arrives = [&](const Cpe& from) { return from.came_at + (&from == &me ? 0 : costs_.message_latency); };
   const double start = std::max({me.came_at, arrives(left), arrives(right)});
   spend(Spent::message, start - me.clock);

@@ -21,8 +21,8 @@ constexpr i64 failure_words = 3;
 
 MachineSpec spec_of(const Options& options, const Costs& costs) {
   MachineSpec spec = machine_spec(costs);
-  spec.description = "SW26010, simulated";
-  spec.core_groups = options.core_groups > 0 ? options.core_groups : 4;
+  spec.description = costs.title + ", simulated";
+  spec.core_groups = options.core_groups > 0 ? options.core_groups : costs.core_groups;
   spec.timing_only = options.timing_only;
   return spec;
 }
@@ -80,7 +80,7 @@ class Group : public CoreGroup {
     if (entry.run == nullptr)
       throw BugError(std::string("program ") + label, "is not built for this backend",
                      "list it with cortado_programs in its folder's CMakeLists.txt");
-    check_plan(label, plan);
+    check_plan(label, plan, spec_.scratch_bytes);
     try {
       start(entry, label, program);
     } catch (...) {
@@ -104,7 +104,7 @@ class Group : public CoreGroup {
     p.in_buf = book.line<std::uint32_t>("in", p.block, Depth::two);
     p.out_buf = book.line<std::uint32_t>("out", p.block, 1);
     const Plan plan = book.plan((p.words + p.block - 1) / p.block);
-    check_plan(MoveWords::label, plan);
+    check_plan(MoveWords::label, plan, spec_.scratch_bytes);
     try {
       start(Entry{&run_on_cpe<MoveWords>, sizeof p}, MoveWords::label, &p);
     } catch (...) {
@@ -164,7 +164,10 @@ class ClockBarrier : public GroupBarrier {
 class SimulatedProcessor : public Processor {
  public:
   SimulatedProcessor(const Options& options, Programs programs)
-      : options_(options), programs_(std::move(programs)), spec_(spec_of(options, costs_)) {
+      : options_(options),
+        costs_(machine_description(options.machine).costs),
+        programs_(std::move(programs)),
+        spec_(spec_of(options, costs_)) {
     for (int i = 0; i < spec_.core_groups; ++i)
       groups_.push_back(std::make_unique<Group>(spec_, costs_, i, programs_, memory_));
   }
@@ -202,7 +205,7 @@ class SimulatedProcessor : public Processor {
 
  private:
   const Options options_;
-  const Costs costs_;
+  const Costs& costs_;
   const Programs programs_;
   const MachineSpec spec_;
   Memory memory_;

@@ -5,7 +5,7 @@
 #include "backends/sunway/sim/machine.h"
 #include "core/machine/estimate.h"
 
-// Transfers between memory and scratchpads, and what they must not do.
+// Transfers between memory and scratchpads and between scratchpads, and what they must not do.
 namespace cortado::sunway::sim {
 namespace {
 
@@ -37,6 +37,17 @@ void Machine::note_flights() {
   }
 }
 
+void Machine::check_on_cpe(const char* ldm, i64 bytes) const {
+  const Cpe& me = *current_;
+  const bool in_scratch = ldm >= me.ldm && ldm + bytes <= me.ldm + costs_.scratch_bytes;
+  const bool in_bounce = ldm >= me.bounce && ldm + bytes <= me.bounce + port_bounce_bytes;
+  if (in_scratch || in_bounce) return;
+  if (ldm >= me.ldm && ldm < me.ldm + costs_.scratch_bytes)
+    violation("a transfer overflows the scratchpad by " + std::to_string(ldm + bytes - me.ldm - costs_.scratch_bytes) +
+              " bytes");
+  violation("a transfer outside of the CPE's scratchpad");
+}
+
 void Machine::check_transfer(const Flight& flight) const {
   const Cpe& me = *current_;
   const auto text = [](i64 n) { return std::to_string(n); };
@@ -46,18 +57,11 @@ void Machine::check_transfer(const Flight& flight) const {
   if (reinterpret_cast<std::uintptr_t>(flight.ldm) % 4 != 0 ||
       reinterpret_cast<std::uintptr_t>(flight.memory) % 4 != 0 || flight.block % 4 != 0 || flight.gap % 4 != 0)
     violation("a misaligned transfer: addresses and sizes are multiples of 4 bytes");
-  const bool in_scratch = flight.ldm >= me.ldm && flight.ldm + flight.bytes <= me.ldm + port_scratch_bytes;
-  const bool in_bounce = flight.ldm >= me.bounce && flight.ldm + flight.bytes <= me.bounce + port_bounce_bytes;
   // The stack lies in the LDM too: launches bring their arguments there.
   const char stack = 0;
   const auto off = flight.ldm - &stack;
   const bool on_stack = off > -static_cast<i64>(stack_bytes) && off < static_cast<i64>(stack_bytes);
-  if (!in_scratch && !in_bounce && !on_stack) {
-    if (flight.ldm >= me.ldm && flight.ldm < me.ldm + port_scratch_bytes)
-      violation("a transfer overflows the scratchpad by " +
-                text(flight.ldm + flight.bytes - me.ldm - port_scratch_bytes) + " bytes");
-    violation("a transfer outside of the CPE's scratchpad");
-  }
+  if (!on_stack) check_on_cpe(flight.ldm, flight.bytes);
   const i64 blocks = flight.bytes / flight.block;
   if (!memory_.holds(flight.memory, static_cast<std::size_t>(flight.bytes + (blocks - 1) * flight.gap)))
     violation("a transfer of " + text(flight.bytes) + " bytes outside of the core group's memory");
@@ -78,15 +82,16 @@ void Machine::transfer(char* ldm, const char* memory, i64 bytes, i64 block, i64 
   Cpe& me = *current_;
   Flight flight{reply, ldm, memory, bytes, block, gap, put, 0};
   check_transfer(flight);
-  const double service =
-      transfer_seconds(transfer_spec_, static_cast<double>(bytes / block), static_cast<double>(block));
+  const double blocks = static_cast<double>(bytes / block);
+  const double service = put ? put_seconds(transfer_spec_, blocks, static_cast<double>(block))
+                             : transfer_seconds(transfer_spec_, blocks, static_cast<double>(block));
   controller_free_ = std::max(controller_free_, me.clock) + service * costs_.hz;
   flight.arrives = controller_free_ + costs_.transfer_latency;
   profile_.bytes += me.weight * static_cast<double>(bytes);
   profile_.transfers += me.weight;
   me.flights.push_back(flight);
   // Programs get their arguments, on the stack, in either mode.
-  if (timing_only_ && ldm >= me.ldm && ldm < me.bounce + port_bounce_bytes) return;
+  if (timing_only_ && ldm >= me.ldm && ldm < me.ldm + cpe_bytes()) return;
   // CPEs act in the order of their clocks: what has arrived by now meets nothing that is still to come.
   on_the_way_.erase(std::remove_if(on_the_way_.begin(), on_the_way_.end(),
                                    [&](const auto& entry) { return entry.second.arrives <= me.clock; }),
@@ -102,7 +107,7 @@ void Machine::transfer(char* ldm, const char* memory, i64 bytes, i64 block, i64 
   note_flights();
 }
 
-void Machine::wait(port_reply* reply, int count) {
+void Machine::wait(port_reply* reply, int count, Spent kind) {
   Cpe& me = *current_;
   double arrived = me.clock;
   auto flight = me.flights.begin();
@@ -115,8 +120,92 @@ void Machine::wait(port_reply* reply, int count) {
     reply->arrived = reply->arrived + 1;
     flight = me.flights.erase(flight);
   }
-  spend(Spent::transfer, arrived - me.clock);
+  spend(kind, arrived - me.clock);
   note_flights();
+}
+
+// ---- RMA. A transfer leaves when the sender's way out and all receivers' ways in are free, and occupies them.
+
+void Machine::check_receiver(const Cpe& receiver, const Flight& flight) const {
+  const std::string name = "CPE (" + std::to_string(receiver.row) + ", " + std::to_string(receiver.col) + ")";
+  for (const Flight& other : receiver.flights)
+    if (meet_in_ldm(flight, other)) violation("sends to where " + name + " has not waited for another transfer");
+  for (const MultiplyRead& reading : receiver.readings)
+    if (reading.until > flight.arrives && flight.ldm < reading.p + reading.bytes &&
+        reading.p < flight.ldm + flight.bytes)
+      violation("sends to where " + name + " still multiplies");
+}
+
+void Machine::rma(char* destination, const char* source, i64 bytes, const std::vector<Cpe*>& receivers,
+                  const port_reply* sent, port_reply* came) {
+  if (!costs_.has_rma) violation("sends by RMA: " + costs_.title + " has register communication instead");
+  spend(Spent::message, costs_.rma_issue);
+  in_turn();
+  Cpe& me = *current_;
+  if (bytes <= 0 || bytes % 4 != 0 || reinterpret_cast<std::uintptr_t>(destination) % 4 != 0 ||
+      reinterpret_cast<std::uintptr_t>(source) % 4 != 0)
+    violation("misaligned RMA: addresses and sizes are multiples of 4 bytes");
+  check_on_cpe(destination, bytes);
+  check_on_cpe(source, bytes);
+  const auto* const reply = reinterpret_cast<const char*>(came);
+  if (reply < me.ldm || reply >= me.ldm + cpe_bytes()) violation("RMA whose reply is not in the scratchpad");
+  double begin = std::max(me.clock, me.out_free);
+  for (const Cpe* receiver : receivers) begin = std::max(begin, receiver->in_free);
+  const double end = begin + static_cast<double>(bytes) / costs_.rma_bytes, arrives = end + costs_.rma_latency;
+  const Flight leaving{sent, const_cast<char*>(source), nullptr, bytes, bytes, 0, true, end};
+  for (const Flight& other : me.flights)
+    if (!other.put && meet_in_ldm(leaving, other)) violation("sends what has not arrived yet");
+  me.out_free = end;
+  for (Cpe* receiver : receivers) {
+    char* const there = receiver->ldm + (destination - me.ldm);
+    const auto* const reply_there = reinterpret_cast<const port_reply*>(receiver->ldm + (reply - me.ldm));
+    const Flight coming{reply_there, there, nullptr, bytes, bytes, 0, false, arrives};
+    check_receiver(*receiver, coming);
+    receiver->in_free = end;
+    receiver->flights.push_back(coming);
+    auto& received = receiver->received;
+    received.erase(std::remove_if(received.begin(), received.end(), [&](const Received& r) { return r.p == there; }),
+                   received.end());
+    received.push_back({there, bytes});
+    if (!timing_only_) std::memcpy(there, source, static_cast<std::size_t>(bytes));
+    profile_.messages += me.weight;
+    if (receiver != &me) wake(*receiver);
+  }
+  me.flights.push_back(leaving);
+  note_flights();
+}
+
+void Machine::rma_put(char* destination, const char* source, i64 bytes, int cpe, const port_reply* sent,
+                      port_reply* came) {
+  if (cpe < 0 || cpe >= port_cpes) violation("sends to CPE " + std::to_string(cpe));
+  rma(destination, source, bytes, {&cpes_[static_cast<std::size_t>(cpe)]}, sent, came);
+}
+
+void Machine::rma_broadcast(char* destination, const char* source, i64 bytes, bool along_row, const port_reply* sent,
+                            port_reply* came) {
+  std::vector<Cpe*> receivers;
+  for (int i = 0; i < port_mesh_cols; ++i)
+    receivers.push_back(along_row ? &at(current_->row, i) : &at(i, current_->col));
+  rma(destination, source, bytes, receivers, sent, came);
+}
+
+void Machine::rma_wait(port_reply* reply, int count) {
+  Cpe& me = *current_;
+  in_turn();
+  me.awaited = reply, me.awaited_count = count;
+  block("for what others send by RMA", [](const Machine&, const Cpe& cpe) {
+    const auto under_way = std::count_if(cpe.flights.begin(), cpe.flights.end(),
+                                         [&](const Flight& flight) { return flight.reply == cpe.awaited; });
+    return cpe.awaited->arrived + under_way >= cpe.awaited_count;
+  });
+  wait(reply, count, Spent::message);
+}
+
+void Machine::check_received(const void* p, i64 bytes) const {
+  for (const Received& received : current_->received)
+    if (received.p == p && received.bytes != bytes)
+      violation("multiplies " + std::to_string(bytes) + " bytes of an operand of which " +
+                std::to_string(received.bytes) + " were shared");
 }
 
 void Machine::check_arrived(const void* p, bool write) {

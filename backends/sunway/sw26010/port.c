@@ -5,7 +5,9 @@
 #include <simd.h>
 #include <slave.h>
 
-static __thread_local char scratch[port_scratch_bytes] __attribute__((aligned(128)));
+/* Vectors that hang over an operand's end are loaded whole. */
+enum { port_slack = 64 };
+static __thread_local char scratch[port_scratch_bytes + port_slack] __attribute__((aligned(128)));
 static __thread_local char bounce[port_bounce_bytes] __attribute__((aligned(128)));
 
 int port_row(void) { return athread_get_id(-1) / port_mesh_cols; }
@@ -32,69 +34,104 @@ void port_wait(port_reply* reply, int count) {
 }
 
 /* A destination of 8 stands for the whole row or column. */
-static doublev4 from_port(port_vector v) { return simd_set_doublev4(v.lane[0], v.lane[1], v.lane[2], v.lane[3]); }
+static doublev4 from_port(port_vector v) {
+  doublev4 made;
+  simd_loadu(made, v.lane);
+  return made;
+}
 static port_vector to_port(doublev4 v) {
   port_vector made;
-  simd_store(v, made.lane);
+  simd_storeu(v, made.lane);
   return made;
 }
 void port_row_send(port_vector v, int col) { simd_putr(from_port(v), col); }
 void port_row_broadcast(port_vector v) { simd_putr(from_port(v), port_mesh_cols); }
-port_vector port_row_receive(void) { return to_port(simd_getr(simd_set_doublev4(0, 0, 0, 0))); }
+port_vector port_row_receive(void) { return to_port(simd_getr((doublev4){0})); }
 void port_col_send(port_vector v, int row) { simd_putc(from_port(v), row); }
 void port_col_broadcast(port_vector v) { simd_putc(from_port(v), port_mesh_rows); }
-port_vector port_col_receive(void) { return to_port(simd_getc(simd_set_doublev4(0, 0, 0, 0))); }
+port_vector port_col_receive(void) { return to_port(simd_getc((doublev4){0})); }
 
 void port_barrier(void) { athread_syn(ARRAY_SCOPE, 0xffff); }
 
-/* ---- the multiply. Every factor passes the mesh in the moment it is needed: who owns it loads, widens and sends it, the
- * seven others take it from their FIFO. */
-#define DEFINE_MULTIPLY(T, element_a, element_b)                                                                      \
-  static doublev4 four_rows(const port_product* p, const void* a, int m, int rows, long at) {                         \
-    if (p->step >= 0 && port_col() != p->step) return simd_getr(simd_set_doublev4(0, 0, 0, 0));                       \
-    double row[4] = {0, 0, 0, 0};                                                                                     \
-    for (int i = 0; i < rows; ++i) row[i] = element_a(a, p->a_widened, (long)(m + i) * p->a_m + at);                  \
-    const doublev4 v = simd_set_doublev4(row[0], row[1], row[2], row[3]);                                             \
-    if (p->step >= 0) simd_putr(v, port_mesh_cols);                                                                   \
-    return v;                                                                                                         \
-  }                                                                                                                   \
-  static doublev4 four_columns(const port_product* p, const void* b, int n, long at) {                                \
-    if (p->step >= 0 && port_row() != p->step) return simd_getc(simd_set_doublev4(0, 0, 0, 0));                       \
-    double column[4] = {0, 0, 0, 0};                                                                                  \
-    for (int l = 0; l < 4 && n + l < p->n2 * p->n1 * p->n0; ++l)                                                      \
-      column[l] = element_b(b, p->b_widened, product_column(p, n + l) + at);                                          \
-    const doublev4 v = simd_set_doublev4(column[0], column[1], column[2], column[3]);                                 \
-    if (p->step >= 0) simd_putc(v, port_mesh_rows);                                                                   \
-    return v;                                                                                                         \
-  }                                                                                                                   \
-  PRODUCT_BLOCKS(T)
+void port_share_end(void) {} /* operands pass through registers */
 
+/* ---- the multiply. Every factor passes the mesh in the moment it is needed: who owns it loads, widens and sends it, the
+ * seven others take it from their FIFO. The compiler turns the cast of a vector of floats into its conversion. */
+#ifndef port_widened
+#define port_widened(v) ((doublev4)(v))
+#define port_narrowed(v) ((floatv4)(v))
+#endif
+
+#define PRODUCT_FROM_ROW(v, owns, made)                        \
+  do {                                                         \
+    if (owns) {                                                \
+      made;                                                    \
+      if (shares) simd_putr(v, port_mesh_cols);                \
+    } else {                                                   \
+      v = simd_getr(v);                                        \
+    }                                                          \
+  } while (0)
+#define PRODUCT_FROM_COLUMN(v, owns, made)                     \
+  do {                                                         \
+    if (owns) {                                                \
+      made;                                                    \
+      if (shares) simd_putc(v, port_mesh_rows);                \
+    } else {                                                   \
+      v = simd_getc(v);                                        \
+    }                                                          \
+  } while (0)
+
+static inline doublev4 port_spread(const void* x, int is_wide, long at) {
+  doublev4 wide;
+  floatv4 narrow;
+  if (is_wide) {
+    simd_loade(wide, (double*)x + at);
+    return wide;
+  }
+  simd_loade(narrow, (float*)x + at);
+  return port_widened(narrow);
+}
+static inline doublev4 port_load(const void* x, int is_wide, long at) {
+  doublev4 wide;
+  floatv4 narrow;
+  if (is_wide) {
+    simd_loadu(wide, (double*)x + at);
+    return wide;
+  }
+  simd_loadu(narrow, (float*)x + at);
+  return port_widened(narrow);
+}
+#define PRODUCT_SPREAD(v, x, is_wide, at) v = port_spread(x, is_wide, at)
+#define PRODUCT_LOAD(v, x, is_wide, at) v = port_load(x, is_wide, at)
+#define PRODUCT_ADD(left, right, sum) simd_vmad(left, right, sum)
+#define PRODUCT_VECTOR doublev4
+#define PRODUCT_LANES 4
+#define PRODUCT_NAME product_float
+#define PRODUCT_SUM float
+#define PRODUCT_IS_WIDE(widened) (widened)
+#define PRODUCT_LOAD_SUM(v, s) v = port_load(s, 0, 0)
+#define PRODUCT_STORE_SUM(v, s)             \
+  do {                                      \
+    floatv4 narrow = port_narrowed(v);      \
+    simd_storeu(narrow, s);                 \
+  } while (0)
 #include "backends/sunway/product.h"
 
-/* Element `at` of an operand of single precision that may have been widened. */
-static double product_single(const void* operand, int widened, long at) {
-  return widened ? ((const double*)operand)[at] : (double)((const float*)operand)[at];
-}
-
-static double product_double(const void* operand, int widened, long at) {
-  (void)widened;
-  return ((const double*)operand)[at];
-}
-
-#define four_rows four_rows_float
-#define four_columns four_columns_float
-#define product_block product_block_float
-#define product_blocks product_blocks_float
-DEFINE_MULTIPLY(float, product_single, product_single)
-#undef four_rows
-#undef four_columns
-#undef product_block
-#undef product_blocks
-DEFINE_MULTIPLY(double, product_double, product_double)
+#define PRODUCT_SPREAD(v, x, is_wide, at) v = port_spread(x, is_wide, at)
+#define PRODUCT_LOAD(v, x, is_wide, at) v = port_load(x, is_wide, at)
+#define PRODUCT_ADD(left, right, sum) simd_vmad(left, right, sum)
+#define PRODUCT_VECTOR doublev4
+#define PRODUCT_LANES 4
+#define PRODUCT_NAME product_double
+#define PRODUCT_SUM double
+#define PRODUCT_IS_WIDE(widened) 1
+#define PRODUCT_LOAD_SUM(v, s) simd_loadu(v, s)
+#define PRODUCT_STORE_SUM(v, s) simd_storeu(v, s)
+#include "backends/sunway/product.h"
 
 void port_multiply_float(float* sums, const void* a, const void* b, const port_product* product) {
-  product_blocks_float(sums, a, b, product);
+  product_float(sums, a, b, product);
 }
 void port_multiply_double(double* sums, const double* a, const double* b, const port_product* product) {
-  product_blocks(sums, a, b, product);
+  product_double(sums, a, b, product);
 }

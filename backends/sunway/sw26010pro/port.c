@@ -1,15 +1,17 @@
 /* The port on SW26010-Pro: athread with remote memory access (RMA) between scratchpads, where SW26010 has register
- * communication. Slave side. Scratchpad of 256 KB: 72 KB for programs, two receive buffers of as much, since an operand
- * that is shared must lie somewhere, 4 KB for the context, the rest is the stack and the cache. */
+ * communication. Slave side. Scratchpad of 256 KB: 200 KB for programs, whose plans book receive slots, since an operand
+ * that is shared must lie somewhere; 4 KB for the context; the rest is the cache, the stack and the replies. */
 #include "backends/sunway/port.h"
 
 #include <simd.h>
 #include <slave.h>
 
-static __thread_local char scratch[port_scratch_bytes] __attribute__((aligned(128)));
+#include "backends/sunway/share.h"
+
+/* Vectors that hang over an operand's end are loaded whole. */
+enum { port_slack = 64 };
+static __thread_local char scratch[port_scratch_bytes + port_slack] __attribute__((aligned(128)));
 static __thread_local char bounce[port_bounce_bytes] __attribute__((aligned(128)));
-static __thread_local char from_row[port_scratch_bytes] __attribute__((aligned(128)));
-static __thread_local char from_col[port_scratch_bytes] __attribute__((aligned(128)));
 
 int port_row(void) { return athread_get_id(-1) / port_mesh_cols; }
 int port_col(void) { return athread_get_id(-1) % port_mesh_cols; }
@@ -35,60 +37,66 @@ void port_barrier(void) { athread_ssync_array(); }
 
 /* There are no registers to send to: port_row_send and its like are not here, and no program of Cortado calls them. */
 
-/* ---- the multiply: whole operands are broadcast along rows and columns, then multiplied from the receive buffers. */
+/* ---- RMA. A __thread_local object lies at one place in all scratchpads. */
+static __thread_local struct port_sharing sharing __attribute__((aligned(64)));
+struct port_sharing* port_sharing_here(void) { return &sharing; }
+
+void port_rma_put(void* destination, const void* source, int bytes, int cpe, port_reply* sent, port_reply* came) {
+  athread_rma_iput((void*)source, (athread_rply_t*)&sent->arrived, (size_t)bytes, cpe, destination,
+                   (athread_rply_t*)&came->arrived);
+}
+void port_rma_row_broadcast(void* destination, const void* source, int bytes, port_reply* sent, port_reply* came) {
+  athread_rma_row_ibcast(destination, (void*)source, (size_t)bytes, (athread_rply_t*)&sent->arrived,
+                         (athread_rply_t*)&came->arrived);
+}
+void port_rma_col_broadcast(void* destination, const void* source, int bytes, port_reply* sent, port_reply* came) {
+  athread_rma_col_ibcast(destination, (void*)source, (size_t)bytes, (athread_rply_t*)&sent->arrived,
+                         (athread_rply_t*)&came->arrived);
+}
+void port_rma_wait(port_reply* reply, int count) { athread_rma_wait_value((athread_rply_t*)&reply->arrived, count); }
+void port_share_end(void) { share_end(); }
+
+/* ---- the multiply, of what share.h brought here. Sums of single precision are of single precision in registers too: a
+ * register holds eight floats, as it holds eight doubles. */
+#define PRODUCT_FROM_ROW(v, owns, made) ((void)(owns), made)
+#define PRODUCT_FROM_COLUMN(v, owns, made) ((void)(owns), made)
+
+#define PRODUCT_NAME product_float
+#define PRODUCT_SUM float
+#define PRODUCT_VECTOR floatv8
+#define PRODUCT_LANES 8
+#define PRODUCT_IS_WIDE(widened) 0
+#define PRODUCT_LOAD_SUM(v, s) simd_loadu(v, s)
+#define PRODUCT_STORE_SUM(v, s) simd_storeu(v, s)
+#define PRODUCT_SPREAD(v, x, is_wide, at) ((void)(is_wide), v = simd_vcpyfs(((const float*)x)[at]))
+#define PRODUCT_LOAD(v, x, is_wide, at) simd_loadu(v, (float*)x + (at))
+#define PRODUCT_ADD(left, right, sum) simd_vmas(left, right, sum)
 #include "backends/sunway/product.h"
 
-static double product_float(const void* operand, long at) { return (double)((const float*)operand)[at]; }
-static double product_double(const void* operand, long at) { return ((const double*)operand)[at]; }
+#define PRODUCT_NAME product_double
+#define PRODUCT_SUM double
+#define PRODUCT_VECTOR doublev8
+#define PRODUCT_LANES 8
+#define PRODUCT_IS_WIDE(widened) 1
+#define PRODUCT_LOAD_SUM(v, s) simd_loadu(v, s)
+#define PRODUCT_STORE_SUM(v, s) simd_storeu(v, s)
+#define PRODUCT_SPREAD(v, x, is_wide, at) ((void)(is_wide), v = simd_vcpyfd(((const double*)x)[at]))
+#define PRODUCT_LOAD(v, x, is_wide, at) simd_loadu(v, (double*)x + (at))
+#define PRODUCT_ADD(left, right, sum) simd_vmad(left, right, sum)
+#include "backends/sunway/product.h"
 
-#define DEFINE_MULTIPLY(T, element)                                                                                   \
-  static doublev4 four_rows(const port_product* p, const void* a, int m, int rows, long at) {                         \
-    double row[4] = {0, 0, 0, 0};                                                                                     \
-    for (int i = 0; i < rows; ++i) row[i] = element(a, (long)(m + i) * p->a_m + at);                                  \
-    return simd_set_doublev4(row[0], row[1], row[2], row[3]);                                                         \
-  }                                                                                                                   \
-  static doublev4 four_columns(const port_product* p, const void* b, int n, long at) {                                \
-    double column[4] = {0, 0, 0, 0};                                                                                  \
-    for (int l = 0; l < 4 && n + l < p->n2 * p->n1 * p->n0; ++l) column[l] = element(b, product_column(p, n + l) + at); \
-    return simd_set_doublev4(column[0], column[1], column[2], column[3]);                                             \
-  }                                                                                                                   \
-  PRODUCT_BLOCKS(T)
-
-#define four_rows four_rows_float
-#define four_columns four_columns_float
-#define product_block product_block_float
-#define product_blocks product_blocks_float
-DEFINE_MULTIPLY(float, product_float)
-#undef four_rows
-#undef four_columns
-#undef product_block
-#undef product_blocks
-DEFINE_MULTIPLY(double, product_double)
-
-/* What CPE (row, step) and CPE (step, column) share, here. Those two broadcast; the barriers keep a buffer from being
- * written while another CPE still reads it. */
-static void share(const void** a, const void** b, const port_product* p, int element_bytes) {
-  volatile athread_rply_t sent = 0, row_came = 0, col_came = 0;
-  const int owns_a = port_col() == p->step, owns_b = port_row() == p->step;
-  athread_ssync_array();
-  if (owns_a)
-    athread_rma_row_ibcast(from_row, (void*)*a, (size_t)p->a_elements * element_bytes, (athread_rply_t*)&sent,
-                           (athread_rply_t*)&row_came);
-  if (owns_b)
-    athread_rma_col_ibcast(from_col, (void*)*b, (size_t)p->b_elements * element_bytes, (athread_rply_t*)&sent,
-                           (athread_rply_t*)&col_came);
-  athread_rma_wait_value((athread_rply_t*)&sent, owns_a + owns_b);
-  athread_ssync_array();
-  if (!owns_a) *a = from_row;
-  if (!owns_b) *b = from_col;
+static void multiply_own(void* sums, const void* a, const void* b, const port_product* product, int element_bytes) {
+  port_product own = *product;
+  if (own.step >= 0) share_operands(product, &a, &b, element_bytes);
+  own.step = -1;
+  if (element_bytes == 4)
+    product_float((float*)sums, a, b, &own);
+  else
+    product_double((double*)sums, a, b, &own);
 }
-
 void port_multiply_float(float* sums, const void* a, const void* b, const port_product* product) {
-  if (product->step >= 0) share(&a, &b, product, 4);
-  product_blocks_float(sums, a, b, product);
+  multiply_own(sums, a, b, product, 4);
 }
 void port_multiply_double(double* sums, const double* a, const double* b, const port_product* product) {
-  const void *left = a, *right = b;
-  if (product->step >= 0) share(&left, &right, product, 8);
-  product_blocks(sums, left, right, product);
+  multiply_own(sums, a, b, product, 8);
 }

@@ -60,12 +60,19 @@ double staged_seconds(const MachineSpec& spec, const ImplicitTiles& t, i64 block
   return spec.launch_seconds + static_cast<double>(blocks) * (longer + end) + transfers;
 }
 
-/// Seconds in which all CPEs bring `channels` channels of rows x cols pixels each; whole rows follow each other in
-/// memory.
-double stage_pixels(const MachineSpec& spec, i64 channels, i64 rows, i64 cols, i64 width) {
+/// Seconds in which all CPEs `move` (transfer_seconds, put_seconds) `channels` channels of rows x cols pixels each;
+/// whole rows follow each other in memory.
+template <class Move>
+double move_pixels(const MachineSpec& spec, i64 channels, i64 rows, i64 cols, i64 width, Move move) {
   const double cpes = spec.mesh_rows * spec.mesh_cols, bytes = 4.0 * static_cast<double>(std::min(cols, width));
-  return cols == width ? transfer_seconds(spec, cpes * static_cast<double>(channels), bytes * static_cast<double>(rows))
-                       : transfer_seconds(spec, cpes * static_cast<double>(channels * rows), bytes);
+  return cols == width ? move(spec, cpes * static_cast<double>(channels), bytes * static_cast<double>(rows))
+                       : move(spec, cpes * static_cast<double>(channels * rows), bytes);
+}
+double stage_pixels(const MachineSpec& spec, i64 channels, i64 rows, i64 cols, i64 width) {
+  return move_pixels(spec, channels, rows, cols, width, transfer_seconds);
+}
+double put_pixels(const MachineSpec& spec, i64 channels, i64 rows, i64 cols, i64 width) {
+  return move_pixels(spec, channels, rows, cols, width, put_seconds);
 }
 
 double estimate(const MachineSpec& spec, const ImplicitForward& p, const ImplicitTiles& t) {
@@ -74,15 +81,16 @@ double estimate(const MachineSpec& spec, const ImplicitForward& p, const Implici
   const double cpes = spec.mesh_rows * spec.mesh_cols;
   TileShape shape;
   shape.m = t.oc, shape.n1 = t.rows, shape.n0 = t.cols, shape.k = t.ic;
-  const double multiply = spec.mesh_cols * multiply_seconds(spec, shape, static_cast<double>(taps)) +
-                          widen_seconds(spec, static_cast<double>(t.ic * (t.oc * taps + halo_rows * halo_cols)), 4);
+  const auto operands = static_cast<double>(t.ic * (t.oc * taps + halo_rows * halo_cols));
+  const double multiply =
+      shared_multiply_seconds(spec, shape, static_cast<double>(taps), 4 * operands) + widen_seconds(spec, operands, 4);
   const double transfers =
       transfer_seconds(spec, cpes * static_cast<double>(t.oc), 4.0 * static_cast<double>(t.ic * taps)) +
       stage_pixels(spec, t.ic, halo_rows, halo_cols, s.iw);
   const i64 blocks = s.images * s.g * ceil_div(s.group_oc(), spec.mesh_rows * t.oc) *
                      ceil_div(s.oh, spec.mesh_cols * t.rows) * ceil_div(s.ow, t.cols);
   return staged_seconds(spec, t, blocks, ceil_div(s.group_ic(), spec.mesh_cols * t.ic), transfers, multiply,
-                        stage_pixels(spec, t.oc, t.rows, t.cols, s.ow));
+                        put_pixels(spec, t.oc, t.rows, t.cols, s.ow));
 }
 
 double estimate(const MachineSpec& spec, const ImplicitWeightGradient& p, const ImplicitTiles& t) {
@@ -91,9 +99,9 @@ double estimate(const MachineSpec& spec, const ImplicitWeightGradient& p, const 
   const double cpes = spec.mesh_rows * spec.mesh_cols;
   TileShape shape;
   shape.m = t.oc, shape.n2 = t.ic, shape.n1 = s.kh, shape.n0 = s.kw, shape.k = t.cols;
-  const double multiply =
-      spec.mesh_cols * multiply_seconds(spec, shape, static_cast<double>(t.rows)) +
-      widen_seconds(spec, static_cast<double>(t.oc * t.rows * t.cols + t.ic * halo_rows * halo_cols), 4);
+  const auto operands = static_cast<double>(t.oc * t.rows * t.cols + t.ic * halo_rows * halo_cols);
+  const double multiply = shared_multiply_seconds(spec, shape, static_cast<double>(t.rows), 4 * operands) +
+                          widen_seconds(spec, operands, 4);
   const double transfers =
       stage_pixels(spec, t.oc, t.rows, t.cols, s.ow) + stage_pixels(spec, t.ic, halo_rows, halo_cols, s.iw);
   const i64 blocks =
@@ -101,7 +109,8 @@ double estimate(const MachineSpec& spec, const ImplicitWeightGradient& p, const 
   const i64 steps = s.images * ceil_div(s.oh, spec.mesh_cols * t.rows) * ceil_div(s.ow, t.cols);
   return staged_seconds(
       spec, t, blocks, steps, transfers, multiply,
-      2 * transfer_seconds(spec, cpes * static_cast<double>(t.oc), 4.0 * static_cast<double>(t.ic * taps)));
+      transfer_seconds(spec, cpes * static_cast<double>(t.oc), 4.0 * static_cast<double>(t.ic * taps)) +
+          put_seconds(spec, cpes * static_cast<double>(t.oc), 4.0 * static_cast<double>(t.ic * taps)));
 }
 
 /// The tiles that the analytic model finds cheapest, if it knows the machine; else the largest.

@@ -36,7 +36,7 @@ TEST(SunwayFaults, ScratchpadOverflowNamesProgramCpeAndOperation) {
   const float* const x = cluster.floats(1024);
   const auto text = fault(cluster, [&] {
     port_name("get", 3);
-    get(scratch() + port_scratch_bytes / 4 - 256, x, 2048);
+    get(scratch() + cluster.costs().scratch_bytes / 4 - 256, x, 2048);
   });
   EXPECT_THAT(text, AllOf(HasSubstr("program test"), HasSubstr("core group 0"), HasSubstr("CPE (2, 5)"),
                           HasSubstr("get of buffer 3"), HasSubstr("overflows the scratchpad by 1024 bytes")));

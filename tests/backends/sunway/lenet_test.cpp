@@ -1,4 +1,5 @@
-// A whole network on the simulated processor: LeNet, its batch shared by four core groups, against the serial context.
+// A whole network on the simulated processors: LeNet, its batch shared by their core groups, against the serial
+// context.
 #include <gtest/gtest.h>
 
 #include "app/session/backend.h"
@@ -14,7 +15,14 @@
 namespace cortado::test::lenet_test {
 namespace {
 
-TEST(SunwayLeNet, TrainsWithTheLossesOfTheReference) {
+struct Case {
+  const char* machine;
+  int core_groups, batch;
+};
+
+class SunwayLeNet : public ::testing::TestWithParam<Case> {};
+
+TEST_P(SunwayLeNet, TrainsWithTheLossesOfTheReference) {
   const TemporaryFolder folder;
   DigitOptions digits;
   digits.train = 64, digits.test = 16;
@@ -27,7 +35,7 @@ TEST(SunwayLeNet, TrainsWithTheLossesOfTheReference) {
   for (auto& layer : *net.mutable_layer())
     if (layer.has_hdf5_data_param()) {
       layer.mutable_hdf5_data_param()->set_source(folder.file("train.txt"));
-      layer.mutable_hdf5_data_param()->set_batch_size(16);
+      layer.mutable_hdf5_data_param()->set_batch_size(static_cast<unsigned>(GetParam().batch));
     }
   caffe::SolverParameter parameter;
   parse_text("base_lr: 0.01 momentum: 0.9 weight_decay: 0.0005 lr_policy: 'fixed' train_state { stage: 'digits' }",
@@ -48,10 +56,11 @@ TEST(SunwayLeNet, TrainsWithTheLossesOfTheReference) {
   }
 
   BackendOptions whole;
-  whole.core_groups = 4;
+  whole.core_groups = GetParam().core_groups;
+  whole.machine = GetParam().machine;
   const auto processor = make_processor(whole);
   options.group = &processor->group(0);
-  options.core_groups = 4;
+  options.core_groups = GetParam().core_groups;
   train_on_core_groups(*processor, options, [&](const SolverOptions& own) {
     Solver solver(parameter, own);
     for (std::size_t i = 0; i < losses.size(); ++i) {
@@ -60,6 +69,9 @@ TEST(SunwayLeNet, TrainsWithTheLossesOfTheReference) {
     }
   });
 }
+
+INSTANTIATE_TEST_SUITE_P(Machines, SunwayLeNet, ::testing::Values(Case{"sw26010", 4, 16}, Case{"sw26010pro", 6, 12}),
+                         [](const auto& info) { return std::string(info.param.machine); });
 
 }  // namespace
 }  // namespace cortado::test::lenet_test

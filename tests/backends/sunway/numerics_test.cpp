@@ -1,4 +1,4 @@
-// Every layer on the simulated processor gives what the serial context gives, over channels and widths that its mesh,
+// Every layer on the simulated processors gives what the serial context gives, over channels and widths that its mesh,
 // vectors and lines do not divide.
 #include "tests/support/layer_rig.h"
 
@@ -59,26 +59,40 @@ std::vector<std::vector<float>> results_of(const std::string& backend, const Cas
   return results;
 }
 
-class SunwayNumerics : public ::testing::TestWithParam<i64> {};
+struct Where {
+  const char* machine;
+  i64 width;
+  std::vector<i64> channels;
+};
+
+class SunwayNumerics : public ::testing::TestWithParam<Where> {};
 
 TEST_P(SunwayNumerics, EqualTheReference) {
-  const i64 width = GetParam();
+  const auto& [machine, width, all_channels] = GetParam();
   for (const auto& c : cases())
-    for (const i64 channels : {1, 3, 5, 63, 65}) {
+    for (const i64 channels : all_channels) {
       const Shape shape = {2, channels, 3, width};
       SCOPED_TRACE(std::string(c.name) + " " + to_string(shape));
       const bool convolves = std::string(c.layer).find("Convolution") != std::string::npos;
       for (const std::string plan : {"", "implicit"}) {
         if (!plan.empty() && !convolves) continue;
-        const auto expected = results_of("reference", c, shape, plan), here = results_of("sw26010", c, shape, plan);
+        const auto expected = results_of("reference", c, shape, plan), here = results_of(machine, c, shape, plan);
         ASSERT_EQ(here.size(), expected.size());
         for (std::size_t i = 0; i < here.size(); ++i) expect_near(here[i], expected[i], 5e-5f, 2e-4f);
       }
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Widths, SunwayNumerics, ::testing::Values(1, 7, 14, 55, 227),
-                         ::testing::PrintToStringParamName());
+const std::vector<i64> all_channels = {1, 3, 5, 63, 65};
+
+INSTANTIATE_TEST_SUITE_P(Widths, SunwayNumerics,
+                         ::testing::Values(Where{"sw26010", 1, all_channels}, Where{"sw26010", 7, all_channels},
+                                           Where{"sw26010", 14, all_channels}, Where{"sw26010", 55, all_channels},
+                                           Where{"sw26010", 227, all_channels}, Where{"sw26010pro", 7, all_channels},
+                                           Where{"sw26010pro", 55, {3, 65}}),
+                         [](const auto& info) {
+                           return std::string(info.param.machine) + "_" + std::to_string(info.param.width);
+                         });
 
 }  // namespace
 }  // namespace cortado::test::numerics_test

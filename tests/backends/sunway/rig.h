@@ -9,7 +9,10 @@ namespace cortado::test {
 /// One simulated core group whose CPEs run functions of the test.
 class SimulatedCluster {
  public:
-  explicit SimulatedCluster(bool timing_only = false) : machine_(costs_, memory_, 0, timing_only) {}
+  explicit SimulatedCluster(const std::string& machine = "sw26010", bool timing_only = false)
+      : SimulatedCluster(sunway::machine_description(machine).costs, timing_only) {}
+  explicit SimulatedCluster(const sunway::Costs& costs, bool timing_only = false)
+      : costs_(costs), machine_(costs_, memory_, 0, timing_only) {}
 
   /// Cycles from start to end of `body` on all 64 CPEs.
   double run(std::function<void()> body) {

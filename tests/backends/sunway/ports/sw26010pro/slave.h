@@ -12,6 +12,8 @@ int athread_dma_iget_stride(void* destination, void* source, size_t bytes, size_
 int athread_dma_iput_stride(void* destination, void* source, size_t bytes, size_t block, ssize_t stride,
                             athread_rply_t* reply);
 int athread_dma_wait_value(athread_rply_t* reply, int value);
+int athread_rma_iput(void* source, athread_rply_t* sent, size_t bytes, int cpe, void* destination,
+                     athread_rply_t* came);
 int athread_rma_row_ibcast(void* destination, void* source, size_t bytes, athread_rply_t* sent, athread_rply_t* came);
 int athread_rma_col_ibcast(void* destination, void* source, size_t bytes, athread_rply_t* sent, athread_rply_t* came);
 int athread_rma_wait_value(athread_rply_t* reply, int value);
