@@ -74,20 +74,35 @@ float Optimizer::decay_of(const Net::Learnable& learnable) const {
   return parameter_.weight_decay() * learnable.decay_mult;
 }
 
-std::vector<float> Optimizer::local_rates(const GradientScale& scale) const {
+std::vector<double> Optimizer::squares_of_directions(const Step& step) const {
+  std::vector<BlobUpdate> updates;
+  for (std::size_t i = 0; i < net_.learnable().size(); ++i)
+    updates.push_back(is_trained(net_.learnable()[i]) ? update_of(step, i) : BlobUpdate{});
+  return type_.begin(group_, parameter_, updates);
+}
+
+std::vector<float> Optimizer::local_rates(const Step& step) const {
   const auto& learnables = net_.learnable();
   std::vector<float> rates(learnables.size(), 1);
-  if (!type_.has_local_rates) return rates;
+  if (type_.local_rates == SolverType::LocalRates::none) return rates;
+  const bool by_directions = type_.local_rates == SolverType::LocalRates::directions;
   std::vector<ClusterValues> sets;
   for (const Net::Learnable& learnable : learnables)
-    for (const float* values : {learnable.blob->data(), learnable.blob->diff()})
-      sets.push_back({values, is_trained(learnable) ? learnable.blob->count() : 0});
+    for (const float* values : {learnable.blob->data(), by_directions ? nullptr : learnable.blob->diff()})
+      sets.push_back({values, is_trained(learnable) && values != nullptr ? learnable.blob->count() : 0});
   auto sums = sums_of_squares(group_, sets);
+  if (by_directions) {
+    const auto directions = squares_of_directions(step);
+    for (std::size_t i = 0; i < rates.size(); ++i) sums[2 * i + 1] = directions[i];
+  }
   for (const auto& part : shard_histories_) net_.run().replicas->sum(&sums[2 * part.first], 2);
   for (std::size_t i = 0; i < rates.size(); ++i) {
-    const double weights = std::sqrt(sums[2 * i]);
-    const double gradients = double{scale.of(learnables[i])} * std::sqrt(sums[2 * i + 1]);
-    const double all = gradients + double{decay_of(learnables[i])} * weights;
+    const double weights = std::sqrt(sums[2 * i]), others = std::sqrt(sums[2 * i + 1]);
+    if (by_directions) {
+      if (weights > 0 && others > 0) rates[i] = static_cast<float>(weights / others);
+      continue;
+    }
+    const double all = double{step.scale.of(learnables[i])} * others + double{decay_of(learnables[i])} * weights;
     if (weights > 0 && all > 0) rates[i] = static_cast<float>(double{parameter_.trust_coefficient()} * weights / all);
   }
   return rates;
@@ -101,7 +116,7 @@ std::shared_ptr<Storage> Optimizer::history(std::size_t learnable, int k) const 
                                         : Storage::range(history_, k * pitch_ + of.arena_offset, count);
 }
 
-BlobUpdate Optimizer::update_of(std::size_t learnable) const {
+BlobUpdate Optimizer::update_of(const Step& step, std::size_t learnable) const {
   const Net::Learnable& of = net_.learnable()[learnable];
   BlobUpdate update;
   update.gradient = of.blob->diff();
@@ -110,6 +125,9 @@ BlobUpdate Optimizer::update_of(std::size_t learnable) const {
   update.count = of.blob->count();
   update.pitch = of.division != nullptr ? update.count : pitch_;
   (parameter_.regularization_type() == "L1" ? update.l1 : update.l2) = decay_of(of);
+  update.scale = step.scale.of(of);
+  update.rate = step.rate * of.lr_mult;
+  update.iteration = step.iteration;
   return update;
 }
 
@@ -120,19 +138,19 @@ Optimizer::Step Optimizer::begin(i64 iteration, const GradientScale& scale) {
   log_rate(iteration, step.rate);
   net_.gradient_arena();  // there blobs have their gradients, even if nothing went backward
   step.scale = scale.scaled(clip(scale), static_cast<float>(parameter_.iter_size()));
-  step.local_rates = local_rates(step.scale);
+  step.local_rates = local_rates(step);
   return step;
 }
 
-bool Optimizer::looks_at_all_gradients() const { return parameter_.clip_gradients() >= 0 || type_.has_local_rates; }
+bool Optimizer::looks_at_all_gradients() const {
+  return parameter_.clip_gradients() >= 0 || type_.local_rates != SolverType::LocalRates::none;
+}
 
 void Optimizer::update(const Step& step, std::size_t learnable) {
   const Net::Learnable& of = net_.learnable()[learnable];
   if (!is_trained(of)) return;
-  BlobUpdate update = update_of(learnable);
-  update.scale = step.scale.of(of);
-  update.rate = step.rate * of.lr_mult * step.local_rates[learnable];
-  update.iteration = step.iteration;
+  BlobUpdate update = update_of(step, learnable);
+  update.rate *= step.local_rates[learnable];
   type_.update(group_, parameter_, update);
 }
 

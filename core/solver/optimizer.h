@@ -37,7 +37,8 @@ class Optimizer {
     float rate = 0;
     std::vector<float> local_rates;  ///< by learnable
   };
-  /// Prepares an update: clipping, division by iter_size (in Caffe's order) and local rates. Logs the rate. Collective.
+  /// Prepares an update: clipping, division by iter_size (in Caffe's order) and local rates. Logs the rate. It comes
+  /// once an update, since LAMB's histories change here. Collective.
   Step begin(i64 iteration, const GradientScale& scale);
   /// True if `begin` reads gradients; all of them must be there then.
   bool looks_at_all_gradients() const;
@@ -64,11 +65,14 @@ class Optimizer {
   float clip(const GradientScale& scale) const;
   /// LARS's factor for each learnable blob's rate (You et al. 2017, equation 6):
   ///   trust_coefficient |w| / (|g| + decay |w|), with g the gradients times `scale`
-  /// It is 1 for blobs of zeros, which could never leave zero, for statistics, and for other solver types. Norms are
-  /// those of whole blobs.
-  std::vector<float> local_rates(const GradientScale& scale) const;
+  /// LAMB's is |w| / |r|, with r the rule's direction (You et al. 2020, algorithm 2), whose histories take the
+  /// gradients here. It is 1 for blobs of zeros, which could never leave zero, for statistics, and for other solver
+  /// types. Norms are those of whole blobs.
+  std::vector<float> local_rates(const Step& step) const;
+  std::vector<double> squares_of_directions(const Step& step) const;
   float decay_of(const Net::Learnable& learnable) const;
-  BlobUpdate update_of(std::size_t learnable) const;
+  /// Without the local rate.
+  BlobUpdate update_of(const Step& step, std::size_t learnable) const;
   /// The k-th history of a learnable.
   std::shared_ptr<Storage> history(std::size_t learnable, int k) const;
   /// Calls visit(learnable, its history) in Caffe's order.

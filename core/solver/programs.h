@@ -38,12 +38,50 @@ struct Update {
         auto at = w[j];
         auto sign = math::select(at > 0.0f, 1.0f, math::select(at < 0.0f, -1.0f, 0.0f));
         auto step = rule(
-            scale * g[j] + l2 * at + l1 * sign, [&](int k) { return h(k, j); },
+            scale * g[j] + l2 * at + l1 * sign, at, [&](int k) { return h(k, j); },
             [&](int k, auto value) { to_history.set(k, j, value); });
         to_weight.set(j, at - step);
       });
       c.put(to_weight);
       c.put(to_history);
+    });
+  }
+};
+
+/// LAMB's moments of n consecutive weights take the gradient, m = (1 - beta1) scale g + beta1 m and v likewise, and
+/// sums[i] = the sum of squares of line i's directions.
+struct Moments {
+  static constexpr const char* label = "lamb_moments";
+  Lines<const float> gradient, weight;
+  View<HistoryRows<LambRule>, const float> history;
+  View<HistoryRows<LambRule>, float> new_history;  ///< lies where the old one does
+  Lines<float> sums;
+  float scale;
+  LambRule rule;
+
+  template <class C>
+  CORTADO_FN void operator()(C& c) const {
+    const Moments p = *this;
+    each_line(c, gather(p.gradient, p.weight, p.history), [&](i64 i, auto& gradient, auto& w, auto& h) {
+      const float scale = p.scale;
+      const LambRule rule = p.rule;
+      auto to_history = p.new_history.out(c, i);
+      const auto mean = [&](i64 j) { return (1.0f - rule.beta1) * (scale * gradient[j]) + rule.beta1 * h(0, j); };
+      const auto square = [&](i64 j) {
+        auto g = scale * gradient[j];
+        return (1.0f - rule.beta2) * (g * g) + rule.beta2 * h(1, j);
+      };
+      const float sum = sum_of(c, gradient.n, [&](i64 j) {
+        auto direction = rule.direction(mean(j), square(j), w[j]);
+        return direction * direction;
+      });
+      c.each(gradient.n, [&](i64 j) {
+        auto m = mean(j), v = square(j);
+        to_history.set(0, j, m);
+        to_history.set(1, j, v);
+      });
+      c.put(to_history);
+      put_values(c, p.sums, i, sum);
     });
   }
 };

@@ -4,8 +4,8 @@
 
 namespace cortado {
 
-// The rules by which solver types turn the gradient g of one weight into a step, in Caffe's order of operations. A rule
-// keeps `histories` values per weight. `old(k)` is the value of history k, `keep(k, v)` sets it. The result is
+// The rules by which solver types turn the gradient g of one weight w into a step, in Caffe's order of operations. A
+// rule keeps `histories` values per weight. `old(k)` is the value of history k, `keep(k, v)` sets it. The result is
 // subtracted from the weight. `rate` is the blob's: the policy's times lr_mult.
 
 /// Momentum: h = rate g + momentum h, step = h. LARS uses it too, with a rate for each blob.
@@ -14,8 +14,8 @@ struct SgdRule {
   static constexpr int histories = 1;
   float rate = 0, momentum = 0;
 
-  template <class G, class Old, class Keep>
-  CORTADO_FN auto operator()(G g, const Old& old, const Keep& keep) const {
+  template <class V, class Old, class Keep>
+  CORTADO_FN auto operator()(V g, V /*w*/, const Old& old, const Keep& keep) const {
     auto step = rate * g + momentum * old(0);
     keep(0, step);
     return step;
@@ -28,8 +28,8 @@ struct NesterovRule {
   static constexpr int histories = 1;
   float rate = 0, momentum = 0;
 
-  template <class G, class Old, class Keep>
-  CORTADO_FN auto operator()(G g, const Old& old, const Keep& keep) const {
+  template <class V, class Old, class Keep>
+  CORTADO_FN auto operator()(V g, V /*w*/, const Old& old, const Keep& keep) const {
     auto before = old(0);
     auto after = rate * g + momentum * before;
     keep(0, after);
@@ -43,8 +43,8 @@ struct AdaGradRule {
   static constexpr int histories = 1;
   float rate = 0, delta = 0;
 
-  template <class G, class Old, class Keep>
-  CORTADO_FN auto operator()(G g, const Old& old, const Keep& keep) const {
+  template <class V, class Old, class Keep>
+  CORTADO_FN auto operator()(V g, V /*w*/, const Old& old, const Keep& keep) const {
     auto sum = g * g + old(0);
     keep(0, sum);
     return rate * (g / (math::sqrt(sum) + delta));
@@ -57,8 +57,8 @@ struct RmsPropRule {
   static constexpr int histories = 1;
   float rate = 0, decay = 0, delta = 0;
 
-  template <class G, class Old, class Keep>
-  CORTADO_FN auto operator()(G g, const Old& old, const Keep& keep) const {
+  template <class V, class Old, class Keep>
+  CORTADO_FN auto operator()(V g, V /*w*/, const Old& old, const Keep& keep) const {
     auto mean = (1.0f - decay) * (g * g) + decay * old(0);
     keep(0, mean);
     return rate * (g / (math::sqrt(mean) + delta));
@@ -73,8 +73,8 @@ struct AdaDeltaRule {
   static constexpr int histories = 2;
   float rate = 0, decay = 0, delta = 0;
 
-  template <class G, class Old, class Keep>
-  CORTADO_FN auto operator()(G g, const Old& old, const Keep& keep) const {
+  template <class V, class Old, class Keep>
+  CORTADO_FN auto operator()(V g, V /*w*/, const Old& old, const Keep& keep) const {
     auto gradients = (1.0f - decay) * (g * g) + decay * old(0);
     auto changes = old(1);
     auto change = g * math::sqrt((delta + changes) / (delta + gradients));
@@ -92,13 +92,56 @@ struct AdamRule {
   static constexpr int histories = 2;
   float rate = 0, beta1 = 0, beta2 = 0, delta = 0;
 
-  template <class G, class Old, class Keep>
-  CORTADO_FN auto operator()(G g, const Old& old, const Keep& keep) const {
+  template <class V, class Old, class Keep>
+  CORTADO_FN auto operator()(V g, V /*w*/, const Old& old, const Keep& keep) const {
     auto mean = (1.0f - beta1) * g + beta1 * old(0);
     auto square = (1.0f - beta2) * (g * g) + beta2 * old(1);
     keep(0, mean);
     keep(1, square);
     return rate * (mean / (math::sqrt(square) + delta));
+  }
+};
+
+/// Loshchilov and Hutter 2019, algorithm 2: m and v as Adam's, and with their biases corrected
+///   step = rate m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + delta) + decay w
+/// in which `decay` is the rate times the weight decay, which therefore enters neither m nor v.
+struct AdamWRule {
+  static constexpr const char* label = "adamw_update";
+  static constexpr int histories = 2;
+  float rate = 0, beta1 = 0, beta2 = 0, delta = 0;
+  float root = 1;  ///< 1 / sqrt(1 - beta2^t); `rate` has 1 / (1 - beta1^t)
+  float decay = 0;
+
+  template <class V, class Old, class Keep>
+  CORTADO_FN auto operator()(V g, V w, const Old& old, const Keep& keep) const {
+    auto mean = (1.0f - beta1) * g + beta1 * old(0);
+    auto square = (1.0f - beta2) * (g * g) + beta2 * old(1);
+    keep(0, mean);
+    keep(1, square);
+    return rate * (mean / (root * math::sqrt(square) + delta)) + decay * w;
+  }
+};
+
+/// You et al. 2020, algorithm 2 (LAMB): the direction of AdamW, with a length that the blob's weights give. m and v
+/// have taken the gradient already (Moments), since all directions of a blob are known before one is taken.
+struct LambRule {
+  static constexpr const char* label = "lamb_update";
+  static constexpr int histories = 2;
+  float rate = 0, beta1 = 0, beta2 = 0, delta = 0;
+  float mean = 1, root = 1;  ///< 1 / (1 - beta1^t) and 1 / sqrt(1 - beta2^t)
+  float decay = 0;           ///< the weight decay
+
+  /// m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + delta) + decay w
+  template <class V>
+  CORTADO_FN auto direction(V m, V v, V w) const {
+    return mean * m / (root * math::sqrt(v) + delta) + decay * w;
+  }
+  template <class V, class Old, class Keep>
+  CORTADO_FN auto operator()(V /*g*/, V w, const Old& old, const Keep& keep) const {
+    auto m = old(0), v = old(1);
+    keep(0, m);
+    keep(1, v);
+    return rate * direction(m, v, w);
   }
 };
 

@@ -38,6 +38,11 @@ std::string wrong_index(const std::vector<float>& values, i64 count) {
   return text.str();
 }
 
+LossLayer::LossLayer(const caffe::LayerParameter& parameter, const LayerContext& context) : Layer(parameter, context) {
+  if (parameter.loss_param().label_smoothing() != 0 && parameter.type() != "SoftmaxWithLoss")
+    bad_config("label_smoothing is known to SoftmaxWithLoss alone", "leave it out");
+}
+
 std::vector<int> LossLayer::labels_of(const Blob& labels, i64 classes) const {
   const auto& p = parameter().loss_param();
   const auto values = labels.data_vector();

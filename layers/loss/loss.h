@@ -10,7 +10,8 @@ namespace cortado {
 /// the objective.
 class LossLayer : public Layer {
  public:
-  using Layer::Layer;
+  /// Throws ConfigError for label_smoothing where the type does not know it.
+  LossLayer(const caffe::LayerParameter& parameter, const LayerContext& context);
   Arity bottoms() const override { return {2, 2}; }
   bool is_loss() const override { return true; }
   bool allows_backward_to(std::size_t i) const override { return i == 0; }

@@ -10,6 +10,11 @@ struct SoftmaxLoss {
   Softmax softmax;
   bool ignores = false;
   int ignored = 0;
+  double smoothing = 0;
+
+  double target(i64 k, int l) const {
+    return (k == l ? 1 - smoothing : 0) + smoothing / static_cast<double>(softmax.classes);
+  }
 
   /// Positions whose label counts.
   i64 counted(const std::vector<float>& labels) const {
@@ -21,7 +26,10 @@ struct SoftmaxLoss {
   double loss(const std::vector<float>& x, const std::vector<float>& labels, double normaliser) const {
     const auto y = softmax.forward(x);
     double sum = 0;
-    each(labels, [&](i64 o, i64 i, int l) { sum -= std::log(double{y[softmax.at(o, l, i)]}); });
+    each(labels, [&](i64 o, i64 i, int l) {
+      for (i64 k = 0; k < softmax.classes; ++k)
+        if (const double t = target(k, l); t > 0) sum -= t * std::log(double{y[softmax.at(o, k, i)]});
+    });
     return sum / normaliser;
   }
 
@@ -30,7 +38,7 @@ struct SoftmaxLoss {
     std::vector<float> dx(x.size());
     each(labels, [&](i64 o, i64 i, int l) {
       for (i64 k = 0; k < softmax.classes; ++k)
-        dx[softmax.at(o, k, i)] = static_cast<float>((y[softmax.at(o, k, i)] - (k == l ? 1 : 0)) / normaliser);
+        dx[softmax.at(o, k, i)] = static_cast<float>((double{y[softmax.at(o, k, i)]} - target(k, l)) / normaliser);
     });
     return dx;
   }

@@ -14,13 +14,21 @@ struct CountedLabels {
   CORTADO_FN bool exists(int label) const { return label >= 0 && label < classes; }
 };
 
-/// The number of sums over positions: -log p(label), labels that count, labels that are neither a class nor ignored.
+/// How certain labels are: the target of class k is `rest`, and more by `hit` where k is the label. Label smoothing by
+/// e is hit = 1 - e, rest = e / classes (Szegedy et al. 2016, section 7).
+struct LabelTargets {
+  float hit = 1, rest = 0;
+};
+
+/// The number of sums over positions: minus the targets' products with log p, labels that count, labels that are
+/// neither a class nor ignored.
 constexpr i64 loss_sums = 3;
 
 /// partial = those sums over the positions of each line.
 struct LossPartials {
   static constexpr const char* label = "softmax_loss_partials";
   CountedLabels rule;
+  LabelTargets targets;
   View<ClassPlanes, const float> probability;
   Lines<const float> labels;
   Lines<float> partial;
@@ -30,12 +38,20 @@ struct LossPartials {
     const LossPartials p = *this;
     each_line(c, gather(p.probability, p.labels), [&](i64 i, auto probability, auto labels) {
       const CountedLabels rule = p.rule;
-      const float loss = sum_of(c, labels.n, [&](i64 q) {
+      const float of_label = sum_of(c, labels.n, [&](i64 q) {
         const int k = static_cast<int>(labels[q]);
         const bool valid = rule.counts(k) && rule.exists(k);
         const float value = probability(math::select(valid, k, 0), q);
         return math::select(valid, -math::log(math::max(value, FLT_MIN)), 0.0f);
       });
+      float loss = p.targets.hit * of_label;
+      if (p.targets.rest != 0)
+        for (i64 k = 0; k < rule.classes; ++k)
+          loss += p.targets.rest * sum_of(c, labels.n, [&](i64 q) {
+                    const int wanted = static_cast<int>(labels[q]);
+                    const float value = -math::log(math::max(probability(k, q), FLT_MIN));
+                    return math::select(rule.counts(wanted) && rule.exists(wanted), value, 0.0f);
+                  });
       const float counted = sum_of(
           c, labels.n, [&](i64 q) { return math::select(rule.counts(static_cast<int>(labels[q])), 1.0f, 0.0f); });
       const float wrong = sum_of(c, labels.n, [&](i64 q) {
@@ -69,11 +85,12 @@ struct LossTotals {
   }
 };
 
-/// dx = (probability - [class is the label]) weight / normaliser where the position counts, 0 elsewhere; weight is the
+/// dx = (probability - target) weight / normaliser where the position counts, 0 elsewhere; weight is the
 /// loss's own gradient, in cluster memory.
 struct LossGradient {
   static constexpr const char* label = "softmax_loss_gradient";
   CountedLabels rule;
+  LabelTargets targets;
   View<ClassPlanes, const float> probability;
   Lines<const float> labels, weight;
   float normaliser;
@@ -85,11 +102,12 @@ struct LossGradient {
     const float factor = p.weight.keep(c)[0] / p.normaliser;
     each_line(c, gather(p.probability, p.labels), [&](i64 i, auto probability, auto labels) {
       const CountedLabels rule = p.rule;
+      const float label = p.targets.hit + p.targets.rest, other = p.targets.rest;
       auto dx = p.dx.out(c, i);
       c.each2d(probability.rows, probability.cols, [&](i64 k, i64 q) {
         const int wanted = static_cast<int>(labels[q]);
-        const float hit = math::select(k == wanted, 1.0f, 0.0f);
-        dx.set(k, q, math::select(rule.counts(wanted), (probability(k, q) - hit) * factor, 0.0f));
+        const float target = math::select(k == wanted, label, other);
+        dx.set(k, q, math::select(rule.counts(wanted), (probability(k, q) - target) * factor, 0.0f));
       });
       c.put(dx);
     });

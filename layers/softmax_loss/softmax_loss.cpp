@@ -10,12 +10,16 @@ namespace {
 /// Caffe's SoftmaxWithLoss. Bottoms are scores (classes along softmax_param.axis) and labels (one per position). The
 /// top is the mean of -log softmax(scores)[label]; an optional second top is the softmax. loss_param says which label
 /// is ignored and the divisor of the mean (VALID labels, FULL positions, BATCH_SIZE, NONE). LossLayer::divisor tells
-/// its meaning with several ranks.
+/// its meaning with several ranks. With label_smoothing a label's class has less than all of the target (LabelTargets).
 class SoftmaxLossLayer : public LossLayer {
  public:
   using LossLayer::LossLayer;
   Arity tops() const override { return {1, 2}; }
-  void setup(const Blobs&, const Blobs&) override { probability_ = std::make_unique<Blob>(group()); }
+  void setup(const Blobs&, const Blobs&) override {
+    const float smoothing = parameter().loss_param().label_smoothing();
+    if (!(smoothing >= 0 && smoothing < 1)) bad_config("label_smoothing must be at least 0 and below 1");
+    probability_ = std::make_unique<Blob>(group());
+  }
 
   void reshape(const Blobs& bottom, const Blobs& top) override {
     const int axis = bottom[0]->canonical_axis(parameter().softmax_param().axis());
@@ -38,7 +42,7 @@ class SoftmaxLossLayer : public LossLayer {
     float* const partial = workspace(loss_sums * (s.lines() + 1));
     float* const sums = partial + loss_sums * s.lines();
     PlanBuilder book(group().spec());
-    const LossPartials partials{counted_labels(kernel_, parameter().loss_param()),
+    const LossPartials partials{counted_labels(kernel_, parameter().loss_param()), targets(),
                                 reads(book, "probabilities", probability_->data(), s),
                                 reads(book, "labels", bottom[1]->data(), s.positions),
                                 writes(book, "sums", partial, RowLines::whole(s.lines(), loss_sums))};
@@ -65,6 +69,7 @@ class SoftmaxLossLayer : public LossLayer {
     const ClassPlanes s = planes_of(group().spec(), kernel_, 3, 4);
     PlanBuilder book(group().spec());
     const LossGradient program{counted_labels(kernel_, parameter().loss_param()),
+                               targets(),
                                reads(book, "probabilities", probability_->data(), s),
                                reads(book, "labels", bottom[1]->data(), s.positions),
                                reads(book, "weight", top[0]->diff(), RowLines::whole(1), Depth::one),
@@ -79,6 +84,11 @@ class SoftmaxLossLayer : public LossLayer {
   }
 
  private:
+  LabelTargets targets() const {
+    const float smoothing = parameter().loss_param().label_smoothing();
+    return {1 - smoothing, smoothing / static_cast<float>(kernel_.classes)};
+  }
+
   SoftmaxKernel kernel_;
   std::unique_ptr<Blob> probability_;
   float normaliser_ = 1;  // of the last forward

@@ -30,6 +30,13 @@ TEST_P(SoftmaxLossTest, IsTheOracleUnderEveryNormalisation) {
       {"loss_param { normalization: NONE }", {6, 3}, {6}, {{6, 3, 1}}, 1},
       {"loss_param { normalize: false }", {2, 4, 3, 5}, {2, 1, 3, 5}, {{2, 4, 15}}, 2},
       {"softmax_param { axis: 0 }", {4, 6}, {6}, {{1, 4, 6}}, 6},
+      {"loss_param { label_smoothing: 0.1 }", {5, 10}, {5}, {{5, 10, 1}, false, 0, 0.1}, 5},
+      {"loss_param { label_smoothing: 0.5 }", {1, 1}, {1}, {{1, 1, 1}, false, 0, 0.5}, 1},
+      {"loss_param { label_smoothing: 0.3 ignore_label: 2 }",
+       {2, 21, 45, 41},
+       {2, 1, 45, 41},
+       {{2, 21, 1845}, true, 2, 0.3},
+       0},
   };
   for (const auto& c : cases) {
     SCOPED_TRACE(c.parameter + " " + to_string(c.scores));
@@ -73,12 +80,22 @@ TEST_P(SoftmaxLossTest, MistakesAreNamed) {
     EXPECT_NE(std::string(error.what()).find("layer 'l': sample 1 of this batch"), std::string::npos) << error.what();
   }
   EXPECT_THROW(LayerRig(GetParam(), loss(), {{3, 4}, {4}}), ShapeError);
+  for (const char* odd : {"-0.1", "1", "nan"})
+    EXPECT_THROW(LayerRig(GetParam(), loss("loss_param { label_smoothing: " + std::string(odd) + " }"), {{3, 4}, {3}}),
+                 ConfigError)
+        << odd;
+  EXPECT_THROW(
+      LayerRig(GetParam(), "name: \"l\" type: \"HingeLoss\" loss_param { label_smoothing: 0.1 }", {{3, 4}, {3}}),
+      ConfigError);
 }
 
 TEST_P(SoftmaxLossTest, GradientsAreSlopes) {
   LayerRig rig(GetParam(), loss("loss_param { ignore_label: 1 }"), {{2, 3, 2}, {2, 2}});
   rig.fill_bottom(1, [](i64 i) { return static_cast<float>(i % 3); });
   rig.check_gradients();
+  LayerRig smooth(GetParam(), loss("loss_param { label_smoothing: 0.2 }"), {{2, 3, 2}, {2, 2}});
+  smooth.fill_bottom(1, [](i64 i) { return static_cast<float>(i % 3); });
+  smooth.check_gradients();
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, SoftmaxLossTest, all_backends(), backend_name);

@@ -65,6 +65,27 @@ double adam(const caffe::SolverParameter& p, i64 t, double rate, double g, doubl
   return rate * correction * a / (std::sqrt(b) + double{p.delta()});
 }
 
+/// AdamW's step without its rate, and LAMB's direction: the decay is the rule's own.
+double direction(const caffe::SolverParameter& p, i64 t, double g, double decayed, double& a, double& b) {
+  const double beta1 = double{p.momentum()}, beta2 = double{p.momentum2()}, times = static_cast<double>(t + 1);
+  a = (1 - beta1) * g + beta1 * a;
+  b = (1 - beta2) * g * g + beta2 * b;
+  return a / (1 - std::pow(beta1, times)) / (std::sqrt(b / (1 - std::pow(beta2, times))) + double{p.delta()}) + decayed;
+}
+
+/// Types whose decay enters no history (null `Rule`s).
+void update_decoupled(const caffe::SolverParameter& p, i64 iteration, double scale, Oracle& blob) {
+  const double decay = double{p.weight_decay()} * blob.decay_mult;
+  double rate = double{learning_rate(p, iteration)} * blob.lr_mult;
+  std::vector<double> directions(blob.weights.size());
+  for (std::size_t i = 0; i < directions.size(); ++i)
+    directions[i] = direction(p, iteration, scale * double{blob.gradient[i]}, decay * blob.weights[i], blob.first[i],
+                              blob.second[i]);
+  const double weights = norm_of(blob.weights), all = norm_of(directions);
+  if (p.type() == "LAMB" && weights > 0 && all > 0) rate *= weights / all;
+  for (std::size_t i = 0; i < directions.size(); ++i) blob.weights[i] -= rate * directions[i];
+}
+
 double local_rate(const caffe::SolverParameter& p, const Oracle& blob, double scale, double decay) {
   const double weights = norm_of(blob.weights), all = scale * norm_of(blob.gradient) + decay * weights;
   return p.type() == "LARS" && weights > 0 && all > 0 ? double{p.trust_coefficient()} * weights / all : 1;
@@ -73,6 +94,10 @@ double local_rate(const caffe::SolverParameter& p, const Oracle& blob, double sc
 void update(const caffe::SolverParameter& p, Rule rule, i64 iteration, std::vector<Oracle>& blobs) {
   const double scale = clip_factor(p, blobs) / p.iter_size();
   for (Oracle& blob : blobs) {
+    if (rule == nullptr) {
+      update_decoupled(p, iteration, scale, blob);
+      continue;
+    }
     const double decay = double{p.weight_decay()} * blob.decay_mult;
     const double rate = double{learning_rate(p, iteration)} * blob.lr_mult * local_rate(p, blob, scale, decay);
     for (std::size_t i = 0; i < blob.weights.size(); ++i) {
@@ -104,6 +129,10 @@ const Type types[] = {
     {"type: 'Adam' base_lr: 0.05 momentum: 0.9 ", adam},
     {"type: 'Adam' base_lr: 0.05 momentum: 0.5 momentum2: 0.9 delta: 0.1 ", adam},
     {"type: 'LARS' base_lr: 2 momentum: 0.9 trust_coefficient: 0.01 ", sgd},
+    {"type: 'AdamW' base_lr: 0.05 momentum: 0.9 ", nullptr},
+    {"type: 'AdamW' base_lr: 0.05 momentum: 0.5 momentum2: 0.9 delta: 0.1 ", nullptr},
+    {"type: 'LAMB' base_lr: 0.02 momentum: 0.9 ", nullptr},
+    {"type: 'LAMB' base_lr: 0.05 momentum: 0.5 momentum2: 0.9 delta: 0.1 ", nullptr},
 };
 
 class OptimizerTest : public ::testing::TestWithParam<std::string> {
@@ -146,7 +175,7 @@ TEST_P(OptimizerTest, AgreesWithPlainLoops) {
       compare(type, "lr_policy: 'step' stepsize: 2 gamma: 0.5 weight_decay: 0.1", n);
       compare(type, "lr_policy: 'exp' gamma: 0.9 iter_size: 3 clip_gradients: 0.7 weight_decay: 0.01", n);
       compare(type, "lr_policy: 'fixed' clip_gradients: 1e6 warmup_iter: 4 warmup_start_lr: 0.01", n);
-      if (std::string(type.text).find("LARS") != std::string::npos) continue;  // which knows L2 only
+      if (type.rule == nullptr || std::string(type.text).find("LARS") != std::string::npos) continue;  // L2 only
       compare(type,
               "lr_policy: 'multistep' stepvalue: 1 stepvalue: 4 gamma: 0.3 weight_decay: 0.1 "
               "regularization_type: 'L1'",

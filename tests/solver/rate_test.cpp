@@ -34,6 +34,10 @@ TEST(Rate, FollowsTheFormulas) {
       {"lr_policy: 'poly' power: 2 max_iter: 2000", [](double i) { return 0.01 * std::pow(1 - i / 2000, 2); }},
       {"lr_policy: 'sigmoid' gamma: 0.02 stepsize: 500",
        [](double i) { return 0.01 / (1 + std::exp(-0.02 * (i - 500))); }},
+      {"lr_policy: 'cosine' max_iter: 1000",
+       [](double i) { return 0.005 * (1 + std::cos(std::min(i, 1000.0) / 1000 * std::acos(-1))); }},
+      {"lr_policy: 'cosine' max_iter: 7 stepsize: 500 final_lr: 0.002",
+       [](double i) { return 0.002 + 0.004 * (1 + std::cos(std::fmod(i, 500) / 500 * std::acos(-1))); }},
   };
   for (const Case& c : cases) {
     const auto parameter = parameter_of("base_lr: 0.01 " + c.text);
@@ -46,6 +50,16 @@ TEST(Rate, FollowsTheFormulas) {
 TEST(Rate, PolyStaysZeroBeyondTheEnd) {
   const auto parameter = parameter_of("base_lr: 1 lr_policy: 'poly' power: 0.5 max_iter: 10");
   EXPECT_EQ(learning_rate(parameter, 11), 0);
+}
+
+TEST(Rate, CosineBeginsAfterTheWarmUp) {
+  const auto parameter =
+      parameter_of("base_lr: 0.4 lr_policy: 'cosine' final_lr: 0.1 max_iter: 105 warmup_iter: 5 warmup_start_lr: 0.2");
+  check_rate(parameter);
+  EXPECT_FLOAT_EQ(learning_rate(parameter, 0), 0.2f);
+  EXPECT_FLOAT_EQ(learning_rate(parameter, 5), 0.4f);
+  EXPECT_FLOAT_EQ(learning_rate(parameter, 55), 0.25f);
+  EXPECT_FLOAT_EQ(learning_rate(parameter, 105), 0.1f);
 }
 
 TEST(Rate, CountsSteps) {
@@ -76,6 +90,9 @@ TEST(Rate, RefusesWhatCannotBe) {
                          "lr_policy: 'sigmoid' gamma: 1",
                          "lr_policy: 'exp' gamma: -0.1",
                          "lr_policy: 'poly' power: 1",
+                         "lr_policy: 'cosine'",
+                         "lr_policy: 'cosine' max_iter: 5 warmup_iter: 5",
+                         "lr_policy: 'cosine' max_iter: 5 final_lr: -1",
                          "lr_policy: 'fixed' warmup_iter: -1",
                          "lr_policy: 'fixed' warmup_start_lr: -0.1"};
   for (const char* text : wrong) EXPECT_THROW(check_rate(parameter_of(text)), ConfigError) << text;
