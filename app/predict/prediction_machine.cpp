@@ -11,11 +11,11 @@ namespace {
 using nlohmann::json;
 
 /// An object of the file, whose fields are asked for by name; those that nobody asked for are mistakes.
-class Fields {
+class JsonFields {
  public:
   using Lines = std::map<std::string, int>;
   /// `lines` outlives this.
-  Fields(std::string file, const Lines& lines, std::string path, const json& object)
+  JsonFields(std::string file, const Lines& lines, std::string path, const json& object)
       : file_(std::move(file)), lines_(lines), path_(std::move(path)), object_(object) {
     if (!object.is_object()) bad("", "is no object {...}");
   }
@@ -24,7 +24,7 @@ class Fields {
     asked_.insert(name);
     return object_.contains(name);
   }
-  Fields object(const std::string& name) { return {file_, lines_, path_of(name) + ".", value(name)}; }
+  JsonFields object(const std::string& name) { return {file_, lines_, path_of(name) + ".", value(name)}; }
   std::string text(const std::string& name) {
     if (!value(name).is_string()) bad(name, "is no text");
     return value(name);
@@ -95,7 +95,7 @@ class Fields {
   std::set<std::string> asked_;
 };
 
-Link link_of(Fields from) {
+Link link_of(JsonFields from) {
   Link link;
   link.bandwidth = 1e9 * from.number("gbytes_per_s", true);
   if (from.has("latency_us")) link.latency = from.curve("latency_us", 1e-6);
@@ -103,14 +103,14 @@ Link link_of(Fields from) {
   return link;
 }
 
-PredictionMachine::Compute compute_of(Fields from) {
+PredictionMachine::Compute compute_of(JsonFields from) {
   PredictionMachine::Compute compute;
   compute.batch = from.count("batch");
   compute.iteration = 1e-3 * from.number_or("iteration_ms", 0, true);
-  Fields layers = from.object("layers");
+  JsonFields layers = from.object("layers");
   double sum = 0;
   for (const auto& name : layers.names()) {
-    Fields times = layers.object(name);
+    JsonFields times = layers.object(name);
     LayerWork& layer = compute.layers[name];
     layer.forward = 1e-3 * times.number("forward_ms");
     layer.backward = 1e-3 * times.number("backward_ms");
@@ -124,7 +124,7 @@ PredictionMachine::Compute compute_of(Fields from) {
   return compute;
 }
 
-PredictionMachine machine_of(Fields from) {
+PredictionMachine machine_of(JsonFields from) {
   PredictionMachine machine;
   machine.links.name = from.has("name") ? from.text("name") : "";
   machine.links.devices_per_node = static_cast<int>(from.count("devices_per_node"));
@@ -144,7 +144,7 @@ PredictionMachine machine_of(Fields from) {
 
 PredictionMachine read_prediction_machine(const std::string& file) {
   const JsonWithLines all = parse_with_lines(read_file(file), file);
-  return machine_of(Fields(file, all.lines, "", all.value));
+  return machine_of(JsonFields(file, all.lines, "", all.value));
 }
 
 void take_times(const std::string& file, const PredictionMachine::Compute& from, Work& work) {

@@ -2,6 +2,7 @@
 
 #include "app/session/backend.h"
 #include "app/session/instruction_set.h"
+#include "app/session/verbose_processor.h"
 #include "core/formats/caffe.pb.h"
 #include "core/net/name_memory.h"
 #include "core/net/passes/passes.h"
@@ -104,7 +105,8 @@ void SessionFlags::add_memory(Flags& flags) {
 
 Session::Session(const MpiJob& its_job, const SessionFlags& flags)
     : job(its_job),
-      processor(make_processor(backend_options(its_job, flags))),
+      processor(
+          verbosely(make_processor(backend_options(its_job, flags)), verbose_options(its_job.rank(), its_job.size()))),
       group(processor->group(0)),
       layers(all_layers()),
       sources(!flags.needs_shapes_only, flags.shapes),

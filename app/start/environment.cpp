@@ -89,6 +89,22 @@ std::string describe_waiting() {
   return has_one_thread() ? "not at all: there is one" : "as OpenMP's runtime does by default";
 }
 
+double waiting_microseconds() {
+  if (const char* count = std::getenv("GOMP_SPINCOUNT")) {
+    const std::string text = count;
+    if (text == "infinite" || text == "infinity" || text == "INFINITY" || text == "INFINITE") return -1;
+    return std::atof(count) * pause_microseconds();
+  }
+  if (const char* policy = std::getenv("OMP_WAIT_POLICY")) {
+    const std::string text = policy;
+    if (text == "active" || text == "ACTIVE") return -1;
+    return text == "passive" || text == "PASSIVE" ? 0 : -2;
+  }
+  if (const char* time = std::getenv("KMP_BLOCKTIME"))
+    return std::string(time) == "infinite" ? -1 : 1e3 * std::atof(time);
+  return has_one_thread() ? 0 : -2;
+}
+
 void outlive_failed_writes() {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);

@@ -13,6 +13,8 @@ constexpr double spin_microseconds = 50;
 
 /// The way of waiting in this process, for the log: "spin 2022 pauses, about 50 us, then sleep".
 std::string describe_waiting();
+/// The microseconds for which a thread of this process spins before it sleeps. -1: for ever; -2: not known.
+double waiting_microseconds();
 
 /// Makes writing to a closed pipe, or beyond the largest file allowed, an error of the write. Without it SIGPIPE and
 /// SIGXFSZ end the process without a word.

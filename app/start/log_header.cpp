@@ -67,14 +67,17 @@ void warn_of_crowding(const MpiJob& job) {
   const auto first = std::find_if(of_ranks.begin(), of_ranks.end(), [](const auto& text) { return !text.empty(); });
   if (first == of_ranks.end()) return;
   const auto others = std::count_if(first + 1, of_ranks.end(), [](const auto& text) { return !text.empty(); });
-  const std::string variables = openmp_binds_by();
   CORTADO_LOG(warning) << *first << (others > 0 ? "; so on " + std::to_string(others) + " more nodes" : "") << ". "
-                       << (variables.empty() ? "Let the launcher give each rank CPUs of its own"
-                                             : "Unset " + variables + ", or let the launcher bind ranks before OpenMP")
-                       << ": mpiexec -bind-to core:N (MPICH), mpirun --map-by slot:PE=N (Open MPI), srun -c N "
-                          "--cpu-bind=cores";
+                       << advice_on_crowding();
 }
 }  // namespace
+
+std::string advice_on_crowding() {
+  const std::string variables = openmp_binds_by();
+  return (variables.empty() ? "Let the launcher give each rank CPUs of its own"
+                            : "Unset " + variables + ", or let the launcher bind ranks before OpenMP") +
+         ": mpiexec -bind-to core:N (MPICH), mpirun --map-by slot:PE=N (Open MPI), srun -c N --cpu-bind=cores";
+}
 
 void log_header(const MpiJob& job, char** arguments) {
   using namespace build_info;

@@ -15,4 +15,7 @@ std::string hdf5_version();
 /// The words of a command in the form that a shell takes.
 std::string command_text(const std::vector<std::string>& words);
 
+/// Advice where ranks crowd on a few CPUs, which depends on the variables that bind OpenMP's threads.
+std::string advice_on_crowding();
+
 }  // namespace cortado

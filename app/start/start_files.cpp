@@ -59,8 +59,8 @@ void add(const std::string& which, const std::function<std::unique_ptr<DataSet>(
   } catch (const Error&) { found = empty_fields(which); }
   fields.insert(fields.end(), found.begin(), found.end());
 }
+}  // namespace
 
-/// The request that decides which samples a layer gets; an empty source means that the layer reads no data set.
 BatchRequest request_of(const caffe::LayerParameter& layer) {
   BatchRequest wanted;
   if (layer.type() == "Data") {
@@ -91,7 +91,6 @@ BatchRequest request_of(const caffe::LayerParameter& layer) {
   if (layer.has_transform_param()) wanted.transform = &layer.transform_param();
   return wanted;
 }
-}  // namespace
 
 std::string content_of(const std::string& file) {
   std::error_code error;

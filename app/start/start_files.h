@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "comm/same_start.h"
+#include "core/data/batch_source.h"
 #include "parallel_io/sets/data_set.h"
 
 namespace caffe {
@@ -26,6 +27,9 @@ std::string contents_of(const std::string& files);
 /// 256 from all of the set. `which` names it to people.
 StartFields data_fields(const std::string& which, const DataSet& set);
 
+/// The request that decides which samples a layer gets. An empty source means that the layer reads no data set. It
+/// points into the layer.
+BatchRequest request_of(const caffe::LayerParameter& layer);
 /// Adds the data set of a layer, if its type reads one. `which` as above.
 void add_data(const caffe::LayerParameter& layer, const std::string& which, StartFields& fields);
 /// Adds the data set at a path.

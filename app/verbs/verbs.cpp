@@ -12,6 +12,7 @@ MakeVerb make_convert_metrics;                                                  
 MakeVerb make_report;                                                                                // plots
 MakeVerb make_predict;                                                                               // predict
 MakeVerb make_tune;                                                                                  // tune
+MakeVerb make_doctor;                                                                                // doctor
 MakeVerb make_bench_convolution, make_bench_gemm, make_bench_io, make_bench_allreduce;               // bench
 MakeVerb make_bench_reduce, make_bench_broadcast, make_bench_exchange, make_bench_codec;             // bench
 MakeVerb make_bench_arrays, make_bench_pool, make_bench_relu, make_bench_transform, make_bench_net;  // bench
@@ -24,6 +25,8 @@ const std::vector<VerbRow>& verbs() {
       {"predict", "The speed-up that a net will have on many devices (Dettmers 2016)", make_predict},
       {"check", "Show shapes, parameters, memory and plans of a net without running it", make_check},
       {"device_query", "Show the machine as Cortado sees it, and its measured limits", make_device_query},
+      {"doctor", "Look for what is wrong or slow on this machine and job, and say what to do; run under mpirun",
+       make_doctor},
       {"classify", "The likeliest classes of images", make_classify},
       {"convert", "Data sets from one format to another, going on where they were killed; a run's metrics", nullptr},
       {"convert set", "Any data set, told by its content, to another format", make_convert_set},

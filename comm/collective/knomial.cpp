@@ -23,7 +23,7 @@ struct Place {
   i64 span = 1;  // ranks below this one, itself among them, unless the last ones are missing
 };
 
-void broadcast(const Team& team, const HostValues& values) {
+void send_down(const Team& team, const HostValues& values) {
   const Place place(team);
   Messages messages(team, "knomial");
   int step = 0;
@@ -37,7 +37,7 @@ void broadcast(const Team& team, const HostValues& values) {
   }
 }
 
-void reduce(const Team& team, const HostValues& values) {
+void sum_up(const Team& team, const HostValues& values) {
   const Place place(team);
   Messages messages(team, "knomial");
   int step = 0;
@@ -66,14 +66,14 @@ int rounds(int ranks, int radix) {
 /// ceil(log_k p) rounds; in each a rank sends up to k - 1 times.
 Algorithm knomial_broadcast() {
   return {
-      "knomial", "k-nomial tree", broadcast, [](const Network& net, const JobShape& job, i64 bytes, i64, int radix) {
+      "knomial", "k-nomial tree", send_down, [](const Network& net, const JobShape& job, i64 bytes, i64, int radix) {
         return rounds(job.ranks, radix) * (radix - 1) * (net.latency + static_cast<double>(bytes) * net.byte_inside);
       }};
 }
 
 /// Takes as many rounds as the broadcast, with a sum for every message.
 Algorithm knomial_reduce() {
-  return {"knomial", "k-nomial tree", reduce, [](const Network& net, const JobShape& job, i64 bytes, i64, int radix) {
+  return {"knomial", "k-nomial tree", sum_up, [](const Network& net, const JobShape& job, i64 bytes, i64, int radix) {
             return rounds(job.ranks, radix) * (radix - 1) *
                    (net.latency + static_cast<double>(bytes) * (net.byte_inside + net.byte_summed));
           }};

@@ -8,6 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/machine/integers.h"
+#include "core/net/current_work.h"
 #include "core/net/division.h"
 #include "core/net/name_memory.h"
 #include "core/net/passes/gradient_places.h"
@@ -49,6 +50,7 @@ void Net::forward(std::size_t from, std::size_t to) {
 }
 
 void Net::run_forward(Entry& entry) {
+  const WorkScope work({"forward", &entry.layer->name(), entry.layer.get(), &entry.bottom, &entry.top});
   naming_memory(
       place_of(entry), [&] { entry.layer->forward(entry.bottom, entry.top); },
       [&] { return missing_blob(entry.top, entry.top_names, &Blob::has_data); });
@@ -89,6 +91,7 @@ void Net::backward(std::size_t from, std::size_t to, const std::function<void(st
   for (std::size_t i = to; i-- > from;) {
     const Entry& entry = layers_[i];
     if (entry.is_absorbed) continue;
+    const WorkScope work({"backward", &entry.layer->name(), entry.layer.get(), &entry.bottom, &entry.top});
     if (entry.need_backward && !entry.is_added_up) {
       need_values(i);
       naming_memory(

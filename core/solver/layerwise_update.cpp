@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "core/net/current_work.h"
+
 namespace cortado {
 
 LayerwiseUpdate::LayerwiseUpdate(Net& net, CoreGroup& group, Optimizer& optimizer, GradientExchange& exchange,
@@ -49,6 +51,7 @@ void LayerwiseUpdate::wait_for_gradients(std::size_t learnable) {
 }
 
 void LayerwiseUpdate::update(std::size_t learnable) {
+  const WorkScope work({"update", &net_.learnable()[learnable].layer});
   optimizer_.update(step_, learnable);
   is_old_[learnable] = false;
   --left_;

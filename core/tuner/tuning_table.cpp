@@ -181,13 +181,13 @@ PlanBook TuningTable::plans_for(const Net& net) const {
   return plans;
 }
 
-std::string TuningTable::coverage(const Net& net) const {
-  i64 with_choice = 0, covered = 0, elsewhere = 0;
+TuningTable::Coverage TuningTable::cover(const Net& net) const {
+  Coverage of;
   std::set<std::string> used, differences;
   for (const auto& entry : net.layers()) {
     const auto options = entry.layer->plan_options();
     if (options.empty()) continue;
-    ++with_choice;
+    ++of.with_choice;
     const auto all = found_for(options);
     bool differs = false;
     for (const auto& [direction, found] : all) {
@@ -197,18 +197,19 @@ std::string TuningTable::coverage(const Net& net) const {
       differs = true;
       differences.insert(difference);
     }
-    covered += all.empty() ? 0 : 1;
-    elsewhere += differs ? 1 : 0;
+    of.covered += all.empty() ? 0 : 1;
+    of.elsewhere += differs ? 1 : 0;
   }
-  std::string text = "tuning: " + std::to_string(covered) + " of " + std::to_string(with_choice) + " layers";
-  if (covered > 0) text += " from " + list(used, ", ");
-  if (elsewhere > 0)
-    text += "; " + std::to_string(elsewhere) + " as measured on the nearest machine: " + list(differences, "; ");
-  if (covered > 0 || with_choice == 0) return text;
-  return text +
-         (files_.empty() ? "; no tuning file here"
-                         : "; " + list({files_.begin(), files_.end()}, ", ") + " has none for this backend and batch") +
-         " (cortado tune makes one)";
+  of.text = "tuning: " + std::to_string(of.covered) + " of " + std::to_string(of.with_choice) + " layers";
+  if (of.covered > 0) of.text += " from " + list(used, ", ");
+  if (of.elsewhere > 0)
+    of.text += "; " + std::to_string(of.elsewhere) + " as measured on the nearest machine: " + list(differences, "; ");
+  if (of.covered > 0 || of.with_choice == 0) return of;
+  of.text +=
+      (files_.empty() ? "; no tuning file here"
+                      : "; " + list({files_.begin(), files_.end()}, ", ") + " has none for this backend and batch") +
+      std::string(" (cortado tune makes one)");
+  return of;
 }
 
 }  // namespace cortado

@@ -36,9 +36,16 @@ class TuningTable {
   PlanBook plans_for(const Net& net) const;
   /// The measured layouts, for NetOptions.
   std::map<std::string, Layout> layouts() const;
-  /// A line for the log: "tuning: 11 of 13 layers from tuning.prototxt", of the layers that have a choice. It counts
-  /// entries of other machines and tells their differences.
-  std::string coverage(const Net& net) const;
+  /// The layers of a net that have an entry.
+  struct Coverage {
+    i64 with_choice = 0;  ///< layers that have a choice of plans
+    i64 covered = 0;      ///< of these, the layers with an entry
+    i64 elsewhere = 0;    ///< of these, the layers whose entry is another machine's
+    std::string text;     ///< a line for people, which tells the differences of other machines
+  };
+  Coverage cover(const Net& net) const;
+  /// Its line, for the log: "tuning: 11 of 13 layers from tuning.prototxt".
+  std::string coverage(const Net& net) const { return cover(net).text; }
   bool empty() const { return entries_.empty(); }
 
  private:
