@@ -4,18 +4,18 @@ namespace cortado {
 
 // Each is at the end of the verb's file, in the folder that its section here names.
 using MakeVerb = std::unique_ptr<Verb>();
-MakeVerb make_train, make_test, make_time, make_check, make_device_query, make_classify;             // verbs
-MakeVerb make_upgrade, make_draw, make_extract, make_compare;                                        // verbs
-MakeVerb make_convert_set, make_convert_mean, make_convert_mnist, make_convert_digits;               // verbs
-MakeVerb make_convert_images;                                                                        // verbs
-MakeVerb make_convert_metrics;                                                                       // record
-MakeVerb make_report;                                                                                // plots
-MakeVerb make_predict;                                                                               // predict
-MakeVerb make_tune;                                                                                  // tune
-MakeVerb make_doctor;                                                                                // doctor
-MakeVerb make_bench_convolution, make_bench_gemm, make_bench_io, make_bench_allreduce;               // bench
-MakeVerb make_bench_reduce, make_bench_broadcast, make_bench_exchange, make_bench_codec;             // bench
-MakeVerb make_bench_arrays, make_bench_pool, make_bench_relu, make_bench_transform, make_bench_net;  // bench
+MakeVerb make_train, make_test, make_time, make_check, make_device_query, make_classify;              // verbs
+MakeVerb make_upgrade, make_draw, make_extract, make_compare, make_deploy, make_export, make_import;  // verbs
+MakeVerb make_convert_set, make_convert_mean, make_convert_mnist, make_convert_digits;                // verbs
+MakeVerb make_convert_images;                                                                         // verbs
+MakeVerb make_convert_metrics;                                                                        // record
+MakeVerb make_report;                                                                                 // plots
+MakeVerb make_predict;                                                                                // predict
+MakeVerb make_tune;                                                                                   // tune
+MakeVerb make_doctor;                                                                                 // doctor
+MakeVerb make_bench_convolution, make_bench_gemm, make_bench_io, make_bench_allreduce;                // bench
+MakeVerb make_bench_reduce, make_bench_broadcast, make_bench_exchange, make_bench_codec;              // bench
+MakeVerb make_bench_arrays, make_bench_pool, make_bench_relu, make_bench_transform, make_bench_net;   // bench
 
 const std::vector<VerbRow>& verbs() {
   static const std::vector<VerbRow> rows = {
@@ -57,6 +57,9 @@ const std::vector<VerbRow>& verbs() {
       {"bench net", "Training iterations of nets, of the node's batch; table3: those of swCaffe's table",
        make_bench_net},
       {"tune", "Find the fastest plans of a net's layers on this machine", make_tune},
+      {"deploy", "The net that classifies, of one that is trained", make_deploy},
+      {"export", "A net with its weights as an ONNX model", make_export},
+      {"import", "An ONNX model as a net with its weights", make_import},
       {"upgrade", "A net, weights or a solver of any version of Caffe's in today's form", make_upgrade},
       {"draw", "A net as a graph, in Graphviz's language or, by its dot, as a picture", make_draw},
       {"extract", "Values of blobs for the samples that a net reads, as a data set", make_extract},
