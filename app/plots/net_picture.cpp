@@ -65,7 +65,8 @@ const char* kind_class(const caffe::LayerParameter& layer) {
 
 class NetPicture {
  public:
-  NetPicture(const caffe::NetParameter& net, const NetFacts& facts) : net_(net), facts_(facts), boxes_(layout_of(net)) {
+  NetPicture(const caffe::NetParameter& net, const PictureFacts& facts)
+      : net_(net), facts_(facts), boxes_(layout_of(net)) {
     for (const NetBox& box : boxes_) columns_ = std::max(columns_, std::min(most_columns, box.depth + 1));
     for (const NetBox& box : boxes_) {
       const auto row = static_cast<std::size_t>(box.depth / columns_);
@@ -169,7 +170,7 @@ class NetPicture {
   }
 
   const caffe::NetParameter& net_;
-  const NetFacts& facts_;
+  const PictureFacts& facts_;
   const std::vector<NetBox> boxes_;
   int columns_ = 1;
   std::vector<int> lanes_;    // by row
@@ -179,6 +180,8 @@ class NetPicture {
 };
 }  // namespace
 
-std::string net_picture(const caffe::NetParameter& net, const NetFacts& facts) { return NetPicture(net, facts).svg(); }
+std::string net_picture(const caffe::NetParameter& net, const PictureFacts& facts) {
+  return NetPicture(net, facts).svg();
+}
 
 }  // namespace cortado

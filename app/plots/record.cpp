@@ -37,8 +37,8 @@ std::string plans_table(const OrderedJson& plans) {
   return "<table>" + rows + "</table>";
 }
 
-NetFacts facts_of(const OrderedJson& record) {
-  NetFacts facts;
+PictureFacts facts_of(const OrderedJson& record) {
+  PictureFacts facts;
   facts.parameters = record.value("parameters", OrderedJson::object()).get<std::map<std::string, i64>>();
   facts.frozen = record.value("frozen", OrderedJson::array()).get<std::set<std::string>>();
   facts.shapes = record.value("shapes", OrderedJson::object()).get<std::map<std::string, std::vector<i64>>>();
@@ -52,7 +52,7 @@ std::string net_part(const SavedRun& run) {
     if (text.empty()) return "";
     caffe::NetParameter net;
     parse_text(text, run.name + "_run.json, nets, train", net);
-    const NetFacts facts = facts_of(run.record);
+    const PictureFacts facts = facts_of(run.record);
     i64 parameters = 0, frozen = 0;
     for (const auto& [layer, count] : facts.parameters) {
       parameters += count;

@@ -39,8 +39,8 @@ std::optional<Isa> used_isa;
 std::unique_ptr<Processor> make_kokkos(const kokkos::Options& options) {
   if (const std::string name = used_isa ? module_of(*used_isa) : ""; !name.empty()) {
     std::unique_ptr<Processor> processor;
-    Module(name, name).entry<void(const kokkos::Options&, std::unique_ptr<Processor>&)>("cortado_processor")(options,
-                                                                                                       processor);
+    Module(name, name)
+        .entry<void(const kokkos::Options&, std::unique_ptr<Processor>&)>("cortado_processor")(options, processor);
     return processor;
   }
   kokkos::Programs programs = kokkos::float_programs();

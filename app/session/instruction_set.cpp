@@ -63,21 +63,22 @@ Isa choose_isa(const std::vector<Isa>& built, std::optional<Isa> processor, cons
     return *(beyond - 1);
   }
   const auto wanted = isa_named(forced);
-  if (!wanted)
-    throw ConfigError(variable, std::string("is '") + forced + "'", "choose one of " + listed(built));
+  if (!wanted) throw ConfigError(variable, std::string("is '") + forced + "'", "choose one of " + listed(built));
   if (!has(built, *wanted))
-    throw ConfigError(variable, std::string("is ") + forced + ", for which this build has no programs: it has " + listed(built),
+    throw ConfigError(variable,
+                      std::string("is ") + forced + ", for which this build has no programs: it has " + listed(built),
                       "the preset 'portable' has all");
   if (*wanted > *processor)
-    throw ConfigError(variable, std::string("is ") + forced + ", this processor has " + name_of(*processor) + " at most",
-                      "unset it");
+    throw ConfigError(
+        variable, std::string("is ") + forced + ", this processor has " + name_of(*processor) + " at most", "unset it");
   return *wanted;
 }
 
 std::optional<Isa> choose_isa() {
   const char* const forced = std::getenv(variable);
   if (!isas_of_build().empty()) return choose_isa(isas_of_build(), isa_of_processor(), forced);
-  if (forced != nullptr) CORTADO_LOG(warning) << variable << " has no meaning here: this build has programs of one kind";
+  if (forced != nullptr)
+    CORTADO_LOG(warning) << variable << " has no meaning here: this build has programs of one kind";
   return {};
 }
 

@@ -9,7 +9,7 @@
 /// and modules for CORTADO_ISAS (cmake/isas.cmake).
 namespace cortado {
 
-/// Those that this build has programs for, in rising order, the linked one first; nothing where there is no choice.
+/// The sets that this build has programs for, in rising order, the linked one first; nothing where there is no choice.
 const std::vector<Isa>& isas_of_build();
 /// The module of an instruction set; empty: it is linked.
 std::string module_of(Isa isa);

@@ -76,7 +76,8 @@ void need_instructions(bool compiled, bool has, const char* names) {
   if (!compiled || has) return;
   say("cortado: this build is for processors with ");
   say(names);
-  say(", which this one, or its system, has not: build it on a machine of this kind, or the preset 'portable', which needs "
+  say(", which this one, or its system, has not: build it on a machine of this kind, or the preset 'portable', which "
+      "needs "
       "AVX2 and FMA alone\n");
   _exit(1);
 }
@@ -87,8 +88,8 @@ void look_for_instructions() {
   need_instructions(cortado::compiled_for_avx2,
                     __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"),
                     "AVX2 and FMA");
-  need_instructions(cortado::compiled_for_avx512, __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl"),
-                    "AVX-512");
+  need_instructions(cortado::compiled_for_avx512,
+                    __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl"), "AVX-512");
   need_instructions(cortado::compiled_for_avx512_bf16, __builtin_cpu_supports("avx512bf16"), "AVX-512 BF16");
 #endif
 }

@@ -29,8 +29,8 @@ bool system_saves_tiles() {
 std::optional<Isa> look() {
   __builtin_cpu_init();
   if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !__builtin_cpu_supports("bmi2")) return {};
-  if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512cd") || !__builtin_cpu_supports("avx512bw") ||
-      !__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512vl"))
+  if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512cd") ||
+      !__builtin_cpu_supports("avx512bw") || !__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512vl"))
     return Isa::avx2;
   if (!__builtin_cpu_supports("avx512bf16")) return Isa::avx512;
   return processor_has_tiles() && system_saves_tiles() ? Isa::amx : Isa::avx512_bf16;

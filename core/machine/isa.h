@@ -4,11 +4,11 @@
 
 namespace cortado {
 
-/// What of x86-64 programs use, each more than the one before: AVX2 with FMA, AVX-512, its products of bf16, and the
+/// An instruction set of x86-64, each with more than the one before: AVX2 with FMA, AVX-512, its products of bf16, the
 /// matrix unit (AMX).
 enum class Isa { avx2, avx512, avx512_bf16, amx };
 
-/// As CORTADO_ISA and reports have it: "avx512_bf16".
+/// The name in CORTADO_ISA and in reports: "avx512_bf16".
 const char* name_of(Isa isa);
 /// Nothing for other names.
 std::optional<Isa> isa_named(const std::string& name);

@@ -24,7 +24,7 @@ struct BlobUpdate {
 /// A solver type: the rule by which gradients become new weights. Optimizer has what all types share. A new type is a
 /// rule (rules.h), its program in core/CMakeLists.txt, and a row of the table in solver_type.cpp.
 struct SolverType {
-  /// What gives every blob a rate of its own, which multiplies the policy's.
+  /// The norms that give every blob a rate of its own, which multiplies the policy's.
   enum class LocalRates { none, gradients, directions };
 
   const char* name;        ///< Caffe's, where Caffe has the type
@@ -35,7 +35,7 @@ struct SolverType {
   /// Queues the update.
   void (*update)(CoreGroup& group, const caffe::SolverParameter& parameter, const BlobUpdate& blob);
 
-  /// With LocalRates::directions: the histories take each blob's gradient, before its `update`. Returns the sum of
+  /// Lets the histories take each blob's gradient, before its `update`; for LocalRates::directions. Returns the sum of
   /// squares of each blob's directions. Waits for the cluster; runs agree bit for bit.
   std::vector<double> (*begin)(CoreGroup& group, const caffe::SolverParameter& parameter,
                                const std::vector<BlobUpdate>& blobs) = nullptr;

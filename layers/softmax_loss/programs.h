@@ -14,8 +14,8 @@ struct CountedLabels {
   CORTADO_FN bool exists(int label) const { return label >= 0 && label < classes; }
 };
 
-/// How certain labels are: the target of class k is `rest`, and more by `hit` where k is the label. Label smoothing by
-/// e is hit = 1 - e, rest = e / classes (Szegedy et al. 2016, section 7).
+/// The target of class k is `rest`, and more by `hit` where k is the label. Label smoothing by e is hit = 1 - e,
+/// rest = e / classes (Szegedy et al. 2016, section 7).
 struct LabelTargets {
   float hit = 1, rest = 0;
 };

@@ -27,13 +27,15 @@ TEST(InstructionSet, IsWhatIsForcedIfItCanBe) {
 }
 
 TEST(InstructionSet, RefusesWhatCannotRun) {
-  EXPECT_EQ(refusal(portable, std::nullopt, nullptr).rfind("this processor: has not avx2, which this build is for", 0), 0U);
+  EXPECT_EQ(refusal(portable, std::nullopt, nullptr).rfind("this processor: has not avx2, which this build is for", 0),
+            0U);
   EXPECT_NE(refusal({Isa::avx512}, Isa::avx2, nullptr).find("has not avx512"), std::string::npos);
   EXPECT_NE(refusal(portable, Isa::avx2, "avx512").find("CORTADO_ISA: is avx512, this processor has avx2 at most"),
             std::string::npos);
   EXPECT_NE(refusal({Isa::avx512}, Isa::amx, "avx2").find("no programs: it has avx512"), std::string::npos);
   for (const char* odd : {"", "AVX2", "avx2 ", "sse"})
-    EXPECT_NE(refusal(portable, Isa::amx, odd).find("choose one of avx2, avx512, avx512_bf16, amx"), std::string::npos) << odd;
+    EXPECT_NE(refusal(portable, Isa::amx, odd).find("choose one of avx2, avx512, avx512_bf16, amx"), std::string::npos)
+        << odd;
 }
 
 TEST(InstructionSet, HasNames) {
