@@ -8,15 +8,21 @@
 namespace cortado {
 namespace {
 constexpr int most_columns = 8;
-constexpr double box_width = 134, box_height = 62, across_gap = 22, lane_gap = 12, row_gap = 30, margin = 16;
-constexpr std::size_t most_letters = 21;
+constexpr double box_width = 144, box_height = 62, across_gap = 18, lane_gap = 12, row_gap = 30, margin = 16;
+constexpr std::size_t most_letters = 24, most_of_name = 18;
 
-std::string cut(const std::string& text, std::size_t letters) {
+/// The text without its middle, so that it fits. Names often differ at their ends.
+std::string without_middle(const std::string& text, std::size_t letters) {
   if (text.size() <= letters) return text;
-  std::size_t end = letters - 1;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80) --end;  // no half of a character
-  return text.substr(0, end) + "…";
+  const auto is_inside = [&](std::size_t at) { return (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80; };
+  std::size_t end = (letters - 1) / 2, next = text.size() - letters / 2;
+  while (end > 0 && is_inside(end)) --end;  // no half of a character
+  while (next < text.size() && is_inside(next)) ++next;
+  return text.substr(0, end) + "…" + text.substr(next);
 }
+
+/// A type in few letters.
+std::string short_type(const std::string& type) { return type == "BatchNorm" ? "BN" : type; }
 
 /// "3×3", or "7×1".
 template <class Parameter>
@@ -137,7 +143,7 @@ class NetPicture {
       const bool has_some = count != facts_.parameters.end();
       if (has_some) parameters += count->second;
       learns = learns || (has_some && facts_.frozen.count(layer->name()) == 0);
-      if (layer != &first) in_place += (in_place.empty() ? "+ " : ", ") + layer->type();
+      if (layer != &first) in_place += (in_place.empty() ? "+ " : ", ") + short_type(layer->type());
       all += layer->name() + ": " + type_text(*layer) +
              (has_some ? ", " + std::to_string(count->second) + " parameters" : "") + "\n";
     }
@@ -147,9 +153,9 @@ class NetPicture {
              std::to_string(box.layers.size()) + "\"><rect x=\"" + place(left_of(box)) + "\" y=\"" +
              place(top_of(box)) + "\" width=\"" + place(box_width) + "\" height=\"" + place(box_height) +
              "\" rx=\"5\"/><title>" + xml_lines(all) + (frozen ? "frozen" : "") + "</title>";
-    line(box, 0, "name", cut(first.name(), most_letters - 2));
-    line(box, 1, "small", cut(type_text(first), most_letters + 2));
-    if (!in_place.empty()) line(box, 2, "small", cut(in_place, most_letters + 2));
+    line(box, 0, "name", without_middle(first.name(), most_of_name));
+    line(box, 1, "small", without_middle(type_text(first), most_letters));
+    if (!in_place.empty()) line(box, 2, "small", without_middle(in_place, most_letters));
     const std::string shape = shape_of(first);
     if (!shape.empty()) line(box, 3, "small dim", shape);
     if (parameters > 0)

@@ -1,7 +1,6 @@
 #include "app/command_line/verb.h"
 #include "app/plots/report_page.h"
-#include "app/record/run_files.h"
-#include "app/record/saved_run.h"
+#include "app/record/log_run.h"
 #include "app/start/start_files.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
@@ -12,7 +11,9 @@ namespace {
 class ReportRuns : public Verb {
  public:
   void add_to(Flags& flags) override {
-    flags.add("runs", runs_, "Runs: a snapshot_prefix, a PREFIX_metrics.jsonl, or a folder with one run in it")
+    flags
+        .add("runs", runs_,
+             "Runs: a snapshot_prefix, a PREFIX_metrics.jsonl, a folder with one run, or a log, also Caffe's")
         .required()
         .compared_by([](StartFields&) {});  // rank 0 reads them
     flags.add("--out", out_, "Page to write").shows_default();
@@ -25,7 +26,7 @@ class ReportRuns : public Verb {
   int run(const MpiJob& job) override {
     if (job.rank() != 0) return 0;
     std::vector<SavedRun> runs;
-    for (const std::string& name : runs_) runs.push_back(read_run(find_run(name)));
+    for (const std::string& name : runs_) runs.push_back(read_named_run(name).run);
     ReportExtras extras;
     read(times_, extras.times);
     read(timelines_, extras.timelines);

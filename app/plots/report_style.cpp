@@ -26,7 +26,7 @@ svg { display: block; width: 100%; height: auto; } svg text { font-family: inher
 .end { text-anchor: end; } .middle { text-anchor: middle; }
 .line path { fill: none; stroke-width: 2; stroke-linejoin: round; } .line.faint path { stroke-width: 1; opacity: .3; } .line.marked path { stroke-dasharray: 5 3; stroke-width: 1.6; }
 .hint { fill: transparent; } .hint:hover { fill: var(--grid); fill-opacity: .8; stroke: var(--soft); }
-.net rect { stroke: var(--line); stroke-width: 1; } .net .name { font-size: 12px; font-weight: 600; } .net .small { font-size: 10.5px; } .net .dim { fill: var(--soft); } .net .count { text-anchor: end; }
+.net rect { stroke: var(--line); stroke-width: 1; } .net .name { font-size: 11.5px; font-weight: 600; } .net .small { font-size: 10px; } .net .dim { fill: var(--soft); } .net .count { text-anchor: end; }
 .net .edge { fill: none; stroke: var(--line); stroke-width: 1.3; stroke-linejoin: round; } .net .tip { fill: var(--line); } .net .frozen rect { stroke-dasharray: 4 3; stroke-width: 2; }
 .conv rect { fill: var(--conv); } .full rect { fill: var(--full); } .pool rect { fill: var(--pool); } .norm rect { fill: var(--norm); } .data rect { fill: var(--data); } .loss rect { fill: var(--loss); } .other rect { fill: var(--other); }
 .bar { fill: var(--t0); } pre { background: var(--panel); border: 1px solid var(--rule); border-radius: 4px; padding: 10px; font: 12px/1.4 ui-monospace, "DejaVu Sans Mono", monospace; overflow-x: auto; max-height: 420px; white-space: pre-wrap; overflow-wrap: anywhere; }

@@ -1,7 +1,7 @@
 #include "app/command_line/verb.h"
 #include "app/record/event_file.h"
+#include "app/record/log_run.h"
 #include "app/record/run_files.h"
-#include "app/record/saved_run.h"
 #include "app/start/start_files.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
@@ -12,7 +12,7 @@ namespace {
 class ConvertMetrics : public Verb {
  public:
   void add_to(Flags& flags) override {
-    flags.add("from", run_, "The run: its snapshot_prefix, its PREFIX_metrics.jsonl, or a folder with one run")
+    flags.add("from", run_, "The run: its snapshot_prefix, its PREFIX_metrics.jsonl, a folder with one run, or a log")
         .required()
         .compared_by([this](StartFields& fields) {
           fields.push_back({"run", "run", content_of(run_)});
@@ -25,8 +25,9 @@ class ConvertMetrics : public Verb {
 
   int run(const MpiJob& job) override {
     if (job.rank() != 0) return 0;
-    const std::string prefix = find_run(run_);
-    const RunTable table = table_of(read_run(prefix));
+    const NamedRun named = read_named_run(run_);
+    const std::string& prefix = named.prefix;
+    const RunTable table = table_of(named.run);
     if (table.rows.empty())
       throw FileError(metrics_file(prefix), "has no values yet", "wait for the run's first iteration");
     const bool is_csv = format_ == "csv";

@@ -41,7 +41,9 @@ std::string record_of(const events::Event& event) {
   return length + masked_crc(length) + data + masked_crc(data);
 }
 
-double first_time(const RunTable& table) { return table.rows.empty() ? 0 : table.rows.front().time; }
+double first_time(const RunTable& table) {
+  return table.rows.empty() || std::isnan(table.rows.front().time) ? 0 : table.rows.front().time;
+}
 
 std::string csv_cell(double value) {
   if (std::isnan(value)) return "";
@@ -77,13 +79,12 @@ std::string event_file(const RunTable& table) {
   std::string text = record_of(version);
   for (const RunTable::Row& row : table.rows) {
     events::Event event;
-    event.set_wall_time(row.time);
+    event.set_wall_time(std::isnan(row.time) ? 0 : row.time);  // logs do not tell the year
     event.set_step(row.iteration);
-    for (std::size_t s = 0; s < table.names.size(); ++s) {
-      if (std::isnan(row.values[s])) continue;
+    for (const auto& [series, number] : row.values) {
       auto& value = *event.mutable_summary()->add_value();
-      value.set_tag(table.names[s]);
-      value.set_simple_value(static_cast<float>(row.values[s]));
+      value.set_tag(table.names[series]);
+      value.set_simple_value(static_cast<float>(number));
     }
     text += record_of(event);
   }
@@ -100,8 +101,12 @@ std::string csv_text(const RunTable& table) {
   text += "\n";
   for (const RunTable::Row& row : table.rows) {
     text += std::to_string(row.iteration) + "," + csv_cell(row.time);
-    for (const double value : row.values) text += "," + csv_cell(value);
-    text += "\n";
+    std::size_t at = 0;  // the column before the next value
+    for (const auto& [series, value] : row.values) {
+      text += std::string(series + 1 - at, ',') + csv_cell(value);
+      at = series + 1;
+    }
+    text += std::string(table.names.size() - at, ',') + "\n";
   }
   return text;
 }

@@ -34,6 +34,8 @@ std::vector<std::string> runs_in(const std::string& folder) {
 std::string run_file(const std::string& prefix) { return prefix + run_ending; }
 std::string metrics_file(const std::string& prefix) { return prefix + metrics_ending; }
 
+bool is_run_file(const std::string& name) { return has_ending(name, run_ending) || has_ending(name, metrics_ending); }
+
 std::string find_run(const std::string& name) {
   for (const std::string& ending : {run_ending, metrics_ending})
     if (has_ending(name, ending) && exists(name)) return name.substr(0, name.size() - ending.size());

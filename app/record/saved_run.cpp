@@ -16,6 +16,15 @@ namespace {
 
 constexpr double no_value = std::numeric_limits<double>::quiet_NaN();
 
+/// Parses JSON that is not nested deeper than records are: what works on it calls itself for each level.
+OrderedJson parsed(const std::string& text) {
+  constexpr int deepest = 16;
+  return OrderedJson::parse(text, [](int depth, OrderedJson::parse_event_t, OrderedJson&) {
+    if (depth > deepest) throw ConfigError("", "it is nested too deeply");
+    return true;
+  });
+}
+
 /// Takes a run's lines, one after the other.
 class MetricsReader {
  public:
@@ -82,8 +91,8 @@ void read_metrics(const std::string& file, SavedRun& run) {
     ++number;
     if (stream.eof()) break;  // the end of the line is not there: the run is writing it, or was killed
     try {
-      reader.take(OrderedJson::parse(line));
-    } catch (const nlohmann::json::exception& error) {
+      reader.take(parsed(line));
+    } catch (const std::exception& error) {
       throw FileError(file + ":" + std::to_string(number), "is no line of a run's metrics: " + printable(error.what()),
                       "remove the line");
     }
@@ -96,9 +105,9 @@ void read_metrics(const std::string& file, SavedRun& run) {
 OrderedJson read_record(const std::string& file) {
   if (!exists(file)) return OrderedJson::object();
   try {
-    OrderedJson record = OrderedJson::parse(read_file(file));
+    OrderedJson record = parsed(read_file(file));
     if (record.is_object()) return record;
-  } catch (const nlohmann::json::exception& error) {
+  } catch (const std::exception& error) {
     throw FileError(file, std::string("is no record of a run: ") + error.what(), "move it away");
   }
   throw FileError(file, "is no record of a run", "move it away");
@@ -126,8 +135,8 @@ RunTable table_of(const SavedRun& run) {
     table.names.push_back(run.series[s].name);
     for (const auto& point : run.series[s].points) {
       auto [row, is_new] = rows.try_emplace(point.iteration);
-      if (is_new) row->second = {point.iteration, point.time, std::vector<double>(run.series.size(), no_value)};
-      row->second.values[s] = point.value;
+      if (is_new) row->second = {point.iteration, point.time, {}};
+      row->second.values.emplace_back(s, point.value);
     }
   }
   for (auto& [iteration, row] : rows) table.rows.push_back(std::move(row));

@@ -1,5 +1,6 @@
 #pragma once
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/record/metrics_file.h"
@@ -40,7 +41,7 @@ struct RunTable {
   struct Row {
     i64 iteration;
     double time;
-    std::vector<double> values;  ///< by series; NaN means none
+    std::vector<std::pair<std::size_t, double>> values;  ///< those that are there, with their series
   };
   std::vector<std::string> names;
   std::vector<Row> rows;
