@@ -17,6 +17,18 @@ NetOptions plain_options(const Session& session) {
   return options;
 }
 
+caffe::NetParameter text_for_others(const caffe::NetParameter& net) {
+  caffe::NetParameter text = net;
+  text.clear_state();
+  for (auto& layer : *text.mutable_layer()) {
+    layer.clear_blobs();
+    if (!layer.has_pooling_param() || layer.pooling_param().round_mode() != caffe::PoolingParameter::FLOOR) continue;
+    layer.mutable_pooling_param()->clear_round_mode();
+    layer.mutable_pooling_param()->set_ceil_mode(false);
+  }
+  return text;
+}
+
 caffe::NetParameter deployed_net(const Session& session, const NetFlags& flags, const DeployOptions& options,
                                  const std::string& weights) {
   caffe::NetParameter given;

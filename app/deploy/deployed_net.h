@@ -35,6 +35,10 @@ caffe::NetParameter without_training(const caffe::NetParameter& training, const 
 /// Options for a net whose layers and blobs are those of its text: no pass that only saves time or memory runs.
 NetOptions plain_options(const Session& session);
 
+/// The net's text without values, for a prototxt that others read too: `round_mode: FLOOR`, which OpenCV does not know,
+/// becomes `ceil_mode: false`, which it does.
+caffe::NetParameter text_for_others(const caffe::NetParameter& net);
+
 /// The net of --model as it is used, with the values of the weights' file in `blobs` of its layers (none if the file's
 /// name is empty). Throws what reading nets and weights does.
 caffe::NetParameter deployed_net(const Session& session, const NetFlags& flags, const DeployOptions& options,

@@ -37,7 +37,7 @@ class Exporter {
       for (const auto& top : net.layers()[i].top_names) last_writer_[top] = i;
   }
 
-  onnx::ModelProto model() {
+  onnx::ModelProto model(const std::vector<std::string>& wanted) {
     onnx::ModelProto model;
     model.set_ir_version(ir_version);
     model.set_producer_name("cortado");
@@ -47,7 +47,9 @@ class Exporter {
     graph_->set_name(net_.name().empty() ? "net" : net_.name());
     for (std::size_t i = 0; i < net_.layers().size(); ++i) add(i);
     if (!mistakes_.empty()) throw Mistakes(mistakes_);
-    for (const auto& output : net_.outputs()) add_output(output);
+    for (const auto& output : net_.outputs()) add_output(output.name);
+    for (const auto& blob : wanted)
+      if (is_output_.count(blob) == 0) add_output(blob);
     add_transforms(model);
     return model;
   }
@@ -73,16 +75,17 @@ class Exporter {
     } catch (const ConfigError& error) { mistakes_.emplace_back(error.what()); }
   }
 
-  void add_output(const Net::Output& output) {
-    const std::string& value = value_of_[output.name];
-    if (value != output.name) {  // a layer passed on what it got
+  void add_output(const std::string& blob) {
+    is_output_.insert(blob);
+    const std::string& value = value_of_[blob];
+    if (value != blob) {  // a layer passed on what it got
       auto& node = *graph_->add_node();
       node.set_op_type("Identity");
-      node.set_name(output.name);
+      node.set_name(blob);
       node.add_input(value);
-      node.add_output(output.name);
+      node.add_output(blob);
     }
-    describe(output.name, output.blob->shape(), *graph_->add_output());
+    describe(blob, net_.blob(blob)->shape(), *graph_->add_output());
   }
 
   /// Notes what is done to pixels before the net gets them.
@@ -99,11 +102,12 @@ class Exporter {
   const Net& net_;
   std::map<std::string, std::size_t> last_writer_;
   std::map<std::string, std::string> value_of_;
+  std::set<std::string> is_output_;
   std::vector<std::string> mistakes_;
   onnx::GraphProto* graph_ = nullptr;
 };
 }  // namespace
 
-onnx::ModelProto to_onnx(const Net& net) { return Exporter(net).model(); }
+onnx::ModelProto to_onnx(const Net& net, const std::vector<std::string>& wanted) { return Exporter(net).model(wanted); }
 
 }  // namespace cortado

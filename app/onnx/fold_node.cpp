@@ -9,6 +9,13 @@
 namespace cortado {
 namespace {
 constexpr i64 most_folded = 1 << 26;  // elements: a weight that is turned is folded too
+constexpr i64 most_made = 1 << 20;    // elements of what grows
+
+/// A number as an integer, cut to what doubles hold exactly.
+i64 whole_of(double value) {
+  constexpr double most = 1LL << 53;
+  return value == value ? static_cast<i64>(std::clamp(value, -most, most)) : 0;
+}
 
 struct Array {
   Shape shape;
@@ -31,7 +38,7 @@ FixedTensor constant_of(const Array& array) {
   constant.is_integer = array.is_integer;
   for (const double value : array.values)
     if (array.is_integer)
-      constant.integers.push_back(static_cast<i64>(value));
+      constant.integers.push_back(whole_of(value));
     else
       constant.floats.push_back(static_cast<float>(value));
   return constant;
@@ -60,7 +67,9 @@ Array taken(const Array& from, std::size_t axis, const std::vector<i64>& places)
 Array gathered(NodeImport& node, const Array& from, const Array& which) {
   const auto axis = static_cast<std::size_t>(node.axis(node.integer("axis", 0)));
   std::vector<i64> places;
-  for (const double value : which.values) places.push_back(node.axis(static_cast<i64>(value), from.shape[axis]));
+  for (const double value : which.values) places.push_back(node.axis(whole_of(value), from.shape[axis]));
+  if (static_cast<i64>(places.size() * from.values.size()) > std::max<i64>(most_made, from.shape[axis] * most_made))
+    node.cannot("it makes too much of constants");
   Array to = taken(from, axis, places);
   to.shape.erase(to.shape.begin() + static_cast<std::ptrdiff_t>(axis));
   to.shape.insert(to.shape.begin() + static_cast<std::ptrdiff_t>(axis), which.shape.begin(), which.shape.end());
@@ -102,6 +111,7 @@ Array joined(NodeImport& node, const std::vector<Array>& all) {
     if (same != to.shape) node.cannot("its inputs do not fit together");
   }
   const i64 outer = count_of({to.shape.begin(), to.shape.begin() + static_cast<std::ptrdiff_t>(axis)});
+  if (counted(to.shape).value_or(0) > most_folded) node.cannot("it makes too much of constants");
   for (i64 o = 0; o < outer; ++o)
     for (const Array& part : all) {
       const auto width = static_cast<std::ptrdiff_t>(part.values.size()) / outer;
@@ -145,8 +155,8 @@ double computed(const std::string& type, double a, double b, bool whole) {
 
 Array combined(NodeImport& node, const Array& a, const Array& b) {
   const Array& larger = a.values.size() >= b.values.size() ? a : b;
-  if (a.values.size() != b.values.size() && a.values.size() != 1 && b.values.size() != 1)
-    node.cannot("its constants have several shapes");
+  const bool fit = a.shape == b.shape || a.values.size() == 1 || b.values.size() == 1;
+  if (!fit || a.values.empty() || b.values.empty()) node.cannot("its constants have several shapes");
   Array to{larger.shape, {}, a.is_integer && b.is_integer};
   for (std::size_t i = 0; i < larger.values.size(); ++i)
     to.values.push_back(computed(node.type(), a.values[a.values.size() == 1 ? 0 : i],
@@ -160,6 +170,7 @@ Array with_axes(NodeImport& node, Array array) {
   const i64 rank = node.rank() + (adds ? static_cast<i64>(axes.size()) : 0);
   for (i64& axis : axes) axis = node.axis(axis, rank);
   std::sort(axes.begin(), axes.end());
+  if (std::adjacent_find(axes.begin(), axes.end()) != axes.end()) node.cannot("it names an axis twice");
   if (adds)
     for (const i64 axis : axes) array.shape.insert(array.shape.begin() + axis, 1);
   else if (axes.empty())
@@ -172,11 +183,12 @@ Array with_axes(NodeImport& node, Array array) {
 
 Array in_shape(NodeImport& node, Array array) {
   Shape shape = node.whole(1);
-  i64 known = 1;
+  Shape given;
   for (std::size_t d = 0; d < shape.size(); ++d) {
     if (shape[d] == 0 && d < array.shape.size()) shape[d] = array.shape[d];
-    if (shape[d] > 0) known *= shape[d];
+    if (shape[d] > 0) given.push_back(shape[d]);
   }
+  const i64 known = count_of(given);
   for (i64& size : shape)
     if (size == -1) size = known > 0 ? static_cast<i64>(array.values.size()) / known : 0;
   array.shape = shape;
@@ -259,7 +271,7 @@ bool fold_node(NodeImport& node) {
       value = one.values[0], to.is_integer = one.is_integer;
     }
     const auto count = counted(to.shape);
-    if (!count || *count > most_folded) node.cannot("its shape means nothing");
+    if (!count || *count > most_made) node.cannot("its shape means nothing");
     to.values.assign(static_cast<std::size_t>(*count), value);
     node.result(constant_of(to));
     return true;

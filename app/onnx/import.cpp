@@ -82,7 +82,7 @@ class Importer {
                        " open; export it with a fixed size");
       value.shape.push_back(dim.dim_value() < 1 ? 1 : dim.dim_value());
     }
-    if (value.shape.empty() || !counted(value.shape))
+    if (value.shape.empty() || counted(value.shape).value_or(most_values) >= most_values)
       return mistake("input '" + input.name() + "' has no shape; export it with one");
     value.is_input = true;
     value.blob = input.name();

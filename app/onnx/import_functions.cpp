@@ -45,8 +45,8 @@ void set_clip(caffe::LayerParameter& layer, float least, float most) {
 
 void take_clip(NodeImport& node) {
   using Limits = std::numeric_limits<float>;
-  const float least = node.has(1) ? node.floats(1).at(0) : Limits::lowest();
-  const float most = node.has(2) ? node.floats(2).at(0) : Limits::max();
+  const float least = node.has(1) ? node.scalar(1) : Limits::lowest();
+  const float most = node.has(2) ? node.scalar(2) : Limits::max();
   if (!(least <= most)) node.cannot("its least value is above its largest");
   set_clip(node.add_in_place("Clip", node.shape()), least, most);
 }
@@ -95,7 +95,7 @@ void take_log_softmax(NodeImport& node) {
 }
 
 void take_dropout(NodeImport& node) {
-  const float ratio = node.has(1) ? node.floats(1).at(0) : node.number("ratio", 0.5F);
+  const float ratio = node.has(1) ? node.scalar(1) : node.number("ratio", 0.5F);
   if (!(ratio >= 0 && ratio < 1)) node.cannot("its ratio is not within [0, 1)");
   node.add_in_place("Dropout", node.shape()).mutable_dropout_param()->set_dropout_ratio(ratio);
 }

@@ -34,7 +34,7 @@ void take_reshape(NodeImport& node) {
   const Shape& in = node.shape();
   const bool zero_copies = node.integer("allowzero", 0) == 0;
   std::size_t open = out.size();
-  i64 known = 1;
+  Shape given;
   for (std::size_t d = 0; d < out.size(); ++d) {
     if (out[d] == 0 && zero_copies) {
       if (d >= in.size()) node.cannot("it copies axis " + std::to_string(d) + ", which its input does not have");
@@ -44,8 +44,9 @@ void take_reshape(NodeImport& node) {
     if (out[d] == -1)
       open = d;
     else
-      known *= out[d];
+      given.push_back(out[d]);
   }
+  const i64 known = count_of(given);
   if (open < out.size()) out[open] = known > 0 ? count_of(in) / known : 0;
   reshape_to(node, out);
 }
@@ -123,10 +124,9 @@ void take_split(NodeImport& node) {
   std::vector<i64> sizes(node.outputs(), each);
   sizes.back() = size - each * (parts - 1);
   sizes = node.integers_of("split", 1, sizes);
-  i64 sum = 0;
-  for (const i64 part : sizes) sum += part;
-  if (sizes.size() != node.outputs() || sum != size || *std::min_element(sizes.begin(), sizes.end()) < 1)
-    node.cannot("its parts do not fit its input");
+  i64 rest = sizes.size() == node.outputs() ? size : -1;
+  for (const i64 part : sizes) rest = part > 0 && part <= rest ? rest - part : -1;
+  if (rest != 0) node.cannot("its parts do not fit its input");
   if (at == 0) node.cannot("it takes samples apart");
   node.slice(at, sizes);
 }

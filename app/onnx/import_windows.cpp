@@ -84,7 +84,8 @@ void require_even_pads(const NodeImport& node, const Window& window) {
 
 void take_conv(NodeImport& node) {
   const Shape weights = node.shape(1);
-  if (weights.size() < 3) node.cannot("its weights have no spatial axes");
+  if (weights.size() < 3 || *std::min_element(weights.begin(), weights.end()) < 1)
+    node.cannot("its weights have no spatial axes");
   const auto window = read_window(node, node.integers("kernel_shape", Sizes(weights.begin() + 2, weights.end())));
   require_even_pads(node, window);
   const i64 group = node.integer("group", 1);
@@ -110,10 +111,13 @@ void take_conv(NodeImport& node) {
 
 void take_conv_transpose(NodeImport& node) {
   const Shape weights = node.shape(1);
-  if (weights.size() < 3) node.cannot("its weights have no spatial axes");
+  if (weights.size() < 3 || *std::min_element(weights.begin(), weights.end()) < 1)
+    node.cannot("its weights have no spatial axes");
   const auto window = read_window(node, node.integers("kernel_shape", Sizes(weights.begin() + 2, weights.end())));
   const Sizes extra = node.integers("output_padding", {});
   const i64 group = node.integer("group", 1);
+  if (group < 1 || weights[0] % group != 0 || weights[0] != node.shape()[1])
+    node.cannot("weights and groups do not fit the channels of its input");
   if (std::any_of(extra.begin(), extra.end(), [](i64 p) { return p != 0; }) ||
       node.attribute("output_shape") != nullptr || window.begin != window.end || window.pads_with_zeros)
     node.cannot("it pads its output on one side", "use a kernel, stride and pad that give the size alone");
@@ -225,7 +229,7 @@ void take_pool(NodeImport& node) {
   } else if (window.begin[0] != 0) {
     p.set_pad(each(window.begin[0]));
   }
-  if (rounds_up ? !ceil_fits : floor_fits) p.set_round_mode(caffe::PoolingParameter::FLOOR);
+  if (!ceil_fits) p.set_round_mode(caffe::PoolingParameter::FLOOR);
 }
 
 void take_reduce_mean(NodeImport& node) {
@@ -241,7 +245,7 @@ void take_reduce_mean(NodeImport& node) {
 /// Zeros around an image wait for what reads them.
 void take_pad(NodeImport& node) {
   const auto given = node.integers_of("pads", 1, {});
-  const float value = node.has(2) ? node.floats(2).at(0) : node.number("value", 0);
+  const float value = node.has(2) ? node.scalar(2) : node.number("value", 0);
   Sizes pads(static_cast<std::size_t>(2 * node.rank()), 0);
   Sizes axes;
   for (i64 d = 0; d < node.rank(); ++d) axes.push_back(d);
@@ -255,7 +259,7 @@ void take_pad(NodeImport& node) {
   if (std::all_of(pads.begin(), pads.end(), [](i64 p) { return p == 0; })) return node.pass_on();
   const auto rank = static_cast<std::size_t>(node.rank());
   const bool spatial = rank > 2 && pads[0] == 0 && pads[1] == 0 && pads[rank] == 0 && pads[rank + 1] == 0 &&
-                       std::all_of(pads.begin(), pads.end(), [](i64 p) { return p >= 0; });
+                       std::all_of(pads.begin(), pads.end(), [](i64 p) { return p >= 0 && p < 1 << 20; });
   if (node.word("mode", "constant") != "constant" || value != 0 || !spatial || !node.in().pads.empty())
     node.cannot("only zeros around an image can be padded");
   node.pass_on();
@@ -264,7 +268,8 @@ void take_pad(NodeImport& node) {
 
 void take_lrn(NodeImport& node) {
   const i64 size = node.integer("size", 0);
-  if (size < 1 || size % 2 == 0 || node.rank() != 4) node.cannot("its window must be odd, its input N x C x H x W");
+  if (size < 1 || size > 1 << 20 || size % 2 == 0 || node.rank() != 4)
+    node.cannot("its window must be odd, its input N x C x H x W");
   auto& p = *node.add("LRN", {0}, node.shape()).mutable_lrn_param();
   p.set_local_size(static_cast<std::uint32_t>(size));
   p.set_alpha(node.number("alpha", 1e-4F));

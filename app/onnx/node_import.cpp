@@ -86,6 +86,12 @@ std::vector<float> NodeImport::floats(std::size_t i) const {
   return {values->integers.begin(), values->integers.end()};
 }
 
+float NodeImport::scalar(std::size_t i) const {
+  const auto values = floats(i);
+  if (values.size() != 1) cannot("its input " + std::to_string(i) + " must be one number");
+  return values[0];
+}
+
 std::vector<i64> NodeImport::whole(std::size_t i) const {
   const auto values = constant(i);
   if (!values->is_integer) cannot("its input " + std::to_string(i) + " must hold integers");
@@ -157,6 +163,7 @@ caffe::LayerParameter& NodeImport::add_in_place(const std::string& type, const S
 Value& NodeImport::output(std::size_t i) { return to_.values[node_.output(static_cast<int>(i))]; }
 
 void NodeImport::result(const std::string& blob, const Shape& shape, std::size_t i) {
+  if (counted(shape).value_or(most_values) >= most_values) cannot("its result would be too large");
   Value& value = output(i) = {};
   value.shape = shape;
   value.blob = blob;

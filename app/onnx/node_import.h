@@ -10,6 +10,9 @@
 
 namespace cortado {
 
+/// The number of values that a blob of an imported net stays below.
+constexpr i64 most_values = i64{1} << 40;
+
 /// A value of an ONNX graph: a constant, or a blob of the net.
 struct Value {
   Shape shape;
@@ -64,6 +67,7 @@ class NodeImport {
   std::shared_ptr<const FixedTensor> constant(std::size_t i) const;
   std::vector<float> floats(std::size_t i) const;
   std::vector<i64> whole(std::size_t i) const;
+  float scalar(std::size_t i) const;
   /// Integers that older opsets have as an attribute, newer ones as input `i`.
   std::vector<i64> integers_of(const std::string& attribute, std::size_t i, const std::vector<i64>& otherwise) const;
   /// True if nobody but this node reads input `i`.

@@ -73,16 +73,14 @@ int Deploy::run(const MpiJob& job) {
 }
 
 void Deploy::write(const caffe::NetParameter& net, const Session& session) const {
-  caffe::NetParameter text = net, weights = net;
-  text.clear_state();
-  for (auto& layer : *text.mutable_layer()) {
-    layer.clear_blobs();
+  const caffe::NetParameter text = text_for_others(net);
+  for (const auto& layer : text.layer())
     if (layer.type() == "Input" && layer.has_transform_param() && !wishes_of(layer.transform_param()).empty())
       CORTADO_LOG(info) << "Input " << layer.top(0) << " wants " << wishes_of(layer.transform_param());
-  }
   write_text(out_, text);
   CORTADO_LOG(info) << "Wrote " << out_;
   if (weights_.empty()) return;
+  caffe::NetParameter weights = net;
   weights.clear_state();
   if (is_hdf5(weights_out()))
     session.hdf5.write_weights(weights_out(), weights);

@@ -43,7 +43,7 @@ int Export::run(const MpiJob& job) {
   session.sources.settle_shapes();
   if (folds_) CORTADO_LOG(info) << "Folded " << fold_maps(text) << " layers into those before them";
   const Net net(text, plain_options(session));
-  const onnx::ModelProto model = to_onnx(net);
+  const onnx::ModelProto model = to_onnx(net, options_.outputs);
   if (job.rank() != 0) return 0;
   write_binary(onnx_, model);
   CORTADO_LOG(info) << "Wrote " << onnx_ << ": " << model.graph().node_size() << " nodes, opset "

@@ -63,8 +63,7 @@ int Import::run(const MpiJob& job) {
     CORTADO_LOG(info) << "Output " << output.name << ", " << to_string(output.blob->shape());
   weights.clear_state();
   if (job.rank() != 0) return 0;
-  caffe::NetParameter text = weights;
-  for (auto& layer : *text.mutable_layer()) layer.clear_blobs();
+  caffe::NetParameter text = text_for_others(weights);
   if (!source_.empty()) train_on(source_, text);
   write_text(out_, text);
   if (is_hdf5(weights_out()))

@@ -16,7 +16,7 @@ namespace cortado::fuzz {
 
 std::vector<Target> targets() {
   return {prototxt(),    solver(), binary_net(), caffemodel(), datum(),  image(), idx(),
-          solverstate(), hdf5(),   lmdb(),       list(),       tuning(), rules()};
+          solverstate(), hdf5(),   lmdb(),       list(),       tuning(), rules(), onnx_model()};
 }
 
 const std::string& folder() {

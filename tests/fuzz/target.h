@@ -33,6 +33,7 @@ Target lmdb();
 Target list();
 Target tuning();
 Target rules();
+Target onnx_model();
 
 std::vector<Target> targets();
 
