@@ -86,11 +86,12 @@ std::vector<Finding> check_oversubscription(const JobFacts& job) {
     if (threads == 0) continue;
     const std::string where = first.host + ": " + count_text(static_cast<std::size_t>(threads), "thread") + " of " +
                               count_text(node.size(), "rank");
-    const bool sets_threads = !variable(first, "OMP_NUM_THREADS").empty();
+    const bool may_lower =
+        !variable(first, "OMP_NUM_THREADS").empty() && static_cast<std::size_t>(threads) > node.size();
     if (threads > cpus)
       found.push_back({Grade::warning, "", where + " have " + count_text(static_cast<std::size_t>(cpus), "CPU"),
-                       std::string(sets_threads ? "lower OMP_NUM_THREADS, or unset it: Cortado then divides the CPUs"
-                                                : "start fewer ranks on the node") +
+                       std::string(may_lower ? "lower OMP_NUM_THREADS, or unset it: Cortado then divides the CPUs"
+                                             : "start fewer ranks on the node") +
                            "; each rank needs at least one CPU of its own"});
     else if (first.quota > 0 && threads > first.quota + 0.5)
       found.push_back({Grade::warning, "",
