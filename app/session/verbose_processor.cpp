@@ -253,7 +253,7 @@ VerboseOptions verbose_options(int rank, int ranks) {
   options.ranks = ranks;
   const char* const wish = std::getenv("CORTADO_VERBOSE");
   const std::string text = wish != nullptr ? wish : "";
-  if (text != "" && text != "0" && text != "1")
+  if (!text.empty() && text != "0" && text != "1")
     throw ConfigError("CORTADO_VERBOSE", "'" + text + "' has no meaning", "1: a line per launch, 0: none");
   options.is_on = text == "1";
   if (const char* const file = std::getenv("CORTADO_VERBOSE_FILE")) options.file = file;
