@@ -33,12 +33,6 @@ std::string value_of(const RankFacts& rank, const std::string& name) {
   return "";
 }
 
-i64 bytes_of(const SetFacts& set) {
-  i64 bytes = 0;
-  for (const StorageFacts& file : set.files) bytes += std::max<i64>(0, file.bytes);
-  return bytes;
-}
-
 /// The sets of all ranks, by name, in rank 0's order, then what others have more.
 std::vector<std::string> sets_of(const JobFacts& job) {
   std::vector<std::string> names;
@@ -59,8 +53,8 @@ Finding compare_set(const JobFacts& job, const std::string& which) {
             "copy the set anew to the nodes of these ranks, or let all read one path"};
   const SetFacts& first = *find_set(job.ranks[0], which);
   return {Grade::ok, "",
-          which + ": " + value_of(job.ranks[0], which + ": number of samples") + " samples in " + first.source + ", " +
-              bytes_text(bytes_of(first)) + (job.ranks.size() > 1 ? ", equal on all ranks" : ""),
+          which + ": " + value_of(job.ranks[0], which + ": number of samples") + " samples in " + first.source +
+              (job.ranks.size() > 1 ? ", equal on all ranks" : ""),
           ""};
 }
 

@@ -125,7 +125,7 @@ std::vector<StorageFacts> files_of(const BatchRequest& request) {
     if (first_bytes(request.source, 4) == "\x89HDF") return {storage_of(request.source)};
     FileStream list(request.source);
     for (std::string line; files.size() < most && std::getline(list, line);)
-      if (!line.empty()) files.push_back(storage_of(line));
+      if (!line.empty()) files.push_back(storage_of(exists(line) ? line : folder_of(request.source) + "/" + line));
   } catch (const Error&) { return {storage_of(request.source)}; }  // opening the set tells why
   return files;
 }
