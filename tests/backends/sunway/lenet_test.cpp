@@ -71,7 +71,7 @@ TEST_P(SunwayLeNet, TrainsWithTheLossesOfTheReference) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Machines, SunwayLeNet, ::testing::Values(Case{"sw26010", 4, 16}, Case{"sw26010pro", 6, 12}),
-                         [](const auto& info) { return std::string(info.param.machine); });
+                         [](const auto& one) { return std::string(one.param.machine); });
 
 }  // namespace
 }  // namespace cortado::test::lenet_test

@@ -90,8 +90,8 @@ INSTANTIATE_TEST_SUITE_P(Widths, SunwayNumerics,
                                            Where{"sw26010", 14, all_channels}, Where{"sw26010", 55, all_channels},
                                            Where{"sw26010", 227, all_channels}, Where{"sw26010pro", 7, all_channels},
                                            Where{"sw26010pro", 55, {3, 65}}),
-                         [](const auto& info) {
-                           return std::string(info.param.machine) + "_" + std::to_string(info.param.width);
+                         [](const auto& one) {
+                           return std::string(one.param.machine) + "_" + std::to_string(one.param.width);
                          });
 
 }  // namespace
