@@ -63,8 +63,8 @@ double shortened(double value) {
 }
 
 double now_in_seconds() {
-  using namespace std::chrono;
-  return static_cast<double>(duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count()) / 1000;
+  const auto since = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<double>(std::chrono::duration_cast<std::chrono::milliseconds>(since).count()) / 1000;
 }
 
 }  // namespace cortado
