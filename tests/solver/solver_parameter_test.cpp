@@ -74,8 +74,9 @@ TEST(SolverParameter, SaysWhichTypesThereAre) {
     check_solver(parameter_of(rates + std::string("type: 'Adadelta'")));
     FAIL();
   } catch (const ConfigError& error) {
-    EXPECT_NE(std::string(error.what()).find("there is: SGD, Nesterov, AdaGrad, RMSProp, AdaDelta, Adam, AdamW, LARS, LAMB"),
-              std::string::npos);
+    EXPECT_NE(
+        std::string(error.what()).find("there is: SGD, Nesterov, AdaGrad, RMSProp, AdaDelta, Adam, AdamW, LARS, LAMB"),
+        std::string::npos);
   }
 }
 
