@@ -16,8 +16,8 @@
 #   cortado_program_identity()    makes the generated header "programs/identity.h", whose CORTADO_PROGRAMS_IDENTITY is
 #                                 another after every change of what programs are made of
 #   cortado_program_module(LIBRARY BACKEND NAME FILE)
-#       makes module LIBRARY_module, lib/cortado/FILE.so, of such a library, for app/modules/loaded.cpp. The executable
-#       gives it all but the programs.
+#       makes module LIBRARY_module, lib/cortado/FILE.so, of such a library, for app/modules/loaded.cpp. The executable,
+#       or libcortado.so, gives it all but the programs.
 #   cortado_isa_module(LIBRARY NAME ISA)
 #       makes module LIBRARY_module, lib/cortado/ISA.so, of such a library and of the backend kokkos for that ISA, for
 #       app/modules/isas.cpp. What has the backend's namespace in its name is the module's own: the executable has the
@@ -198,8 +198,8 @@ ${exports}")
   endforeach()
   target_link_libraries(${target} PRIVATE cortado_flags)
   set_target_properties(${target} PROPERTIES PREFIX "" OUTPUT_NAME ${file}
-                        LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/cortado)
-  install(TARGETS ${target} LIBRARY DESTINATION lib/cortado)
+                        LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${CMAKE_INSTALL_LIBDIR}/cortado)
+  install(TARGETS ${target} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/cortado)
   add_dependencies(${target} cortado_identity)
   add_dependencies(cortado_modules ${target})
 endfunction()

@@ -1,6 +1,7 @@
 #include "app/modules/module.h"
 
 #include <dlfcn.h>
+#include <link.h>
 
 #include <filesystem>
 
@@ -10,9 +11,21 @@
 namespace cortado {
 namespace {
 
+/// The folder of modules, beside what holds this code: the executable, or libcortado.so. A program may have loaded the
+/// latter for itself alone, so it is opened to modules here.
+std::filesystem::path find_modules() {
+  Dl_info info{};
+  link_map* holder = nullptr;
+  const auto here = reinterpret_cast<const void*>(&find_modules);
+  if (dladdr1(here, &info, reinterpret_cast<void**>(&holder), RTLD_DL_LINKMAP) == 0 || holder->l_name[0] == '\0')
+    return std::filesystem::read_symlink("/proc/self/exe").parent_path() / CORTADO_MODULES_FROM_BIN;
+  dlopen(holder->l_name, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
+  return std::filesystem::canonical(holder->l_name).parent_path() / "cortado";
+}
+
 std::string file_of(const std::string& name) {
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe");
-  return self.parent_path().parent_path() / "lib/cortado" / (name + ".so");
+  static const std::filesystem::path folder = find_modules().lexically_normal();
+  return folder / (name + ".so");
 }
 
 constexpr const char* advice = "build the target 'all' of this build folder, or 'cortado_modules' alone";

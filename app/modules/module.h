@@ -3,8 +3,8 @@
 
 namespace cortado {
 
-/// A module, lib/cortado/NAME.so beside the executable's folder: code that few runs or processors need. It stays
-/// loaded.
+/// A module, cortado/NAME.so beside libcortado.so or in the folder lib beside the executable's: code that few runs or
+/// processors need. It stays loaded.
 class Module {
  public:
   /// `what` it holds is what errors name. Throws ConfigError if the module is not there, is none, or was made of other

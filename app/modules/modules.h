@@ -4,9 +4,9 @@
 #include "backends/kokkos/programs.h"
 #endif
 
-/// Programs that few runs need and that take long to compile. The executable loads them from modules,
-/// lib/cortado/NAME.so beside its folder (loaded.cpp). Tests have them linked, and so has an executable that cannot
-/// load, or whose own backend they are (linked.cpp).
+/// Programs that few runs need and that take long to compile. The executable and libcortado.so load them from modules,
+/// lib/cortado/NAME.so (loaded.cpp). Tests have them linked, and so has an executable that cannot load, or whose own
+/// backend they are (linked.cpp).
 namespace cortado {
 
 /// Throws ConfigError if the module is not there, is none, or was made of other sources or by other flags.
