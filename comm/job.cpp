@@ -50,8 +50,12 @@ std::string library_name() {
 }  // namespace
 
 MpiJob::Library::Library(int* argc, char*** argv) {
-  int running = 0;
+  int running = 0, has_ended = 0;
   MPI_Initialized(&running);
+  MPI_Finalized(&has_ended);
+  if (has_ended != 0)
+    throw ConfigError("MPI", "has ended, and starts once in a process",
+                      "keep one MpiJob for the whole program, and call MPI_Finalize behind it");
   if (running != 0) return;
   start_library(argc, argv, MPI_THREAD_MULTIPLE);  // for exchanges beside backward; asked for there
   ours = true;

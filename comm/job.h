@@ -10,11 +10,14 @@
 
 namespace cortado {
 
-/// This process's part in an MPI job. It starts and ends MPI, knows the ranks, and stops all of them when one fails.
-/// There is one, in main. A program started without mpirun is a job of one rank.
+/// This process's part in an MPI job. It knows the ranks, and stops all of them when one fails. There is one at a time.
+/// It starts and ends MPI, unless MPI runs already: then the program ends MPI, after this. A program started without
+/// mpirun is a job of one rank.
 class MpiJob {
  public:
-  MpiJob(int* argc, char*** argv);
+  /// main's arguments, which MPI may change; nullptr means none. Throws ConfigError where MPI has ended: it does not
+  /// start twice. Collective.
+  explicit MpiJob(int* argc = nullptr, char*** argv = nullptr);
   ~MpiJob();
   MpiJob(const MpiJob&) = delete;
   MpiJob& operator=(const MpiJob&) = delete;

@@ -7,6 +7,7 @@
 #include "app/command_line/verb.h"
 #include "app/report/report.h"
 #include "app/session/session.h"
+#include "app/session/session_flags.h"
 #include "core/machine/limits/limits.h"
 
 namespace cortado {

@@ -38,7 +38,7 @@ class BenchCollective : public Bench {
   std::vector<i64> sizes_;
   std::vector<std::string> algorithms_;  // empty: all
   i64 rounds_ = 5;
-  TopologyFlags topology_;
+  TopologyRules topology_;
 };
 
 void BenchCollective::add_own(Flags& flags) {
@@ -46,7 +46,7 @@ void BenchCollective::add_own(Flags& flags) {
   flags.add("--algorithms", algorithms_,
             "Some of them, separated by commas, of " + algorithm_names(kind_) + "; default all");
   add_rounds(flags, rounds_);
-  topology_.add_to(flags);
+  add_topology(flags, topology_);
 }
 
 void BenchCollective::measure(Session& session) {

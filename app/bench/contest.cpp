@@ -27,7 +27,7 @@ Latency Contestant::median() const {
   return sorted[sorted.size() / 2];
 }
 
-Contest::Contest(const Session& session, const TopologyFlags& topology, const std::vector<i64>& sizes)
+Contest::Contest(const Session& session, const TopologyRules& topology, const std::vector<i64>& sizes)
     : job_(session.job.replicas().communicator(), session.group, topology.places),
       values_(static_cast<std::size_t>(*std::max_element(sizes.begin(), sizes.end()) / 4)) {}
 

@@ -31,7 +31,7 @@ struct Contestant {
 /// Measures collectives beside each other, on all ranks of a job.
 class Contest {
  public:
-  Contest(const Session& session, const TopologyFlags& topology, const std::vector<i64>& sizes);
+  Contest(const Session& session, const TopologyRules& topology, const std::vector<i64>& sizes);
   JobTeam& job() { return job_; }
 
   /// Runs the contestants in turn, `rounds` times, each for about as long as `bytes_a_round` take. Each time begins

@@ -47,7 +47,7 @@ void add(const std::vector<double>& x, std::vector<double>& y) {
 /// Exchanges in turn, on the same gradients.
 class ExchangeTrials {
  public:
-  ExchangeTrials(Session& session, const TopologyFlags& topology, Net& net)
+  ExchangeTrials(Session& session, const TopologyRules& topology, Net& net)
       : group_(session.group),
         job_(session.job.replicas().communicator(), group_, topology.places),
         net_(net),
@@ -152,7 +152,7 @@ class BenchExchange : public Bench {
   std::string set_ = "alexnet";
   std::vector<std::string> codecs_;  // empty: all for gradients
   i64 rounds_ = 5;
-  TopologyFlags topology_;
+  TopologyRules topology_;
 };
 
 void BenchExchange::add_own(Flags& flags) {
@@ -160,7 +160,7 @@ void BenchExchange::add_own(Flags& flags) {
   flags.add("--codecs", codecs_,
             "Some of them, separated by commas, of " + codec_names() + "; default all for gradients");
   add_rounds(flags, rounds_);
-  topology_.add_to(flags);
+  add_topology(flags, topology_);
 }
 
 void BenchExchange::measure(Session& session) {

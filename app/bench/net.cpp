@@ -115,7 +115,7 @@ class BenchNet : public Bench {
   void measure(Session& session) override;
 
   SetFlags sets_{{"table3"}};
-  ExchangeFlags exchange_;
+  ExchangeOptions exchange_;
 };
 
 void BenchNet::add_own(Flags& flags) {

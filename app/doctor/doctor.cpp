@@ -8,6 +8,7 @@
 #include "app/report/report.h"
 #include "app/session/net_flags.h"
 #include "app/session/session.h"
+#include "app/session/session_flags.h"
 #include "app/tune/tuning.h"
 #include "core/base/error.h"
 

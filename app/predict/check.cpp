@@ -85,7 +85,7 @@ class PredictionCheck {
     Candidate candidate;
     candidate.exchange = exchange;
     if (exchange != "alone") {
-      ExchangeFlags own = flags_.exchange;
+      ExchangeOptions own = flags_.exchange;
       own.exchange = exchange;
       own.codec = exchange == "coded" ? codec_.name() : "";
       if (exchange == "coded") own.allreduce.clear();

@@ -5,6 +5,7 @@
 #include "app/session/exchange.h"
 #include "app/session/net_flags.h"
 #include "app/session/session.h"
+#include "app/session/session_flags.h"
 #include "comm/codec/codec.h"
 #include "comm/predict/speedup.h"
 
@@ -14,7 +15,7 @@ namespace cortado {
 struct PredictFlags {
   NetFlags net;
   SessionFlags session;
-  ExchangeFlags exchange;
+  ExchangeOptions exchange;
   std::string machine;
   std::vector<int> devices = {1, 2, 4, 8, 16, 32, 64, 96};
   std::string fully_connected = "model";  ///< or data, whole

@@ -1,6 +1,5 @@
 #include "app/session/exchange.h"
 
-#include "app/command_line/shared_flags.h"
 #include "app/tune/collective_rules.h"
 #include "comm/exchange/bucket_allreduce.h"
 #include "comm/exchange/coded_allreduce.h"
@@ -12,52 +11,43 @@
 
 namespace cortado {
 namespace {
-const std::string& first_of(const std::string& flag, const std::string& solvers) {
-  return flag.empty() ? solvers : flag;
-}
+const std::string& first_of(const std::string& own, const std::string& solvers) { return own.empty() ? solvers : own; }
 }  // namespace
 
-void TopologyFlags::add_to(Flags& flags) {
-  add_file(flags, "--topology", places.file,
-           "Text with a line per rank: its node, and its supernode; default: found out");
-  add_file(flags, "--rules", rules, "Rules of which collective is fastest (cortado tune --collectives)");
-  flags.add("--supernode", places.nodes_per_supernode, "Nodes of a supernode; default: all in one").positive();
-}
-
-std::vector<CollectiveRule> TopologyFlags::read_rules() const {
+std::vector<CollectiveRule> TopologyRules::read_rules() const {
   return rules.empty() ? std::vector<CollectiveRule>() : cortado::read_rules(rules);
 }
 
-bool uses_host_sums(const Session& session, const ExchangeFlags& flags, const caffe::SolverParameter& solver) {
-  if (first_of(flags.exchange, solver.exchange()) != "host_sums") return false;
+bool uses_host_sums(const Session& session, const ExchangeOptions& options, const caffe::SolverParameter& solver) {
+  if (first_of(options.exchange, solver.exchange()) != "host_sums") return false;
   if (session.processor->core_groups() == 1)
     throw ConfigError("exchange 'host_sums'", "cannot run with one core group in a process",
                       "give --core-groups, or use packed");
   return true;
 }
 
-std::unique_ptr<GradientExchange> make_exchange(const Session& session, const ExchangeFlags& flags,
+std::unique_ptr<GradientExchange> make_exchange(const Session& session, const ExchangeOptions& options,
                                                 const caffe::SolverParameter& solver, JobTeam& team,
                                                 Timeline* timeline) {
-  const std::string& name = first_of(flags.exchange, solver.exchange());
-  const std::string& allreduce = first_of(flags.allreduce, solver.allreduce());
+  const std::string& name = first_of(options.exchange, solver.exchange());
+  const std::string& allreduce = first_of(options.allreduce, solver.allreduce());
   const std::string what = "exchange '" + name + "'";
   const bool coded = name == "coded" || name == "coded_hops", master = name == "master";
-  if (!coded && !master && (!flags.codec.empty() || solver.has_codec()))
+  if (!coded && !master && (!options.codec.empty() || solver.has_codec()))
     throw ConfigError(what, "sends no codes, but a codec is given",
                       "use exchange coded, coded_hops or master, or no codec");
-  if ((coded || master) && (!flags.allreduce.empty() || solver.has_allreduce()))
+  if ((coded || master) && (!options.allreduce.empty() || solver.has_allreduce()))
     throw ConfigError(what,
                       coded ? "sums codes in its own way, but an allreduce is given"
                             : "sums gradients for rank 0 only, but an allreduce is given",
                       "leave allreduce out");
-  const std::string& codec = first_of(flags.codec, solver.codec());
+  const std::string& codec = first_of(options.codec, solver.codec());
   const std::string with = !coded && !master ? "allreduce '" + allreduce + "'"
                            : !codec.empty()  ? codec
                            : coded           ? "dynamic_tree8"
                                              : "fp32";
   CORTADO_LOG(info) << team.topology().describe() << "; gradients by " << what << ", " << with;
-  std::vector<CollectiveRule> rules = flags.topology.read_rules();
+  std::vector<CollectiveRule> rules = options.topology.read_rules();
   if (coded)
     return std::make_unique<CodedAllreduce>(team, session.group, find_codec(with),
                                             name == "coded" ? CodedAllreduce::Way::once : CodedAllreduce::Way::hops);
@@ -69,7 +59,7 @@ std::unique_ptr<GradientExchange> make_exchange(const Session& session, const Ex
     if (session.processor->core_groups() > 1)
       throw ConfigError(what, "cannot run with several core groups in a process: they meet after backward only",
                         "start a rank for each core group, or use host_sums");
-    return std::make_unique<BucketAllreduce>(team.team().communicator, session.group, flags.topology.places,
+    return std::make_unique<BucketAllreduce>(team.team().communicator, session.group, options.topology.places,
                                              std::move(rules), allreduce, timeline);
   }
   if (name != "packed" && name != "host_sums")

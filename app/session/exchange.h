@@ -13,31 +13,29 @@ class SolverParameter;
 
 namespace cortado {
 
-/// Flags for the places of ranks, and for the fastest collectives there.
-struct TopologyFlags {
+/// The places of ranks, and a file of which collective is fastest there.
+struct TopologyRules {
   TopologyOptions places;
-  std::string rules;
+  std::string rules;  ///< of cortado tune --collectives; empty means no rules
 
-  void add_to(Flags& flags);
   /// Reads the file's rules; there are none without a file. Throws FileError, ConfigError.
   std::vector<CollectiveRule> read_rules() const;
 };
 
-/// The ranks' way to agree on gradients, from the command line; empty names leave it to the solver. Verbs add flags
-/// with their own texts.
-struct ExchangeFlags {
+/// The ranks' way to agree on gradients; empty names leave it to the solver.
+struct ExchangeOptions {
   std::string exchange, allreduce, codec;
-  TopologyFlags topology;
+  TopologyRules topology;
 };
 
 /// True if core groups meet in host memory (SolverOptions::host_sums). Throws ConfigError where that is wanted and
 /// there is one core group.
-bool uses_host_sums(const Session& session, const ExchangeFlags& flags, const caffe::SolverParameter& solver);
+bool uses_host_sums(const Session& session, const ExchangeOptions& options, const caffe::SolverParameter& solver);
 
-/// Makes the exchange by which the job's ranks agree on gradients: the command line's, or else the solver's. Borrows
+/// Makes the exchange by which the job's ranks agree on gradients: the options', or else the solver's. Borrows
 /// `team`. Logs the exchange. `timeline` records its work; nullptr means no record. Throws ConfigError for unknown
 /// names and for names that do not go together. Collective.
-std::unique_ptr<GradientExchange> make_exchange(const Session& session, const ExchangeFlags& flags,
+std::unique_ptr<GradientExchange> make_exchange(const Session& session, const ExchangeOptions& options,
                                                 const caffe::SolverParameter& solver, JobTeam& team,
                                                 Timeline* timeline);
 

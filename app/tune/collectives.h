@@ -10,7 +10,7 @@ namespace cortado {
 /// Options of `cortado tune --collectives`: its measurements, and its output.
 struct CollectiveTuning {
   std::vector<i64> sizes;  ///< bytes; empty means 4 KB to 64 MB
-  TopologyFlags topology;
+  TopologyRules topology;
   i64 iterations = 5;  ///< rounds of each candidate
   std::string out;     ///< the rules
   std::string json;    ///< the file for the rows; empty means none

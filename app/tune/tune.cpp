@@ -13,6 +13,7 @@
 #include "app/report/report.h"
 #include "app/session/net_flags.h"
 #include "app/session/session.h"
+#include "app/session/session_flags.h"
 #include "app/tune/collectives.h"
 #include "app/tune/layout_tuner.h"
 #include "app/tune/tuned_times.h"
@@ -130,7 +131,7 @@ class Tune : public Verb {
                 "under mpirun")
             .excludes(model);
     flags.add("--sizes", sizes_, "Of --collectives: bytes; default 4 KB to 64 MB").not_negative().needs(collectives);
-    topology_.add_to(flags);
+    add_topology(flags, topology_);
     flags.add("--iterations", iterations_, "Runs of every plan that is not far behind, of which the best counts")
         .shows_default()
         .positive();
@@ -213,7 +214,7 @@ class Tune : public Verb {
   SessionFlags session_;
   bool collectives_ = false, explain_ = false;
   std::vector<i64> sizes_;
-  TopologyFlags topology_;
+  TopologyRules topology_;
   i64 iterations_ = 5;
   std::string out_, json_;
 };

@@ -10,6 +10,7 @@
 #include "app/measure/memory_need.h"
 #include "app/session/net_flags.h"
 #include "app/session/session.h"
+#include "app/session/session_flags.h"
 #include "app/start/start_files.h"
 #include "core/base/error.h"
 #include "core/base/file.h"

@@ -9,6 +9,7 @@
 #include "app/report/report.h"
 #include "app/session/net_flags.h"
 #include "app/session/session.h"
+#include "app/session/session_flags.h"
 #include "app/start/start_files.h"
 #include "app/tune/tuning.h"
 #include "app/verbs/net_values.h"

@@ -4,6 +4,7 @@
 #include "app/report/report.h"
 #include "app/session/backend.h"
 #include "app/session/session.h"
+#include "app/session/session_flags.h"
 
 namespace cortado {
 namespace {

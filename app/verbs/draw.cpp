@@ -10,6 +10,7 @@
 #include "app/measure/net_sets.h"
 #include "app/session/net_flags.h"
 #include "app/session/session.h"
+#include "app/session/session_flags.h"
 #include "app/verbs/net_graph.h"
 #include "core/base/error.h"
 #include "core/base/file.h"

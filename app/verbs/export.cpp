@@ -6,6 +6,7 @@
 #include "app/deploy/fold.h"
 #include "app/session/net_flags.h"
 #include "app/session/session.h"
+#include "app/session/session_flags.h"
 #include "core/base/log.h"
 #include "core/formats/prototxt.h"
 

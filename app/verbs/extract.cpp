@@ -8,6 +8,7 @@
 #include "app/report/progress_bar.h"
 #include "app/session/net_flags.h"
 #include "app/session/session.h"
+#include "app/session/session_flags.h"
 #include "app/start/start_files.h"
 #include "core/base/error.h"
 #include "core/base/log.h"

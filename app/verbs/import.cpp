@@ -6,6 +6,7 @@
 #include "app/onnx/model_file.h"
 #include "app/onnx/train_on.h"
 #include "app/session/session.h"
+#include "app/session/session_flags.h"
 #include "app/start/start_files.h"
 #include "core/base/error.h"
 #include "core/base/file.h"

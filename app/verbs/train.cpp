@@ -14,6 +14,7 @@
 #include "app/session/exchange.h"
 #include "app/session/net_flags.h"
 #include "app/session/session.h"
+#include "app/session/session_flags.h"
 #include "app/start/environment.h"
 #include "app/start/signal_actions.h"
 #include "app/start/start_fields.h"
@@ -77,7 +78,7 @@ class Train : public Verb {
   NetState state_;
   SessionFlags session_;
   std::string feed_ = "direct";
-  ExchangeFlags exchange_;
+  ExchangeOptions exchange_;
   std::string timeline_, tuning_;
   bool choose_plans_ = false;
 };
@@ -129,7 +130,7 @@ void Train::add_to(Flags& flags) {
   flags.add(
       "--allreduce", exchange_.allreduce,
       "The algorithm of packed and buckets: " + algorithm_names("allreduce") + "; auto: what the cost model chooses");
-  exchange_.topology.add_to(flags);
+  add_topology(flags, exchange_.topology);
   flags.add_switch("--choose-plans", choose_plans_,
                    "Try two plans of every layer in iterations 1 and 2, keep the faster");
   session_.add_profile(flags);

@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 
+#include "core/base/log_level.h"
 #include "core/base/log_text.h"
 #include "core/base/printable.h"
 
@@ -41,6 +42,8 @@ void open_log(bool silent) {
   const bool debug = verbosity != nullptr && std::atoi(verbosity) > 0;
   logger().set_level(debug ? spdlog::level::debug : silent ? spdlog::level::err : spdlog::level::info);
 }
+
+void set_log_level(Severity least) { logger().set_level(level_of(least)); }
 
 QuietLog::QuietLog(bool quiet) : before_(quiet_thread) { quiet_thread = before_ || quiet; }
 QuietLog::~QuietLog() { quiet_thread = before_; }
