@@ -9,6 +9,14 @@ namespace cortado {
 reference::Programs reference_programs() { return reference::all_programs(); }
 
 #ifdef CORTADO_WITH_KOKKOS
+const char* loadable_isas() {
+#ifdef CORTADO_ISAS
+  return CORTADO_ISAS;
+#else
+  return "";
+#endif
+}
+
 kokkos::Programs kokkos_bf16_programs() {
 #ifdef CORTADO_WITH_CUDA
   return {};

@@ -16,6 +16,8 @@ Programs load(const char* name, const char* what) {
 reference::Programs reference_programs() { return load<reference::Programs>("reference", "the reference backend"); }
 
 #ifdef CORTADO_WITH_KOKKOS
+const char* loadable_isas() { return CORTADO_ISAS; }
+
 kokkos::Programs kokkos_bf16_programs() {
 #ifdef CORTADO_WITH_CUDA
   return {};

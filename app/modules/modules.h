@@ -13,6 +13,8 @@ namespace cortado {
 reference::Programs reference_programs();
 
 #ifdef CORTADO_WITH_KOKKOS
+/// The instruction sets whose programs can be loaded as modules, separated by commas (cmake/isas.cmake).
+const char* loadable_isas();
 /// On arrays in bf16; none where this build's backend knows only float. Errors as above.
 kokkos::Programs kokkos_bf16_programs();
 #endif

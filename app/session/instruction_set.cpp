@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "app/modules/modules.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
 
@@ -28,13 +29,11 @@ std::vector<Isa> list_built() {
 #else
   std::vector<Isa> built = {Isa::avx2};
 #endif
-#if defined(CORTADO_ISAS)
-  std::string names = CORTADO_ISAS ",";
+  std::string names = std::string(loadable_isas()) + ",";
   for (std::size_t end; (end = names.find(',')) != std::string::npos; names.erase(0, end + 1)) {
     const auto isa = isa_named(names.substr(0, end));
     if (isa && *isa > built.back()) built.push_back(*isa);
   }
-#endif
   if (built.back() == Isa::avx512_bf16) built.push_back(Isa::amx);  // by instructions that the compiler need not know
   return built;
 }
