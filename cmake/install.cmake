@@ -8,3 +8,14 @@ install(PROGRAMS scripts/accuracy scripts/compare scripts/make-family scripts/ma
 install(DIRECTORY examples DESTINATION ${share})
 install(FILES README.md CONTRIBUTING.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+file(RELATIVE_PATH prefix_from_modulefile ${CMAKE_INSTALL_FULL_DATADIR}/cortado/modulefiles/cortado ${CMAKE_INSTALL_PREFIX})
+configure_file(cmake/modulefile.tcl.in modulefile @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/modulefile DESTINATION ${share}/modulefiles/cortado RENAME ${PROJECT_VERSION})
+
+if(NOT CMAKE_CROSSCOMPILING)
+  install(CODE "set(program ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/cortado)
+set(version ${PROJECT_VERSION})
+set(prefix \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\")
+include(${CMAKE_SOURCE_DIR}/cmake/install_generated.cmake)")
+endif()

@@ -3,9 +3,11 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <deque>
+#include <iostream>
 
 #include "app/build_info.h"
 #include "app/command_line/caffe_words.h"
+#include "app/command_line/completion.h"
 #include "app/start/environment.h"
 #include "app/verbs/verbs.h"
 #include "core/base/error.h"
@@ -37,6 +39,7 @@ Command parse_command_line(int count, char** arguments) {
   Command command;
   CLI::App app{"Cortado trains convolutional networks on many-core machines.", "cortado"};
   app.set_version_flag("--version", std::string("cortado ") + build_info::version);
+  app.add_flag("--bash-completion", "Print a script by which bash completes verbs, flags and their words");
   app.require_subcommand(1);
   std::deque<Entry> entries;
   for (const VerbRow& row : verbs()) {
@@ -49,6 +52,10 @@ Command parse_command_line(int count, char** arguments) {
         .add("--patience", command.patience, "Under mpirun: seconds without progress after which a wait ends the job")
         .shows_default()
         .positive();
+  }
+  if (count == 2 && arguments[1] == std::string("--bash-completion")) {
+    if (launched_rank() == 0) std::cout << bash_completion(app);
+    return command;
   }
   std::vector<std::string> words = settle_words(app, caffe_words(count, arguments, command.notes), command.notes);
   std::reverse(words.begin(), words.end());  // CLI11 takes them last first
