@@ -1,0 +1,23 @@
+# CPack: cortado_VERSION_ARCHITECTURE.deb, with all of an install under /usr. packaging/deb makes it.
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME cortado)
+set(CPACK_PACKAGE_CONTACT "The Cortado developers <cortado@localhost>")
+set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+set(CPACK_PACKAGE_DESCRIPTION "Trains, scores and converts nets in Caffe's formats on many-core processors, on one node or many by MPI.
+It has the command line, the library for C++ programs, nets and scripts.")
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)  # what the binaries need; the rest is for who plots, or writes programs
+if(HDF5_LIBRARIES MATCHES "/hdf5/(mpich|openmpi)/")
+  set(CPACK_DEBIAN_PACKAGE_DEPENDS "${CMAKE_MATCH_1}-bin")
+  if(CMAKE_MATCH_1 STREQUAL "mpich")
+    set(CPACK_DEBIAN_PACKAGE_DEPENDS mpich)
+  endif()
+  set(CPACK_DEBIAN_PACKAGE_SUGGESTS "g++, libprotobuf-dev, lib${CMAKE_MATCH_1}-dev, pkg-config")
+endif()
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "gnuplot-nox, graphviz, python3")
+include(CPack)
