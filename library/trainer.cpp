@@ -19,6 +19,7 @@ struct Trainer::State {
     with.replicas = &session.job.replicas();
     with.shards = &shards;
     with.exchange = exchange.get();
+    with.host_sums = uses_host_sums(session, options.exchange, parameter);
     with.tuning = &tuning;
     with.action = options.action;
     with.progress = options.progress;
