@@ -6,6 +6,7 @@
 #include "app/session/session.h"
 #include "app/session/session_flags.h"
 #include "core/base/error.h"
+#include "core/base/file.h"
 #include "core/base/log.h"
 #include "core/formats/prototxt.h"
 
