@@ -82,50 +82,21 @@ void require_even_pads(const NodeImport& node, const Window& window) {
   }
 }
 
-void take_conv(NodeImport& node) {
+Window read_convolution(const NodeImport& node) {
   const Shape weights = node.shape(1);
   if (weights.size() < 3 || *std::min_element(weights.begin(), weights.end()) < 1)
     node.cannot("its weights have no spatial axes");
-  const auto window = read_window(node, node.integers("kernel_shape", Sizes(weights.begin() + 2, weights.end())));
-  require_even_pads(node, window);
-  const i64 group = node.integer("group", 1);
-  if (group < 1 || weights[0] % group != 0 || weights[1] * group != node.shape()[1])
-    node.cannot("weights and groups do not fit the channels of its input");
-  Shape out = {node.shape()[0], weights[0]};
-  for (std::size_t d = 0; d < window.axes(); ++d)
-    out.push_back(window.room(d, node.shape()[d + 2]) / window.stride[d] + 1);
-  const auto values = node.floats(1);
-  auto& layer = node.add("Convolution", {0}, out);
-  auto& p = *layer.mutable_convolution_param();
-  p.set_num_output(static_cast<std::uint32_t>(weights[0]));
-  if (!node.has(2)) p.set_bias_term(false);
-  set(window.begin, 0, *p.mutable_pad());
-  set(window.kernel, 0, *p.mutable_kernel_size());
-  set(window.stride, 1, *p.mutable_stride());
-  set(window.dilation, 1, *p.mutable_dilation());
-  if (group > 1) p.set_group(static_cast<std::uint32_t>(group));
-  set_filler(p);
-  NodeImport::add_blob(weights, values, layer);
-  if (node.has(2)) NodeImport::add_blob({weights[0]}, node.floats(2), layer);
+  return read_window(node, node.integers("kernel_shape", Sizes(weights.begin() + 2, weights.end())));
 }
 
-void take_conv_transpose(NodeImport& node) {
-  const Shape weights = node.shape(1);
-  if (weights.size() < 3 || *std::min_element(weights.begin(), weights.end()) < 1)
-    node.cannot("its weights have no spatial axes");
-  const auto window = read_window(node, node.integers("kernel_shape", Sizes(weights.begin() + 2, weights.end())));
-  const Sizes extra = node.integers("output_padding", {});
-  const i64 group = node.integer("group", 1);
-  if (group < 1 || weights[0] % group != 0 || weights[0] != node.shape()[1])
+void require_channels(const NodeImport& node, i64 group, i64 channels) {
+  if (group < 1 || node.shape(1)[0] % group != 0 || channels != node.shape()[1])
     node.cannot("weights and groups do not fit the channels of its input");
-  if (std::any_of(extra.begin(), extra.end(), [](i64 p) { return p != 0; }) ||
-      node.attribute("output_shape") != nullptr || window.begin != window.end || window.pads_with_zeros)
-    node.cannot("it pads its output on one side", "use a kernel, stride and pad that give the size alone");
-  Shape out = {node.shape()[0], weights[1] * group};
-  for (std::size_t d = 0; d < window.axes(); ++d)
-    out.push_back((node.shape()[d + 2] - 1) * window.stride[d] + window.extent(d) - 2 * window.begin[d]);
+}
+
+void add_convolution(NodeImport& node, const char* type, const Window& window, i64 group, const Shape& out) {
   const auto values = node.floats(1);
-  auto& layer = node.add("Deconvolution", {0}, out);
+  auto& layer = node.add(type, {0}, out);
   auto& p = *layer.mutable_convolution_param();
   p.set_num_output(static_cast<std::uint32_t>(out[1]));
   if (!node.has(2)) p.set_bias_term(false);
@@ -135,8 +106,35 @@ void take_conv_transpose(NodeImport& node) {
   set(window.dilation, 1, *p.mutable_dilation());
   if (group > 1) p.set_group(static_cast<std::uint32_t>(group));
   set_filler(p);
-  NodeImport::add_blob(weights, values, layer);
+  NodeImport::add_blob(node.shape(1), values, layer);
   if (node.has(2)) NodeImport::add_blob({out[1]}, node.floats(2), layer);
+}
+
+void take_conv(NodeImport& node) {
+  const auto window = read_convolution(node);
+  require_even_pads(node, window);
+  const Shape weights = node.shape(1);
+  const i64 group = node.integer("group", 1);
+  require_channels(node, group, weights[1] * group);
+  Shape out = {node.shape()[0], weights[0]};
+  for (std::size_t d = 0; d < window.axes(); ++d)
+    out.push_back(window.room(d, node.shape()[d + 2]) / window.stride[d] + 1);
+  add_convolution(node, "Convolution", window, group, out);
+}
+
+void take_conv_transpose(NodeImport& node) {
+  const auto window = read_convolution(node);
+  const Sizes extra = node.integers("output_padding", {});
+  const Shape weights = node.shape(1);
+  const i64 group = node.integer("group", 1);
+  require_channels(node, group, weights[0]);
+  if (std::any_of(extra.begin(), extra.end(), [](i64 p) { return p != 0; }) ||
+      node.attribute("output_shape") != nullptr || window.begin != window.end || window.pads_with_zeros)
+    node.cannot("it pads its output on one side", "use a kernel, stride and pad that give the size alone");
+  Shape out = {node.shape()[0], weights[1] * group};
+  for (std::size_t d = 0; d < window.axes(); ++d)
+    out.push_back((node.shape()[d + 2] - 1) * window.stride[d] + window.extent(d) - 2 * window.begin[d]);
+  add_convolution(node, "Deconvolution", window, group, out);
 }
 
 void pool_globally(NodeImport& node, caffe::PoolingParameter::PoolMethod method) {
