@@ -1,6 +1,6 @@
 #include "app/bench/bench.h"
 
-#include <cstdio>
+#include <spdlog/fmt/fmt.h>
 
 #include "app/measure/net_sets.h"
 #include "app/start/start_fields.h"
@@ -64,9 +64,7 @@ nlohmann::json bench_options(const std::string& kind, const SetFlags& sets, cons
 }
 
 std::string to_string(const Limits& limits) {
-  char text[96];
-  std::snprintf(text, sizeof text, "%.1f Gflop/s, %.1f GB/s", limits.flops / 1e9, limits.bandwidth / 1e9);
-  return text;
+  return fmt::format("{:.1f} Gflop/s, {:.1f} GB/s", limits.flops / 1e9, limits.bandwidth / 1e9);
 }
 
 }  // namespace cortado

@@ -1,5 +1,6 @@
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
-#include <cstdio>
 #include <vector>
 
 #include "app/bench/bench.h"
@@ -12,13 +13,11 @@ namespace {
 
 std::string text_of(const Network& n, int ranks) {
   if (ranks == 1) return "One rank sends nothing: models with assumed constants.\n";
-  char text[240];
-  std::snprintf(text, sizeof text,
-                "Models with what was measured here: %.1f us a message, %.2f GB/s inside and %.2f across supernodes, "
-                "sums %.2f GB/s, copies %.2f GB/s, %.2f us to meet on a node.\n",
-                1e6 * n.latency, 1e-9 / n.byte_inside, 1e-9 / n.byte_across, 1e-9 / n.byte_summed,
-                1e-9 / n.byte_in_memory, 1e6 * n.meeting);
-  return text;
+  return fmt::format(
+      "Models with what was measured here: {:.1f} us a message, {:.2f} GB/s inside and {:.2f} across supernodes, "
+      "sums {:.2f} GB/s, copies {:.2f} GB/s, {:.2f} us to meet on a node.\n",
+      1e6 * n.latency, 1e-9 / n.byte_inside, 1e-9 / n.byte_across, 1e-9 / n.byte_summed, 1e-9 / n.byte_in_memory,
+      1e6 * n.meeting);
 }
 
 /// "allreduce", "reduce" or "broadcast".

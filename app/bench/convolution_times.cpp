@@ -1,8 +1,9 @@
 #include "app/bench/convolution_times.h"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 namespace cortado {
 namespace {
@@ -19,12 +20,10 @@ double share_between(const std::vector<double>& values, double low, double high)
 }
 
 std::string line(const char* what, const std::vector<double>& ratios) {
-  char text[200];
-  std::snprintf(text, sizeof text,
-                "%s: %zu, geometric mean of ours/published %.3f, within a factor 1.5 %.1f %%, not slower %.1f %%\n",
-                what, ratios.size(), geometric_mean(ratios), 100 * share_between(ratios, 1 / 1.5, 1.5),
-                100 * share_between(ratios, 0, 1));
-  return text;
+  return fmt::format(
+      "{}: {}, geometric mean of ours/published {:.3f}, within a factor 1.5 {:.1f} %, not slower {:.1f} %\n", what,
+      ratios.size(), geometric_mean(ratios), 100 * share_between(ratios, 1 / 1.5, 1.5),
+      100 * share_between(ratios, 0, 1));
 }
 
 nlohmann::json numbers_of(const std::vector<double>& ratios) {

@@ -1,7 +1,8 @@
 // The job: its launcher, its ranks, the MPI library, the messages' times, the clocks.
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <sstream>
 
 #include "app/doctor/checks.h"
@@ -31,14 +32,9 @@ std::string launcher_of(const RankFacts& rank) {
 }
 
 std::string time_text(double seconds) {
-  char text[64];
-  if (std::abs(seconds) < 1e-3)
-    std::snprintf(text, sizeof text, "%.1f us", 1e6 * seconds);
-  else if (std::abs(seconds) < 1)
-    std::snprintf(text, sizeof text, "%.2f ms", 1e3 * seconds);
-  else
-    std::snprintf(text, sizeof text, "%.2f s", seconds);
-  return text;
+  if (std::abs(seconds) < 1e-3) return fmt::format("{:.1f} us", 1e6 * seconds);
+  if (std::abs(seconds) < 1) return fmt::format("{:.2f} ms", 1e3 * seconds);
+  return fmt::format("{:.2f} s", seconds);
 }
 
 /// True if a list "rc,self" names something other than `names`.

@@ -1,7 +1,8 @@
 #include "app/plots/svg.h"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <cmath>
-#include <cstdio>
 #include <sstream>
 
 #include "core/base/printable.h"
@@ -33,21 +34,15 @@ std::string xml_lines(const std::string& text) {
 }
 
 std::string place(double value) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.1f", value);
-  std::string shorter = text;
-  if (shorter.size() > 2 && shorter.compare(shorter.size() - 2, 2, ".0") == 0) shorter.resize(shorter.size() - 2);
-  return shorter == "-0" ? "0" : shorter;
+  std::string text = fmt::format("{:.1f}", value);
+  if (text.compare(text.size() - 2, 2, ".0") == 0) text.resize(text.size() - 2);
+  return text == "-0" ? "0" : text;
 }
 
 std::string figure(double value) {
-  char text[40];
   const double size = std::abs(value);
-  if (size >= 1000 && size < 1e15 && value == std::floor(value))
-    std::snprintf(text, sizeof text, "%.0f", value);
-  else
-    std::snprintf(text, sizeof text, size >= 1000 && size < 1e6 ? "%.0f" : "%.4g", value);
-  return text;
+  const bool is_whole = size >= 1000 && size < 1e15 && value == std::floor(value);
+  return is_whole || (size >= 1000 && size < 1e6) ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value);
 }
 
 std::string count_text(double value) {
@@ -57,21 +52,15 @@ std::string count_text(double value) {
     value /= 1000;
     unit = next;
   }
-  char text[40];
-  std::snprintf(text, sizeof text, "%.3g", value);
-  return text + std::string(unit);
+  return fmt::format("{:.3g}{}", value, unit);
 }
 
 std::string duration_text(double seconds) {
-  char text[60];
   const long whole = std::lround(seconds);
-  if (whole < 60)
-    std::snprintf(text, sizeof text, seconds < 0.95 ? "%.2g s" : seconds < 9.95 ? "%.1f s" : "%.0f s", seconds);
-  else if (whole < 3600)
-    std::snprintf(text, sizeof text, "%ld min %ld s", whole / 60, whole % 60);
-  else
-    std::snprintf(text, sizeof text, "%ld h %ld min", whole / 3600, whole / 60 % 60);
-  return text;
+  if (seconds < 0.95) return fmt::format("{:.2g} s", seconds);
+  if (whole < 60) return fmt::format("{:.{}f} s", seconds, seconds < 9.95 ? 1 : 0);
+  return whole < 3600 ? fmt::format("{} min {} s", whole / 60, whole % 60)
+                      : fmt::format("{} h {} min", whole / 3600, whole / 60 % 60);
 }
 
 }  // namespace cortado

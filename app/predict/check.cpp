@@ -1,5 +1,6 @@
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
-#include <cstdio>
 #include <numeric>
 
 #include "app/measure/layer_times.h"
@@ -195,14 +196,12 @@ class PredictionCheck {
                  {"predicted_speedup", session_.job.size() * work.iteration / predicted},
                  {"measured_speedup", session_.job.size() * work.iteration / measured}});
     }
-    char text[400];
-    std::snprintf(text, sizeof text,
-                  "\n%s, batch %lld a rank, %s. Alone: all ranks train at once without exchange; waiting: of "
-                  "each iteration for its slowest rank. Messages: %.1f us and "
-                  "%.2f GB/s; %s: %.2f ns to encode a value, %.2f to decode. Medians of %d rounds in turn.\n",
-                  net_.name().c_str(), static_cast<long long>(work.batch), team_.topology().describe().c_str(),
-                  1e6 * network.latency, 1e-9 / network.byte_inside, codec_.name().c_str(), 1e9 * coding.encode,
-                  1e9 * coding.decode, rounds);
+    const std::string text = fmt::format(
+        "\n{}, batch {} a rank, {}. Alone: all ranks train at once without exchange; waiting: of "
+        "each iteration for its slowest rank. Messages: {:.1f} us and "
+        "{:.2f} GB/s; {}: {:.2f} ns to encode a value, {:.2f} to decode. Medians of {} rounds in turn.\n",
+        net_.name(), work.batch, team_.topology().describe(), 1e6 * network.latency, 1e-9 / network.byte_inside,
+        codec_.name(), 1e9 * coding.encode, 1e9 * coding.decode, rounds);
     show(table, session_.job, text, flags_.json);
   }
 

@@ -1,6 +1,7 @@
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <functional>
 #include <iostream>
 
@@ -18,14 +19,6 @@
 
 namespace cortado {
 namespace {
-
-/// Text and its numbers, as printf.
-template <class... Values>
-std::string text_of(const char* format, Values... values) {
-  char text[320];
-  std::snprintf(text, sizeof text, format, values...);
-  return text;
-}
 
 Work measured(const Session& session, const PredictFlags& flags, const caffe::NetParameter& net) {
   SolverOptions with = session.solver_options();
@@ -185,16 +178,15 @@ void forecast(const Session& session, const PredictFlags& flags) {
                      {"ms", 1e3 * m.seconds},
                      {"exposed_ms", 1e3 * m.exposed}});
     messages = prediction.messages.empty() ? "One device sends nothing.\n"
-                                           : text_of("Messages on %d devices, of one pass each:\n", devices) +
+                                           : fmt::format("Messages on {} devices, of one pass each:\n", devices) +
                                                  messages_of(prediction, session.group.spec()).table();
   }
   report.summarize({{"messages", all}, {"layers", layers_of(work)}});
   if (session.job.rank() != 0) return;
-  std::cout << text_of("%s on %s: batch %lld a device, %.2f ms an iteration on one device (%s), messages as %s.\n\n",
-                       printable(net.name()).c_str(),
-                       printable(machine.links.name.empty() ? flags.machine : machine.links.name).c_str(),
-                       static_cast<long long>(work.batch), 1e3 * work.iteration, machine.compute ? "given" : "measured",
-                       codec.name().c_str())
+  std::cout << fmt::format(
+                   "{} on {}: batch {} a device, {:.2f} ms an iteration on one device ({}), messages as {}.\n\n",
+                   printable(net.name()), printable(machine.links.name.empty() ? flags.machine : machine.links.name),
+                   work.batch, 1e3 * work.iteration, machine.compute ? "given" : "measured", codec.name())
             << messages << "\n";
   show(report, session.job, "\nTimes of gradients and activations are those that no computation hides.\n", flags.json);
 }

@@ -1,9 +1,10 @@
 #include "app/record/event_file.h"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 
 #include "core/formats/events.pb.h"
 
@@ -47,12 +48,10 @@ double first_time(const RunTable& table) {
 
 std::string csv_cell(double value) {
   if (std::isnan(value)) return "";
-  char text[40];
-  std::snprintf(text, sizeof text, "%.17g", value);
-  for (int digits = 6; digits < 17; ++digits) {  // as few as it takes
-    char shorter[40];
-    std::snprintf(shorter, sizeof shorter, "%.*g", digits, value);
-    if (std::strtod(shorter, nullptr) == value) return shorter;
+  std::string text;
+  for (int digits = 6; digits <= 17; ++digits) {  // as few as it takes
+    text = fmt::format("{:.{}g}", value, digits);
+    if (std::strtod(text.c_str(), nullptr) == value) break;
   }
   return text;
 }

@@ -1,8 +1,8 @@
 #include "app/report/plan_text.h"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
-#include <iomanip>
-#include <sstream>
 #include <vector>
 
 #include "core/base/printable.h"
@@ -54,17 +54,17 @@ std::string reasons_of(const Net& net) {
 }
 
 std::string passes_of(const Net& net) {
-  std::ostringstream text;
+  std::string text;
   for (const auto& report : net.passes()) {
     std::vector<std::string> lines = report.did;
     if (lines.empty()) lines.push_back(report.is_off ? "off" : "-");
     std::string name = report.pass;
     for (const auto& line : lines) {
-      text << std::left << std::setw(17) << name << printable(line) << "\n";
+      text += fmt::format("{:<17}{}\n", name, printable(line));
       name.clear();
     }
   }
-  return text.str();
+  return text;
 }
 
 }  // namespace cortado

@@ -1,5 +1,6 @@
 #include "app/report/progress_bar.h"
 
+#include <spdlog/fmt/fmt.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -8,12 +9,8 @@ namespace cortado {
 namespace {
 std::string clock_time(double seconds) {
   const auto s = static_cast<long>(seconds);
-  char text[32];
-  if (s >= 3600)
-    std::snprintf(text, sizeof text, "%ld:%02ld:%02ld", s / 3600, s / 60 % 60, s % 60);
-  else
-    std::snprintf(text, sizeof text, "%ld:%02ld", s / 60, s % 60);
-  return text;
+  return s >= 3600 ? fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60)
+                   : fmt::format("{}:{:02}", s / 60, s % 60);
 }
 }  // namespace
 

@@ -1,7 +1,8 @@
 #include "app/report/report.h"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
-#include <cstdio>
 #include <iostream>
 
 #include "app/build_info.h"
@@ -16,14 +17,7 @@ std::string cell(const nlohmann::json& value, int digits) {
   if (value.is_boolean()) return value.get<bool>() ? "yes" : "";
   if (value.is_string()) return printable(value.get<std::string>());
   if (!value.is_number_float()) return json_text(value);
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", digits, value.get<double>());
-  return text;
-}
-
-std::string padded(const std::string& text, std::size_t width, bool left) {
-  const std::string space(width - std::min(width, text.size()), ' ');
-  return left ? text + space : space + text;
+  return fmt::format("{:.{}f}", value.get<double>(), digits);
 }
 }  // namespace
 
@@ -44,7 +38,7 @@ std::string Report::table() const {
     for (std::size_t c = 0; c < columns_.size(); ++c) {
       std::size_t width = 0;
       for (const auto& line : lines) width = std::max(width, line[c].size());
-      text += (c == 0 ? "" : "  ") + padded(lines[r][c], width, c == 0);
+      text += c == 0 ? fmt::format("{:<{}}", lines[r][c], width) : fmt::format("  {:>{}}", lines[r][c], width);
     }
     text.erase(text.find_last_not_of(' ') + 1);
     text += "\n";

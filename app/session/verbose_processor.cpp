@@ -1,10 +1,9 @@
 #include "app/session/verbose_processor.h"
 
 #include <fcntl.h>
+#include <spdlog/fmt/fmt.h>
 #include <unistd.h>
 
-#include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <utility>
@@ -99,13 +98,10 @@ std::string verbose_line(int rank, int group, const std::string& program, const 
   const std::string bottoms = shapes_text(work.bottom), tops = shapes_text(work.top);
   const std::string shapes = bottoms + (bottoms.empty() && tops.empty() ? "" : " -> ") + tops;
   const std::string chosen = candidates_text(work);
-  std::array<char, 128> numbers{};
-  std::snprintf(numbers.data(), numbers.size(), "%lld,%lld,%.0f,%.6f", static_cast<long long>(work_items),
-                static_cast<long long>(scratch_bytes), layer_bytes(work), 1e3 * seconds);
-  return "cortado_verbose," + std::to_string(rank) + "," + std::to_string(group) + "," +
-         csv_field(work.name != nullptr ? *work.name : "") + "," + work.direction + "," + csv_field(program) + "," +
-         csv_field(chosen + (chosen.empty() || plan.empty() ? "" : ": ") + plan) + "," + csv_field(shapes) + "," +
-         numbers.data();
+  return fmt::format("cortado_verbose,{},{},{},{},{},{},{},{},{},{:.0f},{:.6f}", rank, group,
+                     csv_field(work.name != nullptr ? *work.name : ""), work.direction, csv_field(program),
+                     csv_field(chosen + (chosen.empty() || plan.empty() ? "" : ": ") + plan), csv_field(shapes),
+                     work_items, scratch_bytes, layer_bytes(work), 1e3 * seconds);
 }
 
 /// Products of the real library, each timed.

@@ -1,5 +1,6 @@
+#include <spdlog/fmt/fmt.h>
+
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
 #include <iostream>
 #include <vector>
@@ -75,29 +76,20 @@ nlohmann::json row_of(const Tuner::Row& row) {
 /// The table of layouts, and what whole iterations took.
 std::string text_of(const LayoutTimes& times) {
   std::string text;
-  char line[200];
-  for (const auto& row : times.rows) {
-    std::snprintf(line, sizeof line, "layout of %s: %s (nchw %.3f ms, nchw16c %.3f ms)\n", row.shape.c_str(),
-                  to_string(row.chosen), 1e3 * row.planes, 1e3 * row.blocks);
-    text += line;
-  }
-  std::snprintf(line, sizeof line, "an iteration: nchw %.1f ms, nchw16c %.1f ms", 1e3 * times.planes,
-                1e3 * times.blocks);
-  text += line;
-  if (times.mixed > 0) {
-    std::snprintf(line, sizeof line, ", the better for every shape %.1f ms", 1e3 * times.mixed);
-    text += line;
-  }
+  for (const auto& row : times.rows)
+    text += fmt::format("layout of {}: {} (nchw {:.3f} ms, nchw16c {:.3f} ms)\n", row.shape, to_string(row.chosen),
+                        1e3 * row.planes, 1e3 * row.blocks);
+  text += fmt::format("an iteration: nchw {:.1f} ms, nchw16c {:.1f} ms", 1e3 * times.planes, 1e3 * times.blocks);
+  if (times.mixed > 0) text += fmt::format(", the better for every shape {:.1f} ms", 1e3 * times.mixed);
   return text + "\n";
 }
 
 std::string text_of(const TunedTimes& times) {
-  char text[200];
-  std::snprintf(text, sizeof text,
-                "an iteration without tuning: %.1f ms (%.1f to %.1f), as tuned: %.1f ms (%.1f to %.1f), ratio %.3f\n",
-                1e3 * times.before.median, 1e3 * times.before.least, 1e3 * times.before.most, 1e3 * times.after.median,
-                1e3 * times.after.least, 1e3 * times.after.most, times.after.median / times.before.median);
-  return text;
+  return fmt::format(
+      "an iteration without tuning: {:.1f} ms ({:.1f} to {:.1f}), as tuned: {:.1f} ms ({:.1f} to {:.1f}), ratio "
+      "{:.3f}\n",
+      1e3 * times.before.median, 1e3 * times.before.least, 1e3 * times.before.most, 1e3 * times.after.median,
+      1e3 * times.after.least, 1e3 * times.after.most, times.after.median / times.before.median);
 }
 
 /// The quality of the analytic model's estimates.
@@ -112,11 +104,8 @@ std::string error_of_model(const std::vector<Tuner::Row>& rows) {
     ++count;
   }
   if (count == 0) return "no estimates to compare with\n";
-  char text[160];
-  std::snprintf(text, sizeof text,
-                "estimates: %d, geometric mean of estimate/measured %.3f, farthest off by a factor %.2f\n", count,
-                std::exp(logs / count), worst);
-  return text;
+  return fmt::format("estimates: {}, geometric mean of estimate/measured {:.3f}, farthest off by a factor {:.2f}\n",
+                     count, std::exp(logs / count), worst);
 }
 
 class Tune : public Verb {

@@ -1,5 +1,6 @@
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <iostream>
 #include <numeric>
@@ -139,8 +140,8 @@ void print_best(const std::string& file, const std::vector<float>& scores, const
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return scores[a] > scores[b]; });
   std::cout << "---------- Prediction for " << printable(file) << " ----------\n";
   for (std::size_t i = 0; i < std::min(order.size(), static_cast<std::size_t>(top)); ++i)
-    std::printf("%.4f - \"%s\"\n", static_cast<double>(scores[order[i]]), printable(labels[order[i]]).c_str());
-  std::fflush(stdout);
+    std::cout << fmt::format("{:.4f} - \"{}\"\n", scores[order[i]], printable(labels[order[i]]));
+  std::cout.flush();
 }
 
 class Classify : public Verb {

@@ -1,5 +1,6 @@
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
-#include <cstdio>
 #include <iostream>
 
 #include "app/command_line/shared_flags.h"
@@ -22,14 +23,11 @@
 namespace cortado {
 namespace {
 
-void print(const char* lead, const ValueDifference& difference) {
-  if (!difference.shapes.empty()) {
-    std::printf("%s %s: its shape is %s\n", lead, printable(difference.what).c_str(), difference.shapes.c_str());
-    return;
-  }
-  std::printf("%s %s: %.3g of its largest value, at element %lld: %.9g here, %.9g there\n", lead,
-              printable(difference.what).c_str(), difference.relative, static_cast<long long>(difference.element),
-              static_cast<double>(difference.here), static_cast<double>(difference.there));
+std::string text_of(const ValueDifference& difference) {
+  const std::string what = printable(difference.what);
+  if (!difference.shapes.empty()) return fmt::format("{}: its shape is {}", what, difference.shapes);
+  return fmt::format("{}: {:.3g} of its largest value, at element {}: {:.9g} here, {:.9g} there", what,
+                     difference.relative, difference.element, difference.here, difference.there);
 }
 
 class Compare : public Verb {
@@ -84,11 +82,10 @@ class Compare : public Verb {
         std::max_element(differences.begin(), differences.end(),
                          [](const ValueDifference& a, const ValueDifference& b) { return a.relative < b.relative; });
     if (job.rank() == 0) {
-      std::printf("compared %zu values with %s; only here: %zu, only there: %zu\n", differences.size(),
-                  printable(with_).c_str(), here.size() - differences.size(), there.size() - differences.size());
-      if (first != differences.end()) print("first beyond the tolerance:", *first);
-      print("largest difference:", *worst);
-      std::fflush(stdout);
+      std::cout << fmt::format("compared {} values with {}; only here: {}, only there: {}\n", differences.size(),
+                               printable(with_), here.size() - differences.size(), there.size() - differences.size());
+      if (first != differences.end()) std::cout << "first beyond the tolerance: " << text_of(*first) << "\n";
+      std::cout << "largest difference: " << text_of(*worst) << std::endl;
       if (!json_.empty()) write_rows(session, differences);
     }
     return first == differences.end() ? 0 : 1;

@@ -1,7 +1,8 @@
 #include "app/verbs/net_values.h"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <map>
 
@@ -136,10 +137,8 @@ std::vector<NetValue> values_of_pass(Net& net, std::uint64_t seed) {
 void save_values(const std::vector<NetValue>& values, const std::string& file, const Hdf5Files& hdf5) {
   caffe::NetParameter kept;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    char number[24];
-    std::snprintf(number, sizeof number, "%05zu ", i);
     auto& layer = *kept.add_layer();
-    layer.set_name(number + values[i].what);
+    layer.set_name(fmt::format("{:05} {}", i, values[i].what));
     auto& blob = *layer.add_blobs();
     blob.mutable_shape();
     for (const i64 d : values[i].shape) blob.mutable_shape()->add_dim(d);

@@ -1,4 +1,5 @@
-#include <cstdio>
+#include <spdlog/fmt/fmt.h>
+
 #include <iostream>
 
 #include "app/command_line/shared_flags.h"
@@ -30,8 +31,7 @@ void log_times(const Net& net, const LayerTimes& times, i64 iterations) {
   const auto n = static_cast<double>(iterations);
   CORTADO_LOG(info) << "Average time per layer: ";
   for (std::size_t i = 0; i < net.layers().size(); ++i) {
-    char name[64];
-    std::snprintf(name, sizeof name, "%10s", net.layers()[i].layer->name().c_str());
+    const std::string name = fmt::format("{:>10}", net.layers()[i].layer->name());
     CORTADO_LOG(info) << name << "\tforward: " << times.forward[i] / n << " ms.";
     CORTADO_LOG(info) << name << "\tbackward: " << times.backward[i] / n << " ms.";
   }
@@ -232,8 +232,8 @@ void Time::report(const Session& session, const Net& net, const LayerTimes& time
         std::cout << printable(entry.layer->name()) << " uses " << plans_of(*entry.layer) << "\n";
     std::cout << "\n" << reasons_of(net);
   }
-  std::printf("limits: %.1f Gflop/s, %.1f GB/s\n", limits.flops / 1e9, limits.bandwidth / 1e9);
-  std::printf("%s batch %lld: %.1f images/s\n", printable(net.name()).c_str(), static_cast<long long>(batch), rate);
+  std::cout << fmt::format("limits: {:.1f} Gflop/s, {:.1f} GB/s\n", limits.flops / 1e9, limits.bandwidth / 1e9)
+            << fmt::format("{} batch {}: {:.1f} images/s\n", printable(net.name()), batch, rate);
   if (!json_.empty()) report.write_json(json_);
 }
 

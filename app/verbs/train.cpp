@@ -1,4 +1,5 @@
-#include <cstdio>
+
+#include <spdlog/fmt/fmt.h>
 
 #include "app/command_line/shared_flags.h"
 #include "app/command_line/verb.h"
@@ -47,9 +48,8 @@ std::vector<std::string> log_machines(const Session& session) {
 }
 
 void show(ProgressBar& bar, const SolverOptions::Progress& progress) {
-  char note[64];
-  std::snprintf(note, sizeof note, "%.0f images/s  loss %.4f", progress.images_per_second, progress.loss);
-  bar.show(progress.iteration, progress.max_iterations, note);
+  bar.show(progress.iteration, progress.max_iterations,
+           fmt::format("{:.0f} images/s  loss {:.4f}", progress.images_per_second, progress.loss));
 }
 class Train : public Verb {
  public:
