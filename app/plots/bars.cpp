@@ -22,48 +22,45 @@ struct Bar {
   std::vector<Part> parts;
 };
 
-std::string bars_svg(const std::string& title, const std::vector<Bar>& bars, const std::map<std::string, int>& tones_of,
-                     const std::string& unit) {
+/// `tones_of` kinds of parts are colours, and entries of the legend.
+Plot plot_of(const std::string& title, const std::string& note, const std::vector<Bar>& bars,
+             const std::map<std::string, int>& tones_of, const std::string& unit) {
   double most = 0;
   for (const Bar& bar : bars) {
     double sum = 0;
     for (const auto& part : bar.parts) sum += part.value;
     most = std::max(most, sum);
   }
-  const double height = bar_step * static_cast<double>(bars.size()) + 6,
-               scale = (bars_width - label_room - value_room) / std::max(most, 1e-300);
-  std::string text = "<svg class=\"bars\" viewBox=\"0 0 " + place(bars_width) + " " + place(height) +
-                     "\" role=\"img\"><title>" + xml_text(title) + "</title>\n";
+  Plot its{title, note, bars_width, bar_step * static_cast<double>(bars.size()) + 6, "", {}};
+  const double scale = (bars_width - label_room - value_room) / std::max(most, 1e-300);
+  std::string& text = its.picture;
+  text = "<svg class=\"bars\" viewBox=\"0 0 " + place(its.width) + " " + place(its.height) + "\" role=\"img\"><title>" +
+         xml_text(title) + "</title>\n";
   double y = 4;
   for (const Bar& bar : bars) {
     text += "<g data-parts=\"" + std::to_string(bar.parts.size()) + "\"><text class=\"tick end\" x=\"" +
             place(label_room - 8) + "\" y=\"" + place(y + 11) + "\">" + xml_text(bar.label) + "</text>";
     double x = label_room;
     for (const auto& part : bar.parts) {
-      text += "<rect style=\"fill:var(--t" + std::to_string(tones_of.at(part.kind) % 8) + ")\" x=\"" + place(x) +
-              "\" y=\"" + place(y) + "\" width=\"" + place(std::max(0.3, part.value * scale)) + "\" height=\"" +
-              place(bar_height) + "\"><title>" +
-              xml_text(bar.label + ", " + part.kind + ": " + figure(part.value) + unit) + "</title></rect>";
+      text += "<rect class=\"key tone" + std::to_string(tones_of.at(part.kind) % 8) + "\" x=\"" + place(x) + "\" y=\"" +
+              place(y) + "\" width=\"" + place(std::max(0.3, part.value * scale)) + "\" height=\"" + place(bar_height) +
+              "\"><title>" + xml_text(bar.label + ", " + part.kind + ": " + figure(part.value) + unit) +
+              "</title></rect>";
       x += part.value * scale;
     }
     text += "<text class=\"tick\" x=\"" + place(x + 8) + "\" y=\"" + place(y + 11) + "\">" + xml_text(bar.text) +
             "</text></g>\n";
     y += bar_step;
   }
-  return text + "</svg>\n";
-}
-
-std::string legend_for(const std::map<std::string, int>& tones_of) {
-  std::string items;
+  text += "</svg>\n";
   std::map<int, std::string> kinds;  // by tone
   for (const auto& [kind, tone] : tones_of) kinds[tone] = kind;
-  for (const auto& [tone, kind] : kinds)
-    items += "<li><span class=\"swatch tone" + std::to_string(tone % 8) + "\"></span>" + xml_text(kind) + "</li>";
-  return "<ul class=\"legend\">" + items + "</ul>";
+  for (const auto& [tone, kind] : kinds) its.legend.push_back({tone % 8, kind});
+  return its;
 }
 
 /// The rows of a file of `cortado time`: a bar for each layer, with a part for each direction.
-std::string times_figure(const std::string& name, const PlainJson& report) {
+Plot times_of(const std::string& name, const PlainJson& report) {
   const std::map<std::string, int> tones_of = {{"forward", 0}, {"backward", 1}};
   std::vector<Bar> bars;
   std::map<std::string, std::size_t> places;
@@ -82,12 +79,12 @@ std::string times_figure(const std::string& name, const PlainJson& report) {
       bar.text += " (" + std::to_string(std::lround(share->get<double>())) + " %)";
     all += ms;
   }
-  return figure_of(name, "milliseconds, in brackets the share of the machine's limit; in all " + figure(all) + " ms",
-                   bars_svg(name, bars, tones_of, " ms"), legend_for(tones_of));
+  return plot_of(name, "milliseconds, in brackets the share of the machine's limit; in all " + figure(all) + " ms",
+                 bars, tones_of, " ms");
 }
 
 /// Two bars for each rank: its main lane, and what runs beside it.
-std::string timeline_figure(const std::string& name, const PlainJson& timeline) {
+Plot timeline_of(const std::string& name, const PlainJson& timeline) {
   const std::string beside = "overlapped ";
   const auto plain = [&](const std::string& kind) {
     return kind.compare(0, beside.size(), beside) == 0 ? kind.substr(beside.size()) : kind;
@@ -110,30 +107,25 @@ std::string timeline_figure(const std::string& name, const PlainJson& timeline) 
     bars.push_back(own);
     if (!other.parts.empty()) bars.push_back(other);
   }
-  return figure_of(name, "% of the time of training, by what core group 0 does", bars_svg(name, bars, tones_of, " %"),
-                   legend_for(tones_of));
+  return plot_of(name, "% of the time of training, by what core group 0 does", bars, tones_of, " %");
 }
 
 template <class Draw>
-std::string figures_of(const std::vector<std::pair<std::string, PlainJson>>& files, const char* kind, Draw draw) {
-  std::string figures;
+std::vector<Plot> plots_of(const NamedJson& files, const char* kind, Draw draw) {
+  std::vector<Plot> plots;
   for (const auto& [name, json] : files) try {
-      figures += draw(name, json);
+      plots.push_back(draw(name, json));
     } catch (const PlainJson::exception&) {
       throw FileError(name, std::string("is not what ") + kind + " writes", "name a file that it has written");
     }
-  return figures;
+  return plots;
 }
 }  // namespace
 
-std::string times_part(const ReportExtras& extras) {
-  const std::string figures = figures_of(extras.times, "cortado time --json", times_figure);
-  return figures.empty() ? "" : "<section id=\"times\"><h2>Time by layer</h2>\n" + figures + "</section>\n";
-}
+std::vector<Plot> times_plots(const NamedJson& files) { return plots_of(files, "cortado time --json", times_of); }
 
-std::string timelines_part(const ReportExtras& extras) {
-  const std::string figures = figures_of(extras.timelines, "cortado train --timeline", timeline_figure);
-  return figures.empty() ? "" : "<section id=\"ranks\"><h2>Time by rank</h2>\n" + figures + "</section>\n";
+std::vector<Plot> timeline_plots(const NamedJson& files) {
+  return plots_of(files, "cortado train --timeline", timeline_of);
 }
 
 }  // namespace cortado

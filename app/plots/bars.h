@@ -1,16 +1,22 @@
 #pragma once
+#include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
+#include <vector>
 
-#include "app/plots/report_page.h"
+#include "app/plots/plot.h"
 
 namespace cortado {
 
-/// The part of a page about the times of layers: a bar for each, by direction, with its share of the machine's limit.
-/// Empty without files. Throws FileError for a file that is none of `cortado time --json`.
-std::string times_part(const ReportExtras& extras);
+/// Names of files and what is in them.
+using NamedJson = std::vector<std::pair<std::string, nlohmann::json>>;
 
-/// The part of a page about what ranks spend their time with: a bar for each, and one for what runs beside it. Empty
-/// without files. Throws FileError for a file that is none of `cortado train --timeline`.
-std::string timelines_part(const ReportExtras& extras);
+/// The times of layers, a plot for each file of `cortado time --json`: a bar for each layer, by direction, with its
+/// share of the machine's limit. Throws FileError for another file.
+std::vector<Plot> times_plots(const NamedJson& files);
+
+/// The work of ranks, a plot for each file of `cortado train --timeline`: a bar for each rank, and one for what runs
+/// beside it. Throws FileError for another file.
+std::vector<Plot> timeline_plots(const NamedJson& files);
 
 }  // namespace cortado

@@ -134,7 +134,7 @@ class ChartPicture {
 };
 }  // namespace
 
-std::string chart_svg(const Chart& chart) {
+std::optional<Plot> plot_of(const Chart& chart) {
   ValueRange x, y;
   for (const ChartLine& line : chart.lines)
     for (const Point& point : line.points)
@@ -142,7 +142,13 @@ std::string chart_svg(const Chart& chart) {
         x.add(static_cast<double>(point.iteration));
         y.add(point.value);
       }
-  return y.is_empty() ? "" : ChartPicture(chart, x, y).svg();
+  if (y.is_empty()) return std::nullopt;
+  Plot plot{chart.title, chart.note, chart_width, chart_height, ChartPicture(chart, x, y).svg(), {}};
+  if (chart.is_log) plot.note += (plot.note.empty() ? "" : "; ") + std::string("logarithmic");
+  for (const ChartLine& line : chart.lines)  // but for faint ones, which belong to others
+    if (line.look != ChartLine::Look::faint) plot.legend.push_back({line.tone, line.name});
+  if (plot.legend.size() < 2) plot.legend.clear();
+  return plot;
 }
 
 std::vector<Point> smoothed_points(const std::vector<Point>& points, std::size_t window) {

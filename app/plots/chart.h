@@ -1,7 +1,9 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "app/plots/plot.h"
 #include "app/record/saved_run.h"
 
 namespace cortado {
@@ -30,10 +32,9 @@ struct Chart {
   std::vector<ChartLine> lines;
 };
 
-/// The chart as an SVG picture for a page with the style of report_style. Lines of many points are drawn by the least
-/// and the largest value of each piece. Values that are no numbers, or not positive on a logarithmic axis, leave a gap.
-/// Empty if no line has a value to show.
-std::string chart_svg(const Chart& chart);
+/// The chart as a plot. Lines of many points are drawn by the least and the largest value of each piece. Values that
+/// are no numbers, or not positive on a logarithmic axis, leave a gap. Nothing if no line has a value to show.
+std::optional<Plot> plot_of(const Chart& chart);
 
 /// Means over `window` values around each, as many as there are at the ends.
 std::vector<RunSeries::Point> smoothed_points(const std::vector<RunSeries::Point>& points, std::size_t window);

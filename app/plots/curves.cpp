@@ -191,6 +191,11 @@ class Curves {
 
 int tone_of_run(std::size_t run) { return static_cast<int>(run % tones); }
 
-std::vector<Chart> curves_of(const std::vector<SavedRun>& runs) { return Curves(runs).all(); }
+std::vector<Plot> curves_of(const std::vector<SavedRun>& runs) {
+  std::vector<Plot> plots;
+  for (const Chart& chart : Curves(runs).all())
+    if (auto plot = plot_of(chart)) plots.push_back(std::move(*plot));
+  return plots;
+}
 
 }  // namespace cortado

@@ -6,9 +6,9 @@
 
 namespace cortado {
 
-/// The charts of runs laid over each other: loss, error of tests, learning rate, images per second, other outputs of
-/// tests, waits, memory. Charts for which no run has values are left out.
-std::vector<Chart> curves_of(const std::vector<SavedRun>& runs);
+/// Charts of runs laid over each other: loss, error of tests, learning rate, images per second, other outputs of
+/// tests, waits, memory. Those for which no run has values are left out.
+std::vector<Plot> curves_of(const std::vector<SavedRun>& runs);
 
 /// A run's colour, of eight, in summary and charts.
 int tone_of_run(std::size_t run);

@@ -62,8 +62,12 @@ std::string net_part(const SavedRun& run) {
         std::to_string(net.layer_size()) + " layers, " + count_text(static_cast<double>(parameters)) + " parameters";
     if (frozen > 0) note += ", " + count_text(static_cast<double>(frozen)) + " of them frozen (dashed)";
     return "<section id=\"net\"><h2>Net</h2>\n" +
-           figure_of(net.name(), note + "; layers in place stand with those whose values they change",
-                     net_picture(net, facts), "") +
+           html_of({net.name(),
+                    note + "; layers in place stand with those whose values they change",
+                    0,
+                    0,
+                    net_picture(net, facts),
+                    {}}) +
            "</section>\n";
   } catch (const Error& error) {
     CORTADO_LOG(warning) << "The net is not drawn: " << error.what();

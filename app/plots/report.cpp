@@ -1,4 +1,8 @@
+#include <filesystem>
+
 #include "app/command_line/verb.h"
+#include "app/plots/bars.h"
+#include "app/plots/curves.h"
 #include "app/plots/report_page.h"
 #include "app/record/log_run.h"
 #include "app/start/start_files.h"
@@ -14,9 +18,9 @@ class ReportRuns : public Verb {
     flags
         .add("runs", runs_,
              "Runs: a snapshot_prefix, a PREFIX_metrics.jsonl, a folder with one run, or a log, also Caffe's")
-        .required()
         .compared_by([](StartFields&) {});  // rank 0 reads them
-    flags.add("--out", out_, "Page to write").shows_default();
+    flags.add("--out", out_, "Page to write; or the curves, times and ranks alone as a picture, NAME.svg")
+        .shows_default();
     flags.add("--times", times_, "Files of cortado time --json, separated by commas: time by layer")
         .compared_by([](StartFields&) {});
     flags.add("--timelines", timelines_, "Files of cortado train --timeline, separated by commas: time by rank")
@@ -24,24 +28,35 @@ class ReportRuns : public Verb {
   }
 
   int run(const MpiJob& job) override {
+    if (runs_.empty() && times_.empty() && timelines_.empty())
+      throw ConfigError("report", "there is nothing to report", "name a run, --times or --timelines");
     if (job.rank() != 0) return 0;
     std::vector<SavedRun> runs;
     for (const std::string& name : runs_) runs.push_back(read_named_run(name).run);
-    ReportExtras extras;
-    read(times_, extras.times);
-    read(timelines_, extras.timelines);
-    write_text(out_, report_page(runs, extras));
+    const ReportPlots plots{curves_of(runs), times_plots(read(times_)), timeline_plots(read(timelines_))};
+    const bool is_picture = std::filesystem::path(out_).extension() == ".svg";
+    write_text(out_, is_picture ? picture(plots) : report_page(runs, plots));
     CORTADO_LOG(info) << "Wrote " << out_ << ": " << runs.size() << (runs.size() == 1 ? " run" : " runs");
     return 0;
   }
 
  private:
-  static void read(const std::vector<std::string>& files, std::vector<std::pair<std::string, nlohmann::json>>& to) {
+  static NamedJson read(const std::vector<std::string>& files) {
+    NamedJson all;
     for (const std::string& file : files) try {
-        to.emplace_back(file, nlohmann::json::parse(read_file(file)));
+        all.emplace_back(file, nlohmann::json::parse(read_file(file)));
       } catch (const nlohmann::json::exception& error) {
         throw FileError(file, std::string("is no JSON: ") + error.what());
       }
+    return all;
+  }
+
+  std::string picture(const ReportPlots& plots) const {
+    std::vector<Plot> all = plots.curves;
+    all.insert(all.end(), plots.times.begin(), plots.times.end());
+    all.insert(all.end(), plots.ranks.begin(), plots.ranks.end());
+    if (all.empty()) throw FileError(runs_[0], "has no values to draw yet");
+    return sheet_of(all);
   }
 
   std::vector<std::string> runs_, times_, timelines_;
