@@ -18,9 +18,14 @@ double seconds_between(std::chrono::steady_clock::time_point from, std::chrono::
   return std::chrono::duration<double>(to - from).count();
 }
 
+std::string name_of(int rank) {
+  const RollCall* const others = RollCall::of_job();
+  return others != nullptr ? others->name_of(rank) : std::to_string(rank);
+}
+
 std::string list(const std::vector<int>& ranks) {
   std::string text = ranks.size() == 1 ? "rank " : "ranks ";
-  for (std::size_t i = 0; i < ranks.size(); ++i) text += (i > 0 ? ", " : "") + std::to_string(ranks[i]);
+  for (std::size_t i = 0; i < ranks.size(); ++i) text += (i > 0 ? ", " : "") + name_of(ranks[i]);
   return text;
 }
 }  // namespace
@@ -79,7 +84,7 @@ std::string Inquiry::story(const std::vector<int>& missing, double seconds) cons
   int own = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &own);
   std::ostringstream text;
-  text << "rank " << own << " waits";
+  text << "rank " << name_of(own) << " waits";
   if (step_ > 0) text << " in step " << step_;
   text << " for " << (missing.empty() ? "others, of whom none is missing" : list(missing))
        << ", and nothing has moved for " << std::setprecision(seconds < 10 ? 2 : 6)
@@ -92,7 +97,7 @@ std::string Inquiry::story(const std::vector<int>& missing, double seconds) cons
     if (last.when < asked_)
       silent.push_back(rank);
     else if (missing.empty() || std::count(missing.begin(), missing.end(), rank) > 0)
-      text << "; rank " << rank << " waits in " << last.what;
+      text << "; rank " << name_of(rank) << " waits in " << last.what;
   }
   if (!silent.empty()) text << "; " << list(silent) << (silent.size() == 1 ? " does" : " do") << " not answer";
   return text.str();

@@ -1,5 +1,8 @@
 #include "comm/wait/roll_call.h"
 
+#include <algorithm>
+#include <array>
+#include <functional>
 #include <numeric>
 
 #include "comm/wait/calls.h"
@@ -17,12 +20,29 @@ void say_that_it_works() {
   next = now + std::chrono::milliseconds(20);
   the_job->answer("work of its own", true);
 }
+
+/// The host of every rank, cut to what messages need. Empty means that all are on one. Collective.
+std::vector<std::string> hosts_of(MPI_Comm communicator, int size) {
+  using Name = std::array<char, 64>;
+  char own[MPI_MAX_PROCESSOR_NAME] = {};
+  int length = 0;
+  MPI_Get_processor_name(own, &length);
+  Name name{};
+  std::copy_n(own, std::min<std::size_t>(static_cast<std::size_t>(length), name.size() - 1), name.begin());
+  std::vector<Name> names(static_cast<std::size_t>(size));
+  all_gather(communicator, "hosts of ranks", name.data(), static_cast<int>(name.size()), names.data());
+  if (std::adjacent_find(names.begin(), names.end(), std::not_equal_to<>()) == names.end()) return {};
+  std::vector<std::string> hosts;
+  for (const Name& each : names) hosts.emplace_back(each.data());
+  return hosts;
+}
 }  // namespace
 
 RollCall::RollCall(MPI_Comm world) : communicator_(duplicate(world)) {
   MPI_Comm_rank(communicator_, &rank_);
   MPI_Comm_size(communicator_, &size_);
   answers_.resize(static_cast<std::size_t>(size_));
+  hosts_ = hosts_of(communicator_, size_);
   the_job = this;
   set_pulse(say_that_it_works);
 }
@@ -35,6 +55,11 @@ RollCall::~RollCall() {
 }
 
 RollCall* RollCall::of_job() { return the_job; }
+
+std::string RollCall::name_of(int rank) const {
+  const std::string number = std::to_string(rank);
+  return hosts_.empty() ? number : number + " (" + hosts_[static_cast<std::size_t>(rank)] + ")";
+}
 
 void RollCall::send(int to, int tag, const Note& note) {
   sent_.push_back({note, MPI_REQUEST_NULL});

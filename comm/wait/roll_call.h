@@ -38,6 +38,8 @@ class RollCall {
   Answer last_answer(int rank);
   int rank() const { return rank_; }
   int size() const { return size_; }
+  /// The rank as messages name it: "2", or "2 (host3)" in a job on several hosts.
+  std::string name_of(int rank) const;
   /// The ranks of a communicator as the job numbers them.
   std::vector<int> numbers_of(MPI_Comm communicator) const;
 
@@ -58,6 +60,7 @@ class RollCall {
   std::mutex mutex_;
   std::list<Sending> sent_;  // MPI reads their memory
   std::vector<Answer> answers_;
+  std::vector<std::string> hosts_;  // of each rank; empty where all are on one
 };
 
 }  // namespace cortado
