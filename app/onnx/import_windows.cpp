@@ -83,7 +83,7 @@ void require_even_pads(const NodeImport& node, const Window& window) {
 }
 
 Window read_convolution(const NodeImport& node) {
-  const Shape weights = node.shape(1);
+  const Shape& weights = node.shape(1);
   if (weights.size() < 3 || *std::min_element(weights.begin(), weights.end()) < 1)
     node.cannot("its weights have no spatial axes");
   return read_window(node, node.integers("kernel_shape", Sizes(weights.begin() + 2, weights.end())));
