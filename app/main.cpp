@@ -61,7 +61,7 @@ int main(int count, char** arguments) {
   MpiJob job(&count, &arguments);
   await_signals(handles_signals, true);
   open_log(job.rank() != 0);
-  return job.run([&] {
+  const int end = job.run([&] {
     if (mistake) std::rethrow_exception(mistake);
     log_header(job, arguments);
     for (const auto& note : command.notes) CORTADO_LOG(warning) << note;
@@ -74,4 +74,6 @@ int main(int count, char** arguments) {
     end_output();
     return code;
   });
+  job.ends_program(end);
+  return end;
 }

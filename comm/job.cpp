@@ -62,7 +62,7 @@ MpiJob::Library::Library(int* argc, char*** argv) {
 }
 
 MpiJob::Library::~Library() {
-  if (ours) end_library();
+  if (ours) end_library(code);
 }
 
 MpiJob::MpiJob(int* argc, char*** argv)
@@ -100,6 +100,8 @@ std::string MpiJob::host() const {
 std::vector<std::string> MpiJob::gather(const std::string& text) const {
   return cortado::gather(MPI_COMM_WORLD, "collective 'gather'", text);
 }
+
+void MpiJob::ends_program(int code) { library_.code = code; }
 
 int MpiJob::run(const std::function<int()>& work, double grace_seconds) {
   try {

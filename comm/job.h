@@ -1,6 +1,7 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,9 @@ class MpiJob {
   /// have done their work. Otherwise the job ends and run does not return, since ranks would wait for the failed one
   /// for ever. Processes that another MPI library's launcher started, each a job of one rank, fail before any work.
   int run(const std::function<int()>& work, double grace_seconds = 2);
+  /// Tells that the program ends with this job: after it, main only returns `code`. So a library whose MPI_Finalize
+  /// does not return cannot keep the process, nor change its exit code, once all ranks have done their work.
+  void ends_program(int code);
 
  private:
   enum class Failure { own, of_peer, of_wait };
@@ -67,6 +71,7 @@ class MpiJob {
     Library(int* argc, char*** argv);
     ~Library();
     bool ours = false;
+    std::optional<int> code;  // ends_program's
   } library_;
   RollCall roll_call_;
   std::unique_ptr<Watchdog> watchdog_;

@@ -1,10 +1,12 @@
 #include "comm/wait/calls.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <thread>
 
 #include "comm/wait/deadline.h"
+#include "comm/wait/departure.h"
 #include "comm/wait/short_collectives.h"
 #include "comm/wait/wait.h"
 #include "comm/wait/watchdog.h"
@@ -164,8 +166,12 @@ void start_library(int* count, char*** arguments, int wanted_threads) {
   MPI_Init_thread(count, arguments, wanted_threads, &provided);
 }
 
-void end_library() noexcept {
-  guarded_or_end(MPI_COMM_WORLD, "MPI_Finalize", [] { MPI_Finalize(); });
+void end_library(std::optional<int> code) noexcept {
+  guarded_or_end(MPI_COMM_WORLD, "MPI_Finalize", [&] {
+    std::optional<Departure> departure;
+    if (code && patience() > 0) departure.emplace(std::min(5.0, patience() / 2), *code);
+    MPI_Finalize();
+  });
 }
 
 void end_job(int code) {

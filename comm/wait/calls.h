@@ -1,6 +1,7 @@
 #pragma once
 #include <mpi.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,8 +38,10 @@ void release(MPI_Win& window, MPI_Comm node) noexcept;
 
 /// Calls MPI_Init_thread, which may wait for ranks that do not start.
 void start_library(int* count, char*** arguments, int wanted_threads);
-/// Calls MPI_Finalize, and treats missing ranks as `release` does.
-void end_library() noexcept;
+/// Calls MPI_Finalize, and treats missing ranks as `release` does. All ranks meet before. If MPI_Finalize then takes
+/// longer than 5 s, or half the patience, the process ends with `code`. Without a code it ends with 1 after the
+/// patience.
+void end_library(std::optional<int> code) noexcept;
 /// Ends all ranks and does not return, even if MPI_Abort does.
 [[noreturn]] void end_job(int code);
 

@@ -16,6 +16,8 @@
 #include "tests/support/backends.h"
 
 namespace {
+bool is_kept = false;  // by a library that never ends
+
 int work(const cortado::MpiJob& job, const std::string& how) {
   using namespace cortado;
   const bool last = job.rank() == job.size() - 1;
@@ -68,19 +70,29 @@ int work(const cortado::MpiJob& job, const std::string& how) {
     if (last) std::raise(SIGKILL);
     meet();
   }
-  if (how == "late") return 7;
+  if (how == "late" || how == "kept_late") return 7;
   return 0;
 }
 }  // namespace
 
+/// Stands before the library's: on rank 0 it does not return, and the others' end waits for that.
+extern "C" int MPI_Finalize() {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  while (is_kept && rank == 0) std::this_thread::sleep_for(std::chrono::seconds(1));
+  return PMPI_Finalize();
+}
+
 /// failing_job HOW [PATIENCE]
 int main(int argc, char** argv) {
   const std::string how = argc > 1 ? argv[1] : "";
+  is_kept = how.rfind("kept", 0) == 0;
   if (argc > 2) cortado::set_patience(std::atof(argv[2]));
   const char* const rank = std::getenv("PMI_RANK");
   if (how == "start" && rank != nullptr && std::string(rank) == "1") std::raise(SIGSTOP);
   cortado::MpiJob job(&argc, &argv);
   const int code = job.run([&] { return work(job, how); }, 1);
+  job.ends_program(code);
   if (how == "end" && job.rank() == 1) std::raise(SIGSTOP);
   return code;
 }
