@@ -92,7 +92,8 @@ void DryRun::measure(const caffe::SolverParameter* solver) {
   need_.gradients = solver != nullptr ? memory.parameter_gradients : 0;
   const i64 histories = solver != nullptr ? solver_type(*solver).histories : 0;
   need_.history = histories * need_.parameters;
-  need_.blobs = std::max(i64{0}, group_.peak() - need_.parameters - need_.gradients - need_.history);
+  need_.average = solver != nullptr && solver->ema_decay() > 0 ? need_.parameters : 0;
+  need_.blobs = std::max(i64{0}, group_.peak() - need_.parameters - need_.gradients - need_.history - need_.average);
   // Weights or histories as messages, and the largest blob on its way there.
   i64 largest = 0;
   for (const auto& learnable : net().learnable()) largest = std::max(largest, learnable.blob->bytes());
@@ -108,6 +109,7 @@ std::string describe(const MemoryNeed& need) {
   if (need.gradients > 0)
     text += ", their gradients " + mb(need.gradients) + ", history " + mb(need.history) + ", snapshots " +
             mb(need.snapshot);
+  if (need.average > 0) text += ", average of weights " + mb(need.average);
   text += ", program " + mb(need.program) + "\n" + mb(free) + " are free";
   if (need.batch > 0 && need.blobs > 0)
     text += ", enough for a batch of " + std::to_string(need.batch_within(free + need.program)) + "; the net's is " +
@@ -118,7 +120,7 @@ std::string describe(const MemoryNeed& need) {
 nlohmann::json to_json(const MemoryNeed& need) {
   return {{"total", need.total()},       {"blobs", need.blobs},     {"parameters", need.parameters},
           {"gradients", need.gradients}, {"history", need.history}, {"snapshot", need.snapshot},
-          {"program", need.program},     {"batch", need.batch}};
+          {"average", need.average},     {"program", need.program}, {"batch", need.batch}};
 }
 
 namespace {

@@ -18,12 +18,13 @@ struct MemoryNeed {
   i64 parameters = 0;  ///< of the net
   i64 gradients = 0;   ///< of parameters
   i64 history = 0;     ///< the solver's
+  i64 average = 0;     ///< of weights
   /// Blobs between layers, with their gradients, test nets, and memory that layers and plans keep for themselves.
   i64 blobs = 0;
   i64 snapshot = 0;  ///< on rank 0, while it is written
   i64 batch = 0;     ///< of the net; 0 means none
 
-  i64 total() const { return program + parameters + gradients + history + blobs + snapshot; }
+  i64 total() const { return program + parameters + gradients + history + average + blobs + snapshot; }
   /// The largest batch that fits into `bytes`, since the memory of blobs is in proportion to it; 0 means none.
   i64 batch_within(i64 bytes) const;
 };

@@ -95,6 +95,25 @@ struct AddValues {
   }
 };
 
+/// decay a + (1 - decay) w: the average a takes the weight w.
+struct MovingAverage {
+  static constexpr const char* label = "average_weights";
+  float decay;
+  template <class V>
+  CORTADO_FN auto operator()(V a, V w) const {
+    return decay * a + (1.0f - decay) * w;
+  }
+};
+
+/// Each of two arrays gets the other's values.
+struct SwapValues {
+  static constexpr const char* label = "swap_weights";
+  template <class V>
+  CORTADO_FN Two<V> operator()(V x, V y) const {
+    return {y, x};
+  }
+};
+
 /// sums[i] = sum of squares of line i. The host adds the lines' sums in order, so the
 /// result is the same from run to run.
 struct SumOfSquares {

@@ -5,7 +5,6 @@
 
 #include "core/base/error.h"
 #include "core/base/log.h"
-#include "core/formats/caffe.pb.h"
 #include "core/solver/agreement.h"
 
 namespace cortado {
@@ -49,7 +48,7 @@ void RunningStatistics::put_back() {
   if (--averaged_ == 0) set(own_);
 }
 
-void RunningStatistics::write(caffe::CortadoState& state) const {
+void RunningStatistics::write(Stored& stored) const {
   require(averaged_ > 0, "statistics are averaged when they are written");
   const auto own = bits_of(own_);
   i64 differ = own != bits_of(values()) ? 1 : 0;
@@ -68,23 +67,23 @@ void RunningStatistics::write(caffe::CortadoState& state) const {
     replicas_.sum(bits.data(), static_cast<i64>(bits.size()));
     if (replicas_.rank() != 0) continue;
     const std::vector<std::uint32_t> received(bits.begin(), bits.end());
-    auto& to = *state.add_statistics();
+    auto& to = *stored.Add();
     to.mutable_shape()->add_dim(static_cast<i64>(received.size()));
     to.mutable_data()->Resize(static_cast<int>(received.size()), 0);
     std::memcpy(to.mutable_data()->mutable_data(), received.data(), received.size() * sizeof(float));
   }
 }
 
-void RunningStatistics::restore(const caffe::CortadoState& state, const std::string& file) {
+void RunningStatistics::restore(const Stored& stored, const std::string& file) {
   std::vector<float> own = values();
   const auto count = static_cast<i64>(own.size());
   on_root(replicas_, [&] {
-    for (const auto& stored : state.statistics())
-      if (stored.data_size() != count)
-        throw FileError(file, "holds " + std::to_string(stored.data_size()) + " running statistics, the net has " +
+    for (const auto& ranks_own : stored)
+      if (ranks_own.data_size() != count)
+        throw FileError(file, "holds " + std::to_string(ranks_own.data_size()) + " running statistics, the net has " +
                                   std::to_string(count));
   });
-  const int ranks = std::stoi(replicas_.from_root(std::to_string(state.statistics_size())));
+  const int ranks = std::stoi(replicas_.from_root(std::to_string(stored.size())));
   if (ranks == 0 || count == 0) return;
   if (ranks != replicas_.size()) {
     CORTADO_LOG(warning) << "The snapshot holds the running statistics of " << ranks << " ranks: all "
@@ -93,8 +92,7 @@ void RunningStatistics::restore(const caffe::CortadoState& state, const std::str
   }
   std::vector<float> values(own.size());
   for (int rank = 0; rank < ranks; ++rank) {
-    if (replicas_.rank() == 0)
-      values.assign(state.statistics(rank).data().begin(), state.statistics(rank).data().end());
+    if (replicas_.rank() == 0) values.assign(stored[rank].data().begin(), stored[rank].data().end());
     replicas_.from_root(values.data(), count);
     if (rank == replicas_.rank()) own = values;
   }

@@ -1,11 +1,9 @@
 #pragma once
+#include <string>
 #include <vector>
 
+#include "core/formats/caffe.pb.h"
 #include "core/net/net.h"
-
-namespace caffe {
-class CortadoState;
-}
 
 namespace cortado {
 
@@ -29,12 +27,14 @@ class RunningStatistics {
     RunningStatistics& statistics_;
   };
 
-  /// Writes every rank's own statistics, bit for bit, to rank 0's state, if they differ. An Averaged must live.
+  /// A state's blobs of statistics, one for each rank.
+  using Stored = google::protobuf::RepeatedPtrField<caffe::BlobProto>;
+  /// Writes every rank's own statistics, bit for bit, to rank 0's `stored`, if they differ. An Averaged must live.
   /// Collective.
-  void write(caffe::CortadoState& state) const;
-  /// Sets every rank's own statistics from rank 0's state. It does nothing where the state holds none, or where another
+  void write(Stored& stored) const;
+  /// Sets every rank's own statistics from rank 0's `stored`. It does nothing where that is empty, or where another
   /// number of ranks wrote it. Throws FileError for statistics of another net. Collective.
-  void restore(const caffe::CortadoState& state, const std::string& file);
+  void restore(const Stored& stored, const std::string& file);
 
  private:
   void average();

@@ -74,6 +74,7 @@ void delete_snapshot(const std::string& state_file, int rank) {
   if (rank == 0) {
     remove(state_file);
     remove(places_of_weights({}, state_file).front());
+    remove(average_file(state_file));
   }
   remove(residuals_file(state_file, rank));
 }

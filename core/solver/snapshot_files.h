@@ -20,7 +20,7 @@ i64 newest_iteration(const std::string& prefix);
 std::string residuals_file(const std::string& state_file, int rank);
 
 /// Deletes this rank's files of a snapshot, if they exist. Every rank deletes its residuals. Rank 0 also deletes the
-/// pair, the state first.
+/// pair, the state first, and its average of weights.
 void delete_snapshot(const std::string& state_file, int rank);
 
 /// The entries of `kept` that a run which continues from `state_file` may count as its own. An earlier run had kept

@@ -50,6 +50,10 @@ Solver::State::State(const caffe::SolverParameter& given, const SolverOptions& g
                       "is divided over ranks, but the exchange lets rank 0 alone update",
                       "use another exchange, or leave out `divided`");
   share_weights();
+  if (parameter.ema_decay() > 0) {
+    CORTADO_LOG(info) << "Tests score the moving average of weights, ema_decay = " << parameter.ema_decay();
+    average = std::make_unique<WeightAverage>(*net, *options.group, parameter.ema_decay());
+  }
   if (replicas.rank() == 0 || !exchange.has_master()) {
     optimizer = std::make_unique<Optimizer>(parameter, *net, *options.group);
     update = std::make_unique<LayerwiseUpdate>(*net, *options.group, *optimizer, exchange, options.timeline, lane());

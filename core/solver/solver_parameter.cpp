@@ -66,6 +66,7 @@ void check_solver(const caffe::SolverParameter& parameter) {
   check_rate(parameter);
   need(parameter.has_base_lr(), "has no base_lr", "without a rate nothing is learned; base_lr: 0 says so");
   need(parameter.iter_size() >= 1, "iter_size is below 1");
+  need(parameter.ema_decay() >= 0 && parameter.ema_decay() < 1, "ema_decay is not at least 0 and below 1");
   need(parameter.loss_scale() > 0, "loss_scale is not positive");
   need(parameter.average_loss() >= 1, "average_loss is below 1");
   need(parameter.max_iter() >= 0, "max_iter is negative");

@@ -89,14 +89,15 @@ void Solver::State::foresee_snapshot() {
 void Solver::State::write_held_pair(const std::string& name) {
   const std::string model_file = name + model_extension(), state_file = name + state_extension();
   complete_update();
-  const RunningStatistics::Averaged averaged(*statistics);
-  exchange.restore_weights(*net);
   caffe::NetParameter model;  // both on rank 0 only
   caffe::SolverState state;
+  write_average(state_file, *state.mutable_cortado());
+  const RunningStatistics::Averaged averaged(*statistics);
+  exchange.restore_weights(*net);
   on_root(replicas, [&] { describe(model_file, model, state); });
   exchange.share_weights(*net);
   net->collect_shards(model, parameter.snapshot_diff());
-  statistics->write(*state.mutable_cortado());
+  statistics->write(*state.mutable_cortado()->mutable_statistics());
   on_root(replicas, [&] {
     state.mutable_cortado()->set_weights_digest(weights_digest(*net, model, model_file));
     write_model(model_file, model);
@@ -108,6 +109,40 @@ void Solver::State::write_held_pair(const std::string& name) {
   double all = 1;
   replicas.sum(&all, 1);  // the state comes last: where it is, everything is
   on_root(replicas, [&] { write_state(state_file, state); });
+}
+
+/// The average of weights and of running statistics, if there is one, as weights that any command reads.
+void Solver::State::write_average(const std::string& state_file, caffe::CortadoState& state) {
+  const std::string file = average_file(state_file);
+  if (!average) {  // that of an earlier run that wrote a snapshot of this name is not of this one
+    std::error_code none;
+    if (replicas.rank() == 0) std::filesystem::remove(file, none);
+    return;
+  }
+  const Scored scored(*this);
+  caffe::NetParameter model;
+  on_root(replicas, [&] { net->to_proto(model); });
+  net->collect_shards(model);
+  statistics->write(*state.mutable_averaged_statistics());
+  on_root(replicas, [&] {
+    state.set_averaged_digest(weights_digest(*net, model, file));
+    write_model(file, model);
+  });
+}
+
+/// States without an average are of runs without one.
+void Solver::State::restore_average(const SnapshotPair& pair, const caffe::CortadoState& stored,
+                                    const std::string& state_file) {
+  if (!average) return;
+  if (!stored.has_averaged_digest()) {
+    CORTADO_LOG(warning) << state_file << " has no average of weights: it begins as the weights";
+    return average->begin();
+  }
+  const WeightAverage::Shown shown(*average);
+  on_root(replicas, [&] { net->copy_trained(pair.average); });
+  share_from_root(replicas, *options.group, *net->parameter_arena());
+  net->spread_shards(pair.average);
+  statistics->restore(pair.state.cortado().averaged_statistics(), state_file);
 }
 
 /// Each rank's own, beside the state: at a thousand ranks they are many times as large as the weights.
@@ -178,7 +213,7 @@ void Solver::State::restore(const std::string& state_file) {
   CORTADO_LOG(info) << "Restoring previous solver status from " << state_file;
   SnapshotPair pair;  // on rank 0 only
   naming_memory(state_file, [&] {
-    on_root(replicas, [&] { pair = read_pair(state_file, *net, options.hdf5); });
+    on_root(replicas, [&] { pair = read_pair(state_file, *net, options.hdf5, average != nullptr); });
     go_on_from(pair, state_file);
   });
 }
@@ -205,7 +240,7 @@ bool Solver::State::restore_newest() {
   std::string file;
   const auto take = [&](const std::string& state_file) {
     try {
-      pair = read_pair(state_file, *net, options.hdf5);
+      pair = read_pair(state_file, *net, options.hdf5, average != nullptr);
       file = state_file;
     } catch (const FileError& error) {
       CORTADO_LOG(warning) << "Passing over a snapshot that is not whole: " << error.what();
@@ -231,6 +266,7 @@ void Solver::State::go_on_from(const SnapshotPair& pair, const std::string& stat
   header.set_iter(pair.state.iter());
   *header.mutable_cortado() = pair.state.cortado();
   header.mutable_cortado()->clear_statistics();
+  header.mutable_cortado()->clear_averaged_statistics();
   require(header.ParseFromString(replicas.from_root(header.SerializeAsString())), "rank 0 sent the state");
 
   restore_plans(header.cortado());
@@ -243,7 +279,8 @@ void Solver::State::go_on_from(const SnapshotPair& pair, const std::string& stat
   if (!exchange.has_master()) share_from_root(replicas, *options.group, *optimizer->history());
   net->spread_shards(pair.weights);
   if (optimizer) optimizer->spread_shards(pair.state);
-  statistics->restore(pair.state.cortado(), state_file);
+  statistics->restore(pair.state.cortado().statistics(), state_file);
+  restore_average(pair, header.cortado(), state_file);
   iteration = header.iter();
   go_on_keeping(header.cortado(), state_file);
   restore_residuals(state_file, header.cortado().weights_digest());
@@ -298,6 +335,7 @@ void Solver::State::load_weights(const std::string& model_files) {
     });
   }
   share_weights();
+  if (average) average->begin();
 }
 
 }  // namespace cortado

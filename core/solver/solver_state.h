@@ -15,6 +15,7 @@
 #include "core/solver/smoothed_loss.h"
 #include "core/solver/solver.h"
 #include "core/solver/state_file.h"
+#include "core/solver/weight_average.h"
 #include "core/tuner/tuner.h"
 
 namespace cortado {
@@ -64,7 +65,16 @@ struct Solver::State {
   void log_final_loss();
 
   void test_all();
-  void test(std::size_t index);
+  /// While it lives, test nets have what tests score: the average of weights, if there is one, and the running
+  /// statistics' mean over ranks. Collective.
+  struct Scored {
+    explicit Scored(State& solver)
+        : average(solver.average ? std::make_unique<WeightAverage::Shown>(*solver.average) : nullptr),
+          statistics(*solver.statistics) {}
+    const std::unique_ptr<WeightAverage::Shown> average;
+    const RunningStatistics::Averaged statistics;
+  };
+  void test(std::size_t index, std::unique_ptr<Scored>& scored);
   static void assist(Net& tested);
 
   bool writes_hdf5() const { return parameter.snapshot_format() == caffe::SolverParameter::HDF5; }
@@ -87,6 +97,7 @@ struct Solver::State {
   void snapshot_best();
   void write_pair(const std::string& name);
   void write_held_pair(const std::string& name);
+  void write_average(const std::string& state_file, caffe::CortadoState& state);
   void foresee_snapshot();
   void describe(const std::string& model_file, caffe::NetParameter& model, caffe::SolverState& state) const;
   const char* kind_of_files() const { return writes_hdf5() ? "HDF5 file " : "binary proto file "; }
@@ -99,6 +110,7 @@ struct Solver::State {
   void go_on_from(const SnapshotPair& pair, const std::string& state_file);
   void write_residuals(const std::string& state_file, const std::string& digest) const;
   void restore_residuals(const std::string& state_file, const std::string& digest);
+  void restore_average(const SnapshotPair& pair, const caffe::CortadoState& stored, const std::string& state_file);
   void restore_plans(const caffe::CortadoState& stored);
   void load_weights(const std::string& model_files);
 
@@ -116,6 +128,7 @@ struct Solver::State {
   std::unique_ptr<LayerwiseUpdate> update;  // where there is an optimizer
   std::unique_ptr<Tuner> tuner;
   std::unique_ptr<RunningStatistics> statistics;
+  std::unique_ptr<WeightAverage> average;  // where ema_decay says so
   SmoothedLoss smoothed;
   std::vector<std::vector<Score>> scores;
   struct BestOutput {

@@ -86,8 +86,8 @@ void Solver::State::test_all() {
   if (test_nets.empty()) return;
   complete_update();
   {
-    const RunningStatistics::Averaged averaged(*statistics);
-    for (std::size_t i = 0; i < test_nets.size() && !stopped; ++i) test(i);
+    auto scored = std::make_unique<Scored>(*this);
+    for (std::size_t i = 0; i < test_nets.size() && !stopped; ++i) test(i, scored);
   }
   if (!stopped) snapshot_best();
 }
@@ -120,7 +120,7 @@ void Solver::State::assist(Net& tested) {
     if (!tested.layers()[i].top.empty()) tested.forward(i, i + 1);
 }
 
-void Solver::State::test(std::size_t index) {
+void Solver::State::test(std::size_t index, std::unique_ptr<Scored>& scored) {
   CORTADO_LOG(info) << "Iteration " << iteration << ", Testing net (#" << index << ")";
   const auto begin = Clock::now();
   Net& tested = *test_nets[index];
@@ -137,7 +137,11 @@ void Solver::State::test(std::size_t index) {
   tested.run().parameter_version = ++tests;
   for (int first = 0; first < passes; first += replicas.size()) {
     const Merged merged = merge(0, false);
-    if (merged.snapshot) snapshot();
+    if (merged.snapshot) {
+      scored.reset();
+      snapshot();
+      scored = std::make_unique<Scored>(*this);
+    }
     if (merged.stop) {
       stopped = true;
       CORTADO_LOG(info) << "Test interrupted.";

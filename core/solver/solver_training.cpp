@@ -123,9 +123,9 @@ double Solver::State::forward_backward(std::string& bad_layer) {
   return sum / micro_batches;
 }
 
-/// True if the update may go on in the next forward.
+/// True if the update may go on in the next forward. That changes running statistics, which the average takes before.
 bool Solver::State::may_update_late() const {
-  return exchange.comes_in_parts() && !optimizer->looks_at_all_gradients();
+  return exchange.comes_in_parts() && !optimizer->looks_at_all_gradients() && !average;
 }
 
 float Solver::State::exchange_gradients(bool late) {
@@ -147,8 +147,11 @@ void Solver::State::update_weights(float factor, bool late) {
     update->complete();
     if (options.timeline != nullptr) options.group->wait();
   }
-  const TimelineSpan span(options.timeline, lane(), "weights", "exchange");
-  exchange.share_weights(*net);
+  {
+    const TimelineSpan span(options.timeline, lane(), "weights", "exchange");
+    exchange.share_weights(*net);
+  }
+  if (average) average->take();
 }
 
 /// Before weights, histories or gradients are looked at.

@@ -29,11 +29,10 @@ PlanBook plans_of(const caffe::CortadoState& state) {
 }
 
 namespace {
-/// The name of weights beside a state: X.caffemodel for X.solverstate, with .h5 behind both or neither.
-std::string named_like(const std::filesystem::path& state_file) {
+/// The name of weights beside a state: X and the extension for X.solverstate, with .h5 behind both or neither.
+std::string named_like(const std::filesystem::path& state_file, const char* extension = ".caffemodel") {
   const bool hdf5 = state_file.extension() == ".h5";
-  const std::filesystem::path stem =
-      (hdf5 ? state_file.stem() : state_file).filename().replace_extension(".caffemodel");
+  const std::filesystem::path stem = (hdf5 ? state_file.stem() : state_file).filename().replace_extension(extension);
   return stem.string() + (hdf5 ? ".h5" : "");
 }
 }  // namespace
@@ -86,6 +85,10 @@ std::vector<std::string> places_of_weights(const caffe::SolverState& state, cons
   return places;
 }
 
+std::string average_file(const std::string& state_file) {
+  return (std::filesystem::path(state_file).parent_path() / named_like(state_file, ".ema.caffemodel")).string();
+}
+
 namespace {
 constexpr const char* diverged = "it is damaged, or its run had diverged; use an earlier snapshot";
 
@@ -123,10 +126,25 @@ std::string listed(const std::vector<std::string>& files) {
 }
 }  // namespace
 
-SnapshotPair read_pair(const std::string& state_file, const Net& net, const Hdf5Files* hdf5) {
+namespace {
+void read_average(const std::string& state_file, const Net& net, const Hdf5Files* hdf5, SnapshotPair& pair) {
+  const std::string file = average_file(state_file);
+  if (!exists(file))
+    throw FileError(state_file, "its average of weights is missing: there is no " + file,
+                    "keep it beside the .solverstate, or go on without ema_decay");
+  read_weights(file, hdf5, pair.average);
+  if (weights_digest(net, pair.average, file) != pair.state.cortado().averaged_digest())
+    throw FileError(state_file, "belongs to another average of weights than that in " + file,
+                    "go on from another snapshot, or without ema_decay");
+  check_finite(net, pair.average, file);
+}
+}  // namespace
+
+SnapshotPair read_pair(const std::string& state_file, const Net& net, const Hdf5Files* hdf5, bool with_average) {
   SnapshotPair pair;
   read_state(state_file, hdf5, pair.state);
   check_state(pair.state, state_file);
+  if (with_average && pair.state.cortado().has_averaged_digest()) read_average(state_file, net, hdf5, pair);
   const std::string& digest = pair.state.cortado().weights_digest();
   const auto places = places_of_weights(pair.state, state_file);
   std::vector<std::string> others;  // weights, but not the state's

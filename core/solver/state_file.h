@@ -23,14 +23,19 @@ std::string weights_digest(const Net& net, const caffe::NetParameter& weights, c
 /// beside it, and the named file at its recorded path. A pair that has moved stays together.
 std::vector<std::string> places_of_weights(const caffe::SolverState& state, const std::string& state_file);
 
+/// The file beside a state that holds the average of weights: X.ema.caffemodel[.h5] for X.solverstate[.h5].
+std::string average_file(const std::string& state_file);
+
 /// A state and its weights.
 struct SnapshotPair {
   caffe::SolverState state;
   caffe::NetParameter weights;
   std::string weights_file;
+  caffe::NetParameter average;  ///< of weights; empty where the state has none
 };
 /// Reads a .solverstate[.h5] and the first of places_of_weights that has the state's digest. States of Caffe's own have
-/// no digest; for them it takes the first file that exists. Throws FileError for missing and damaged files.
-SnapshotPair read_pair(const std::string& state_file, const Net& net, const Hdf5Files* hdf5);
+/// no digest; for them it takes the first file that exists. With `with_average` it reads the state's average of weights
+/// too. Throws FileError for missing and damaged files.
+SnapshotPair read_pair(const std::string& state_file, const Net& net, const Hdf5Files* hdf5, bool with_average);
 
 }  // namespace cortado

@@ -21,6 +21,7 @@ namespace {
 using hdf5::Handle;
 using hdf5::Quiet;
 constexpr const char* statistics_group = "cortado_statistics";  // of a state
+constexpr const char* averaged_group = "cortado_averaged_statistics";
 constexpr int most_blobs = 1024;  // of one layer; a name that is a larger number is no blob's
 
 // Reading.
@@ -362,6 +363,8 @@ void Hdf5Weights::read_state(const std::string& file, caffe::SolverState& state)
   if (has_member(from, "cortado")) parse_text(read_string(from, "cortado"), file, *state.mutable_cortado());
   if (has_member(from, statistics_group))
     read_blobs(from, statistics_group, *state.mutable_cortado()->mutable_statistics());
+  if (has_member(from, averaged_group))
+    read_blobs(from, averaged_group, *state.mutable_cortado()->mutable_averaged_statistics());
 }
 
 void Hdf5Weights::write_state(const std::string& file, const caffe::SolverState& state) const {
@@ -373,8 +376,11 @@ void Hdf5Weights::write_state(const std::string& file, const caffe::SolverState&
     write_blobs(to, "history", state.history());
     caffe::CortadoState own = state.cortado();
     own.clear_statistics();
+    own.clear_averaged_statistics();
     if (state.has_cortado()) to.text("cortado", to_text(own));
     if (state.cortado().statistics_size() > 0) write_blobs(to, statistics_group, state.cortado().statistics());
+    if (state.cortado().averaged_statistics_size() > 0)
+      write_blobs(to, averaged_group, state.cortado().averaged_statistics());
     to.flush();
   });
 }

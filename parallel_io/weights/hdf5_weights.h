@@ -12,9 +12,10 @@ namespace cortado {
 ///                     history/0, 1, ...      a data set for each blob
 ///                     cortado                Cortado's state, a text protobuf
 ///                     cortado_statistics/    ranks' running statistics where they differ, a data set for each
+///                     cortado_averaged_statistics/   those of the average of weights
 ///
 /// A blob that several layers share stands with its owner only. Layers without blobs are empty groups. A name with
-/// slashes, "a/b", is group b in group a. Caffe ignores the last two entries.
+/// slashes, "a/b", is group b in group a. Caffe ignores entries with "cortado" in their names.
 class Hdf5Weights : public Hdf5Files {
  public:
   void read_weights(const std::string& file, caffe::NetParameter& weights) const override;

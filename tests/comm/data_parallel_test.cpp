@@ -115,6 +115,33 @@ TEST_P(DataParallelTest, ResumesBitForBit) {
   EXPECT_EQ(resumed.last_loss(), straight.last_loss());
 }
 
+/// Every rank averages its own running statistics, and goes on with that average.
+TEST_P(DataParallelTest, AverageOfWeightsResumesBitForBit) {
+  const SharedFolder folder;
+  const auto text =
+      rates + ("snapshot_prefix: '" + folder.file("toy") + "' test_iter: 3 test_interval: 4 ema_decay: 0.75");
+  const auto average = [&](int iteration) {
+    caffe::NetParameter stored;
+    read_binary(folder.file("toy_iter_" + std::to_string(iteration) + ".ema.caffemodel"), stored);
+    return stored.SerializeAsString();
+  };
+  Solver straight(solver_of(text, toy_net(67, 4)), parallel());
+  straight.step(4);
+  const std::string state = straight.snapshot();
+  straight.step(5);
+  straight.snapshot();
+  straight.test();
+  const std::string expected = average(9);
+  Solver resumed(solver_of(text, toy_net(67, 4)), parallel());
+  resumed.restore(state);
+  resumed.step(5);
+  resumed.snapshot();
+  resumed.test();
+  EXPECT_EQ(parameters_of(resumed.net()), parameters_of(straight.net()));
+  EXPECT_EQ(average(9), expected);
+  EXPECT_EQ(resumed.scores()[0][0].value, straight.scores()[0][0].value);
+}
+
 TEST_P(DataParallelTest, AllRanksFailWithTheRoot) {
   const SharedFolder folder;
   Solver solver(solver_of(rates, toy_net(5, 4)), parallel());
