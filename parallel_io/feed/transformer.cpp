@@ -6,8 +6,8 @@
 #include "core/base/error.h"
 #include "core/base/random.h"
 #include "core/formats/blob_proto.h"
-#include "core/formats/caffe.pb.h"
 #include "core/formats/prototxt.h"
+#include "parallel_io/feed/augmentation.h"
 
 namespace cortado {
 
@@ -37,15 +37,18 @@ Transformer::Transformer(const DataSet::Field& field, const BatchRequest& reques
     : field_(field),
       is_image_(is_image),
       training_(request.training),
-      key_(random_bits(request.seed, 0x7472616E73ull)) {
+      key_(random_bits(request.seed, 0x7472616E73ull)),
+      parts_key_(random_bits(request.seed, 0x7061727473ull)),
+      colors_key_(random_bits(request.seed, 0x636F6C6F7273ull)) {
   shape_ = field.sample_shape;
   const caffe::TransformationParameter* const t = request.transform;
   if (!is_image_) {
     set_labels(request);
     return;
   }
-  const bool wanted =
-      t != nullptr && (t->crop_size() > 0 || t->mirror() || t->has_mean_file() || t->mean_value_size() > 0);
+  const bool augmented = t != nullptr && (t->has_random_resized_crop() || t->has_color_jitter());
+  const bool wanted = t != nullptr && (augmented || t->crop_size() > 0 || t->mirror() || t->has_mean_file() ||
+                                       t->mean_value_size() > 0);
   if (shape_.size() != 3) {
     if (wanted)
       throw ConfigError(request.source, "samples have shape " + to_string(shape_) + ", which is no image",
@@ -65,7 +68,12 @@ Transformer::Transformer(const DataSet::Field& field, const BatchRequest& reques
     scale_ = t->scale();
     mirror_ = t->mirror();
     crop_ = t->crop_size();
-    if (crop_ > std::min(height_, width_))
+    check_augmentation(*t, channels_, request.source);
+    if (augmented && field.stored == Stored::float32)
+      throw ConfigError(request.source, "holds floats; random_resized_crop and color_jitter take images of bytes");
+    if (training_ && t->has_random_resized_crop()) parts_ = t->random_resized_crop();
+    if (training_ && t->has_color_jitter()) colors_ = t->color_jitter();
+    if (!parts_ && crop_ > std::min(height_, width_))
       throw ConfigError(request.source, "crop_size " + std::to_string(crop_) + " is larger than the first image, " +
                                             std::to_string(width_) + " x " + std::to_string(height_));
     mean_ = read_mean(request, channels_);
@@ -89,6 +97,7 @@ void Transformer::set_labels(const BatchRequest& request) {
   if (request.transform == nullptr) return;
   mirror_ = request.transform->mirror();
   crop_ = request.transform->crop_size();
+  if (training_ && request.transform->has_random_resized_crop()) parts_ = request.transform->random_resized_crop();
   if (crop_ > 0) shape_ = {1, crop_, crop_};
 }
 
@@ -108,28 +117,55 @@ template <class T>
 void Transformer::transform(const T* values, bool backwards, i64 height, i64 width, i64 position, float* to) const {
   const Place place = place_of(height, width, position);
   const i64 rows = crop_ > 0 ? crop_ : height, columns = crop_ > 0 ? crop_ : width;
+  const auto row_of = [&](i64 c, i64 y) {
+    return values + ((backwards ? channels_ - 1 - c : c) * height + place.row + y) * width + place.column;
+  };
+  if (colors_) {
+    for (i64 c = 0; c < channels_; ++c)
+      for (i64 y = 0; y < rows; ++y) std::copy_n(row_of(c, y), columns, to + (c * rows + y) * columns);
+    jitter(position, rows * columns, to);
+  }
   for (i64 c = 0; c < channels_; ++c) {
-    const T* const plane = values + (backwards ? channels_ - 1 - c : c) * height * width;
     const float channel_mean = mean_.channel.empty() ? 0 : mean_.channel[static_cast<std::size_t>(c)];
     for (i64 y = 0; y < rows; ++y) {
-      const T* const from = plane + (place.row + y) * width + place.column;
       float* const row = to + (c * rows + y) * columns;
-      if (mean_.image.empty()) {
-        for (i64 x = 0; x < columns; ++x) row[x] = (static_cast<float>(from[x]) - channel_mean) * scale_;
-      } else {
-        const float* const mean = mean_.image.data() + (c * height + place.row + y) * width + place.column;
-        for (i64 x = 0; x < columns; ++x) row[x] = (static_cast<float>(from[x]) - mean[x]) * scale_;
-      }
+      const auto subtract_mean = [&](const auto* from) {
+        if (mean_.image.empty()) {
+          for (i64 x = 0; x < columns; ++x) row[x] = (static_cast<float>(from[x]) - channel_mean) * scale_;
+        } else {
+          const float* const mean = mean_.image.data() + (c * height + place.row + y) * width + place.column;
+          for (i64 x = 0; x < columns; ++x) row[x] = (static_cast<float>(from[x]) - mean[x]) * scale_;
+        }
+      };
+      if (colors_)
+        subtract_mean(row);
+      else
+        subtract_mean(row_of(c, y));
       if (place.mirrored) std::reverse(row, row + columns);
     }
   }
+}
+
+void Transformer::jitter(i64 position, i64 pixels, float* image) const {
+  const auto changes = draw_colors(*colors_, random_bits(colors_key_, static_cast<std::uint64_t>(position)));
+  change_colors(changes, channels_, pixels, image);
+}
+
+void Transformer::make(const std::uint8_t* values, bool backwards, i64 height, i64 width, i64 position,
+                       float* to) const {
+  if (!parts_) return transform(values, backwards, height, width, position, to);
+  const int rows = static_cast<int>(height), columns = static_cast<int>(width), size = static_cast<int>(crop_);
+  const auto key = random_bits(parts_key_, static_cast<std::uint64_t>(position));
+  const Image part = cut(values, static_cast<int>(channels_), rows, columns, draw_part(*parts_, rows, columns, key));
+  const Image resized = is_image_ ? resize(part, {size, size, true}) : resize_labels(part, {size, size});
+  transform(resized.values.data(), backwards, crop_, crop_, position, to);
 }
 
 /// For a sample of a stored image, channels x height x width.
 float* Transformer::room_for(const Shape& image, const std::function<std::string()>& where, const Room& room) const {
   const i64 height = image[1], width = image[2];
   const auto size = [](i64 h, i64 w) { return std::to_string(w) + " x " + std::to_string(h); };
-  if (crop_ > std::min(height, width))
+  if (!parts_ && crop_ > std::min(height, width))
     throw FileError(where(), "has " + size(height, width) + " pixels, fewer than crop_size " + std::to_string(crop_),
                     "enlarge it, or give a smaller crop_size");
   if (!mean_.image.empty() && (height != height_ || width != width_))
@@ -147,7 +183,7 @@ void Transformer::operator()(const StoredSample& sample, const std::function<std
                                   : resize_labels(decode_labels(sample.bytes, count, where()), size_);
     float* const to = room_for({channels_, image.height, image.width}, where, room);
     // A decoded image is red, green, blue.
-    return transform(image.values.data(), channels_ == 3, image.height, image.width, sample.position, to);
+    return make(image.values.data(), channels_ == 3, image.height, image.width, sample.position, to);
   }
   if (!is_image_) {
     float* const to = room(sample.shape != nullptr ? *sample.shape : shape_);
@@ -168,7 +204,7 @@ void Transformer::operator()(const StoredSample& sample, const std::function<std
   if (field_.stored == Stored::float32)
     transform(reinterpret_cast<const float*>(sample.bytes), false, image[1], image[2], sample.position, to);
   else
-    transform(sample.bytes, false, image[1], image[2], sample.position, to);
+    make(sample.bytes, false, image[1], image[2], sample.position, to);
 }
 
 }  // namespace cortado

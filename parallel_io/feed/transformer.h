@@ -1,7 +1,9 @@
 #pragma once
 #include <functional>
+#include <optional>
 
 #include "core/data/batch_source.h"
+#include "core/formats/caffe.pb.h"
 #include "parallel_io/sets/data_set.h"
 #include "parallel_io/sets/image.h"
 
@@ -42,9 +44,10 @@ struct Mean {
 /// Reads a request's mean. Throws ConfigError for one that does not fit `channels`, FileError for a bad mean file.
 Mean read_mean(const BatchRequest& request, i64 channels);
 
-/// The maker of all fields but windows. It decodes and resizes images, and applies Caffe's transform_param: (value -
-/// mean) * scale, crops (anywhere in training, the middle in testing), mirrors. Random choices depend on the request's
-/// seed and the sample's position in the run alone.
+/// The maker of all fields but windows. It decodes and resizes images, and applies transform_param: (value - mean) *
+/// scale, crops (anywhere in training, the middle in testing), mirrors, and in training random parts and colours
+/// (augmentation.h), before the mean. Random choices depend on the request's seed and the sample's position in the run
+/// alone.
 class Transformer : public SampleMaker {
  public:
   /// Throws ConfigError for parameters that do not fit the field, FileError for a bad mean file. Fields that are no
@@ -66,6 +69,10 @@ class Transformer : public SampleMaker {
   /// Transforms one sample whose channel c is plane (c * step + start) of `values`.
   template <class T>
   void transform(const T* values, bool backwards, i64 height, i64 width, i64 position, float* to) const;
+  /// The same of bytes, of which a random part may be resized first.
+  void make(const std::uint8_t* values, bool backwards, i64 height, i64 width, i64 position, float* to) const;
+  /// Changes the colours of a cropped image in the net's order of channels.
+  void jitter(i64 position, i64 pixels, float* image) const;
 
   DataSet::Field field_;
   i64 channels_ = 1, height_ = 1, width_ = 1, crop_ = 0;
@@ -73,7 +80,9 @@ class Transformer : public SampleMaker {
   bool is_image_, mirror_ = false, training_;
   float scale_ = 1;
   Mean mean_;  // the images' mean before the crop
-  std::uint64_t key_;
+  std::uint64_t key_, parts_key_, colors_key_;
+  std::optional<caffe::TransformationParameter_ResizedCrop> parts_;   // in training, if wanted
+  std::optional<caffe::TransformationParameter_ColorJitter> colors_;  // likewise; of images alone
 };
 
 }  // namespace cortado

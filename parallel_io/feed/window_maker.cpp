@@ -10,16 +10,6 @@
 namespace cortado {
 namespace {
 int rounded(float value) { return static_cast<int>(std::round(value)); }
-
-Image cut(const Image& from, int x1, int y1, int x2, int y2) {
-  Image part{from.channels, y2 - y1 + 1, x2 - x1 + 1, {}};
-  for (int c = 0; c < from.channels; ++c)
-    for (int y = y1; y <= y2; ++y) {
-      const auto row = from.values.begin() + (static_cast<std::ptrdiff_t>(c) * from.height + y) * from.width;
-      part.values.insert(part.values.end(), row + x1, row + x2 + 1);
-    }
-  return part;
-}
 }  // namespace
 
 WindowMaker::WindowMaker(const WindowSet& set, const BatchRequest& request)
@@ -83,8 +73,9 @@ void WindowMaker::operator()(const StoredSample& sample, const std::function<std
   float* const to = room(shape_);
   std::fill_n(to, count_of(shape_), 0.0f);
   if (place.width < 1 || place.height < 1) return;
-  const Image part =
-      resize(cut(whole, place.x1, place.y1, place.x2, place.y2), {place.height, place.width, antialias_});
+  const Image part = resize(cut(whole.values.data(), whole.channels, whole.height, whole.width,
+                                {place.y1, place.x1, place.y2 - place.y1 + 1, place.x2 - place.x1 + 1}),
+                            {place.height, place.width, antialias_});
   const auto mean_of = [&](int c, int y, int x) {
     if (!mean_.channel.empty()) return mean_.channel[static_cast<std::size_t>(c)];
     if (mean_.image.empty()) return 0.0f;

@@ -54,6 +54,13 @@ std::vector<std::uint8_t> encode_png(const Image& image);
 
 Image resize(const Image& image, const ImageSize& size);
 
+/// A part of an image, in pixels.
+struct ImagePart {
+  int row, column, height, width;
+};
+/// Cuts a part out of `channels` planes of height x width pixels, inside of which it lies.
+Image cut(const std::uint8_t* planes, int channels, int height, int width, const ImagePart& part);
+
 /// Resizes by nearest neighbours, for labels, which cannot be mixed.
 Image resize_labels(const Image& image, const ImageSize& size);
 

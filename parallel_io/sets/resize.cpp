@@ -179,6 +179,16 @@ Image resize(const Image& from, const ImageSize& size) {
   return to;
 }
 
+Image cut(const std::uint8_t* planes, int channels, int height, int width, const ImagePart& part) {
+  Image to{channels, part.height, part.width, {}};
+  for (int c = 0; c < channels; ++c)
+    for (int y = part.row; y < part.row + part.height; ++y) {
+      const std::uint8_t* const row = planes + (static_cast<std::ptrdiff_t>(c) * height + y) * width + part.column;
+      to.values.insert(to.values.end(), row, row + part.width);
+    }
+  return to;
+}
+
 Image resize_labels(const Image& from, const ImageSize& size) {
   if (size.height == 0) return from;
   Image to{from.channels, size.height, size.width, {}};
