@@ -72,8 +72,8 @@ std::vector<const Codec*> all_of() {
 
 const std::vector<const Codec*>& codecs() {
   using namespace codec;
-  static const auto all =
-      all_of<Fp32, Bf16, Fp16, DynamicTree, Linear, Mantissa, StaticTree, OneBit, TernaryThreshold, ThreeInOne>();
+  static const auto all = all_of<Fp32, Bf16, Fp16, DynamicTree, Linear, Mantissa, StaticTree, E4M3, E5M2, OneBit,
+                                 TernaryThreshold, ThreeInOne>();
   return all;
 }
 

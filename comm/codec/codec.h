@@ -23,7 +23,8 @@ class Codec {
   virtual float limit() const = 0;
 
   /// Queues encoding of n values. `state` may be nullptr if needs_state() is false. `scale`, if not 0, is the scale of
-  /// all values, in place of one for each block (8-bit types) or run (threshold). All memory is the cluster's.
+  /// all values, in place of one for each block (8-bit types) or run (e4m3, e5m2, threshold). All memory is the
+  /// cluster's.
   virtual void encode(CoreGroup& group, const float* values, i64 n, float* state, void* code,
                       float scale = 0) const = 0;
   /// Queues values = decoded.
@@ -32,8 +33,8 @@ class Codec {
   virtual void decode_add(CoreGroup& group, const void* code, i64 n, float* values) const = 0;
 };
 
-/// All codecs: fp32, bf16, fp16, the four 8-bit types, one_bit, threshold, three_in_one. Each has a file beside this
-/// one.
+/// All codecs: fp32, bf16, fp16, the four 8-bit types, e4m3, e5m2, one_bit, threshold, three_in_one. Each has a file
+/// beside this one, or shares one.
 const std::vector<const Codec*>& codecs();
 /// The codec of that name. Throws ConfigError that lists the names.
 const Codec& find_codec(const std::string& name);

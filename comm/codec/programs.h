@@ -3,6 +3,7 @@
 #include "comm/codec/float.h"
 #include "comm/codec/half.h"
 #include "comm/codec/one_bit.h"
+#include "comm/codec/small_float.h"
 #include "comm/codec/three_in_one.h"
 #include "comm/codec/threshold.h"
 #include "core/machine/view.h"

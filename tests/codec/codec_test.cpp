@@ -16,7 +16,7 @@
 namespace cortado::test::codec_test {
 namespace {
 
-const i64 lengths[] = {0, 1, 2, 31, 33, 255, 256, 257, 511, 513, 767, 768, 769, 1023, 1024, 1025, 3000};
+const i64 lengths[] = {0, 1, 2, 31, 33, 127, 128, 129, 255, 256, 257, 511, 513, 767, 768, 769, 1023, 1024, 1025, 3000};
 
 class CodecTest : public ::testing::TestWithParam<std::string> {
  protected:
@@ -83,6 +83,10 @@ std::vector<double> sizes_of(const std::string& type) {
   if (type == "fp16")
     for (int h = 0; h < 0x7C00; ++h)
       sizes.push_back(h < 0x400 ? std::ldexp(h, -24) : std::ldexp(0x400 + (h & 0x3FF), (h >> 10) - 25));
+  for (int code = 0; type == "e4m3" && code < 0x7F; ++code)
+    sizes.push_back(code < 8 ? std::ldexp(code, -9) : std::ldexp(8 + code % 8, code / 8 - 10));
+  for (int code = 0; type == "e5m2" && code < 0x7C; ++code)
+    sizes.push_back(code < 4 ? std::ldexp(code, -16) : std::ldexp(4 + code % 4, code / 4 - 17));
   std::sort(sizes.begin(), sizes.end());
   return sizes;
 }
@@ -95,7 +99,7 @@ double nearest(const std::vector<double>& sizes, double size) {
 }
 
 TEST_P(CodecTest, EightBitTypesAndHalvesGiveTheNearestValueOfTheirDefinition) {
-  for (const char* name : {"linear8", "mantissa8", "static_tree8", "dynamic_tree8", "fp16"}) {
+  for (const char* name : {"linear8", "mantissa8", "static_tree8", "dynamic_tree8", "fp16", "e4m3", "e5m2"}) {
     const Codec& codec = find_codec(name);
     const std::vector<double> sizes = sizes_of(name);
     std::vector<float> x = wide_values(30000, 1);
@@ -111,7 +115,7 @@ TEST_P(CodecTest, EightBitTypesAndHalvesGiveTheNearestValueOfTheirDefinition) {
 }
 
 TEST_P(CodecTest, EveryValueOfATypeIsKept) {
-  for (const char* name : {"linear8", "mantissa8", "static_tree8", "dynamic_tree8", "fp16"}) {
+  for (const char* name : {"linear8", "mantissa8", "static_tree8", "dynamic_tree8", "fp16", "e4m3", "e5m2"}) {
     std::vector<float> x;
     for (const double size : sizes_of(name)) x.insert(x.end(), {static_cast<float>(size), static_cast<float>(-size)});
     const std::vector<float> y = through(find_codec(name), x, 1);
@@ -149,6 +153,84 @@ TEST_P(CodecTest, ScalesFollowEachBlock) {
       EXPECT_LE(error, (std::string(name) == "mantissa8" ? 0.51f : 0.3f) * most) << name << " from " << begin;
     }
     EXPECT_EQ(through(find_codec(name), std::vector<float>(1030)), std::vector<float>(1030)) << name;
+  }
+}
+
+/// A code of words, with scale 1: every byte's value by the definition, and that value's byte.
+TEST_P(CodecTest, EveryByteOfSmallFloatsGoesThereAndBack) {
+  constexpr i64 n = 256;
+  for (const char* name : {"e4m3", "e5m2"}) {
+    const Codec& codec = find_codec(name);
+    const std::vector<double> sizes = sizes_of(name);
+    constexpr std::size_t scales = 32, words = 128;  // value i of a block is byte i / 128 of word i % 128
+    std::vector<float> code(scales + words, 1.0f);
+    const auto byte_at = [&](std::size_t i) {
+      return reinterpret_cast<unsigned char*>(&code[scales + i % words]) + i / words;
+    };
+    for (std::size_t i = 0; i < 2 * words; ++i) *byte_at(i) = static_cast<unsigned char>(i);
+    for (std::size_t i = 2 * words; i < 4 * words; ++i) *byte_at(i) = 0;
+    ASSERT_EQ(codec.encoded_bytes(n), static_cast<i64>(code.size()) * 4);
+    const ClusterMemory from = memory(code), to = memory(std::vector<float>(n));
+    codec.decode(group_, from.get(), n, to.as<float>());
+    const auto values = values_of(to, n);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const std::size_t size = i % 128;
+      EXPECT_EQ(std::signbit(values[i]), i >= 128) << name << " " << i;
+      if (size < sizes.size())
+        EXPECT_EQ(std::abs(values[i]), static_cast<float>(sizes[size])) << name << " " << i;
+      else if (std::string(name) == "e5m2" && size == 0x7C)
+        EXPECT_TRUE(std::isinf(values[i]));
+      else
+        EXPECT_TRUE(std::isnan(values[i])) << name << " " << i;
+    }
+    const ClusterMemory again = encoded(codec, values, nullptr, 1);
+    std::vector<float> back(code.size());
+    group_.copy(back.data(), again.get(), back.size() * 4);
+    group_.wait();
+    code.swap(back);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      EXPECT_EQ(*byte_at(i), std::isnan(values[i]) ? i | 0x7F : i) << name;
+  }
+}
+
+TEST_P(CodecTest, SmallFloatsSaturateOnlyByAGivenScale) {
+  for (const auto& [name, most] : {std::pair<const char*, float>{"e4m3", 448.0f}, {"e5m2", 57344.0f}}) {
+    EXPECT_EQ(through(find_codec(name), {1e6f, -1e6f, most, 3e38f, most * 1.06f, 2 * most}, 1),
+              (std::vector<float>{most, -most, most, most, most, most}));
+    for (float size = 1e-28f; size < 3e38f; size *= 1.37f) {
+      const float error = std::string(name) == "e4m3" ? size / 16 : size / 8;
+      EXPECT_NEAR(through(find_codec(name), {size, -size / 3})[0], size, error) << name;
+    }
+  }
+}
+
+TEST_P(CodecTest, SmallFloatsKeepWhatIsNoNumberApart) {
+  constexpr float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+  for (const char* name : {"e4m3", "e5m2"})
+    for (const float bad : {nan, -nan, infinity, -infinity}) {
+      std::vector<float> x = wide_values(700, 1e3f);
+      const auto good = through(find_codec(name), x);
+      x[300] = bad;
+      auto y = through(find_codec(name), x);
+      if (std::string(name) == "e5m2" && std::isinf(bad))
+        EXPECT_EQ(y[300], bad);
+      else
+        EXPECT_TRUE(std::isnan(y[300]));
+      y[300] = good[300];
+      EXPECT_EQ(y, good) << name << " " << bad;
+    }
+}
+
+TEST_P(CodecTest, SmallFloatsHaveAScaleForEach128) {
+  for (const char* name : {"e4m3", "e5m2"}) {
+    std::vector<float> x = noise_vector(8, 1500);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] *= i / 128 % 2 == 0 ? 1e-9f : 1e9f;
+    const auto y = through(find_codec(name), x);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const float run = i / 128 % 2 == 0 ? 1e-9f : 1e9f;
+      ASSERT_NEAR(y[i], x[i], std::abs(x[i]) / (std::string(name) == "e4m3" ? 16 : 8) + run * 1e-5f) << name << i;
+    }
+    EXPECT_EQ(through(find_codec(name), std::vector<float>(600)), std::vector<float>(600)) << name;
   }
 }
 
@@ -261,6 +343,8 @@ TEST_P(CodecTest, SizesAreWhatTheTypesPromise) {
   EXPECT_EQ(ratio("fp32"), 1);
   EXPECT_EQ(ratio("bf16"), 2);
   EXPECT_NEAR(ratio("linear8"), 4, 0.05);
+  EXPECT_NEAR(ratio("e4m3"), 32 / 8.25, 0.01);
+  EXPECT_NEAR(ratio("e5m2"), 32 / 8.25, 0.01);
   EXPECT_NEAR(ratio("three_in_one"), 3, 0.01);
   EXPECT_NEAR(ratio("threshold"), 32 / 2.5, 0.01);
   EXPECT_NEAR(ratio("one_bit"), 32 / 1.5, 0.01);

@@ -115,8 +115,8 @@ TEST_P(ExchangeTest, CodesErrAsTheirTypesDo) {
   const struct {
     const char* codec;
     float error;  // of one coding, where values are below one
-  } types[] = {{"bf16", 0.004f},    {"fp16", 0.0005f},       {"dynamic_tree8", 0.008f},
-               {"linear8", 0.004f}, {"static_tree8", 0.03f}, {"mantissa8", 0.06f}};
+  } types[] = {{"bf16", 0.004f},        {"fp16", 0.0005f},    {"dynamic_tree8", 0.008f}, {"linear8", 0.004f},
+               {"static_tree8", 0.03f}, {"mantissa8", 0.06f}, {"e4m3", 0.07f},           {"e5m2", 0.14f}};
   for (const auto& type : types)
     for (const auto way : {CodedAllreduce::Way::once, CodedAllreduce::Way::hops}) {
       const auto exchange = coded(type.codec, way);

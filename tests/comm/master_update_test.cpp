@@ -121,7 +121,7 @@ TEST_P(MasterUpdateTest, StatisticsStayWithTheirRanks) {
 }
 
 TEST_P(MasterUpdateTest, AllComputeWithWhatTheCodesSay) {
-  for (const std::string codec : {"bf16", "three_in_one", "dynamic_tree8"}) {
+  for (const std::string codec : {"bf16", "three_in_one", "dynamic_tree8", "e4m3"}) {
     SCOPED_TRACE(codec);
     const auto exchange = master(codec);
     const auto solving = solver(*exchange, sgd, toy_net(700, global_batch / ranks()));
@@ -144,7 +144,7 @@ TEST_P(MasterUpdateTest, AllComputeWithWhatTheCodesSay) {
 
 /// The codes of almost equal weights may differ by a step, so that runs part slowly.
 TEST_P(MasterUpdateTest, TrainsWithCodesAsOneRankDoes) {
-  for (const std::string codec : {"bf16", "three_in_one", "dynamic_tree8"}) {
+  for (const std::string codec : {"bf16", "three_in_one", "dynamic_tree8", "e4m3"}) {
     const auto exchange = master(codec);
     MPI_Comm self = MPI_COMM_NULL;
     MPI_Comm_dup(MPI_COMM_SELF, &self);
