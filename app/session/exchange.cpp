@@ -5,6 +5,7 @@
 #include "comm/exchange/coded_allreduce.h"
 #include "comm/exchange/master_update.h"
 #include "comm/exchange/packed_allreduce.h"
+#include "comm/exchange/zero1_update.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/formats/caffe.pb.h"
@@ -32,20 +33,22 @@ std::unique_ptr<GradientExchange> make_exchange(const Session& session, const Ex
   const std::string& name = first_of(options.exchange, solver.exchange());
   const std::string& allreduce = first_of(options.allreduce, solver.allreduce());
   const std::string what = "exchange '" + name + "'";
-  const bool coded = name == "coded" || name == "coded_hops", master = name == "master";
+  const bool coded = name == "coded" || name == "coded_hops", master = name == "master", zero1 = name == "zero1";
   if (!coded && !master && (!options.codec.empty() || solver.has_codec()))
     throw ConfigError(what, "sends no codes, but a codec is given",
                       "use exchange coded, coded_hops or master, or no codec");
-  if ((coded || master) && (!options.allreduce.empty() || solver.has_allreduce()))
+  if ((coded || master || zero1) && (!options.allreduce.empty() || solver.has_allreduce()))
     throw ConfigError(what,
-                      coded ? "sums codes in its own way, but an allreduce is given"
-                            : "sums gradients for rank 0 only, but an allreduce is given",
+                      coded    ? "sums codes in its own way, but an allreduce is given"
+                      : master ? "sums gradients for rank 0 only, but an allreduce is given"
+                               : "runs the halves of circulant, but an allreduce is given",
                       "leave allreduce out");
   const std::string& codec = first_of(options.codec, solver.codec());
-  const std::string with = !coded && !master ? "allreduce '" + allreduce + "'"
-                           : !codec.empty()  ? codec
-                           : coded           ? "dynamic_tree8"
-                                             : "fp32";
+  const std::string with = zero1               ? "halves of 'circulant'"
+                           : !coded && !master ? "allreduce '" + allreduce + "'"
+                           : !codec.empty()    ? codec
+                           : coded             ? "dynamic_tree8"
+                                               : "fp32";
   CORTADO_LOG(info) << team.topology().describe() << "; gradients by " << what << ", " << with;
   std::vector<CollectiveRule> rules = options.topology.read_rules();
   if (coded)
@@ -62,8 +65,14 @@ std::unique_ptr<GradientExchange> make_exchange(const Session& session, const Ex
     return std::make_unique<BucketAllreduce>(team.team().communicator, session.group, options.topology.places,
                                              std::move(rules), allreduce, timeline);
   }
+  if (zero1) {
+    if (session.processor->core_groups() > 1)
+      throw ConfigError(what, "cannot run with several core groups in a process: they all update all",
+                        "start a rank for each core group, or use packed");
+    return std::make_unique<Zero1Update>(team, session.group);
+  }
   if (name != "packed" && name != "host_sums")
-    throw ConfigError(what, "is not known", "there are: packed, host_sums, buckets, coded, coded_hops, master");
+    throw ConfigError(what, "is not known", "there are: packed, host_sums, buckets, coded, coded_hops, master, zero1");
   team.set_rules(std::move(rules));
   return std::make_unique<PackedAllreduce>(team, session.group, allreduce);
 }

@@ -118,7 +118,8 @@ void Train::add_to(Flags& flags) {
   add_tuning(flags, tuning_);
   flags.add("--exchange", exchange_.exchange,
             "How ranks agree on gradients: packed, host_sums (while backward goes on), buckets (and the next forward), "
-            "coded, coded_hops, master (rank 0 updates); default is the solver's, packed");
+            "coded, coded_hops, master (rank 0 updates), zero1 (each a part of the weights); default is the solver's, "
+            "packed");
   flags
       .add("--timeline", timeline_,
            "Write what every iteration spends its time with, for Perfetto or chrome://tracing, and print shares")

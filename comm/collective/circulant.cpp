@@ -27,8 +27,12 @@ class Round {
   Round(const HostValues& values, int blocks, int first, int last) {
     const int begin = first % blocks, length = last - first;
     const int before_end = std::min(length, blocks - begin);
-    parts_.push_back(block_of(values, blocks, begin, begin + before_end));
-    if (before_end < length) parts_.push_back(block_of(values, blocks, 0, length - before_end));
+    const auto part = [&](int from, int to) {
+      const i64 start = circulant_begin(values.count, blocks, from);
+      return values.part(start, circulant_begin(values.count, blocks, to) - start);
+    };
+    parts_.push_back(part(begin, begin + before_end));
+    if (before_end < length) parts_.push_back(part(0, length - before_end));
   }
   const std::vector<HostValues>& parts() const { return parts_; }
   i64 count() const {
@@ -40,36 +44,6 @@ class Round {
  private:
   std::vector<HostValues> parts_;
 };
-
-void run_circulant(const Team& team, const HostValues& values) {
-  const CirculantSchedule schedule(*team.topology, team.rank());
-  const int p = team.size();
-  Messages messages(team, "circulant");
-  int number = 0;
-  for (const CirculantStep& step : schedule.steps) {
-    const Round sent(values, p, step.sent_first, step.sent_last), added(values, p, step.added_first, step.added_last);
-    const HostValues arrived = scratch(team, values, added.count());
-    i64 at = 0;
-    for (const HostValues& part : added.parts()) {
-      messages.receive(step.from, arrived.part(at, part.count));
-      at += part.count;
-    }
-    for (const HostValues& part : sent.parts()) messages.send(step.to, part);
-    messages.wait(++number);
-    at = 0;
-    for (const HostValues& part : added.parts()) {
-      team.sum->add(arrived.part(at, part.count), part);
-      at += part.count;
-    }
-  }
-  for (auto step = schedule.steps.rbegin(); step != schedule.steps.rend(); ++step) {
-    const Round arriving(values, p, step->sent_first, step->sent_last);
-    const Round complete(values, p, step->added_first, step->added_last);
-    for (const HostValues& part : arriving.parts()) messages.receive(step->to, part);
-    for (const HostValues& part : complete.parts()) messages.send(step->from, part);
-    messages.wait(++number);
-  }
-}
 
 /// 2 ceil(log2 p) alpha + 2 (p - S) / p n beta_1 + 2 (S - 1) / p n beta_2 + (p - 1) / p n gamma, S supernodes: no
 /// allreduce that sends every value once each way can do with less.
@@ -93,8 +67,54 @@ CirculantSchedule::CirculantSchedule(const Topology& topology, int rank) : owner
   }
 }
 
+i64 circulant_begin(i64 count, int ranks, int block) {
+  constexpr i64 lanes = 32;
+  return std::min(count, lanes * block_begin((count + lanes - 1) / lanes, ranks, block));
+}
+
+void reduce_scatter(const Team& team, const HostValues& values) {
+  const CirculantSchedule schedule(*team.topology, team.rank());
+  const int p = team.size();
+  Messages messages(team, "circulant");
+  int number = 0;
+  for (const CirculantStep& step : schedule.steps) {
+    const Round sent(values, p, step.sent_first, step.sent_last), added(values, p, step.added_first, step.added_last);
+    const HostValues arrived = scratch(team, values, added.count());
+    i64 at = 0;
+    for (const HostValues& part : added.parts()) {
+      messages.receive(step.from, arrived.part(at, part.count));
+      at += part.count;
+    }
+    for (const HostValues& part : sent.parts()) messages.send(step.to, part);
+    messages.wait(++number);
+    at = 0;
+    for (const HostValues& part : added.parts()) {
+      team.sum->add(arrived.part(at, part.count), part);
+      at += part.count;
+    }
+  }
+}
+
+void allgather(const Team& team, const HostValues& values) {
+  const CirculantSchedule schedule(*team.topology, team.rank());
+  const int p = team.size();
+  Messages messages(team, "circulant");
+  int number = static_cast<int>(schedule.steps.size());
+  for (auto step = schedule.steps.rbegin(); step != schedule.steps.rend(); ++step) {
+    const Round arriving(values, p, step->sent_first, step->sent_last);
+    const Round complete(values, p, step->added_first, step->added_last);
+    for (const HostValues& part : arriving.parts()) messages.receive(step->to, part);
+    for (const HostValues& part : complete.parts()) messages.send(step->from, part);
+    messages.wait(++number);
+  }
+}
+
 Algorithm circulant() {
-  return {"circulant", "halving for any number of ranks, numbers in turn over supernodes", run_circulant,
+  return {"circulant", "halving for any number of ranks, numbers in turn over supernodes",
+          [](const Team& team, const HostValues& values) {
+            reduce_scatter(team, values);
+            allgather(team, values);
+          },
           circulant_cost};
 }
 

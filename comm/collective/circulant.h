@@ -1,6 +1,7 @@
 #pragma once
 #include <vector>
 
+#include "comm/collective/collective.h"
 #include "comm/topology.h"
 
 namespace cortado {
@@ -28,5 +29,14 @@ struct CirculantSchedule {
   int own;                  ///< this rank's block
   std::vector<CirculantStep> steps;
 };
+
+/// The first of `count` values that are in `block`. There are as many blocks as ranks. They are nearly equal, and begin
+/// at multiples of 32 values: what a rank computes of its block it computes in the lanes of the whole.
+i64 circulant_begin(i64 count, int ranks, int block);
+
+/// The two halves of the allreduce `circulant`, in place. After the first, the rank's own block is the sum over ranks,
+/// and the others are undefined. The second gives every rank the others' own blocks. Collective.
+void reduce_scatter(const Team& team, const HostValues& values);
+void allgather(const Team& team, const HostValues& values);
 
 }  // namespace cortado

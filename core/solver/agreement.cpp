@@ -1,9 +1,11 @@
 #include "core/solver/agreement.h"
 
+#include <algorithm>
 #include <exception>
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/machine/math.h"
 #include "core/net/name_memory.h"
 #include "core/solver/state_file.h"
 
@@ -36,6 +38,23 @@ void share_from_root(const Replicas& replicas, CoreGroup& group, const Storage& 
   replicas.from_root(host.data(), values.count);
   group.copy(values.data, host.data(), bytes);
   group.wait();
+}
+
+std::vector<float> put_together(const Replicas& replicas, const std::vector<float>& own, i64 first, i64 count) {
+  constexpr i64 piece = 1 << 20;
+  std::vector<float> all(static_cast<std::size_t>(count));
+  std::copy(own.begin(), own.end(), all.begin() + first);
+  std::vector<double> bits;
+  for (i64 begin = 0; begin < count && replicas.size() > 1; begin += piece) {
+    float* const values = all.data() + begin;
+    bits.resize(static_cast<std::size_t>(std::min(piece, count - begin)));
+    // A sum with zeros; as whole numbers, which keep every bit.
+    std::transform(values, values + bits.size(), bits.begin(), [](float value) { return math::bits_of(value); });
+    replicas.sum(bits.data(), static_cast<i64>(bits.size()));
+    std::transform(bits.begin(), bits.end(), values,
+                   [](double sum) { return math::float_of(static_cast<std::uint32_t>(sum)); });
+  }
+  return all;
 }
 
 void share_plans(const Replicas& replicas, Net& net) {

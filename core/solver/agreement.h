@@ -2,6 +2,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/net/net.h"
 
@@ -15,6 +16,10 @@ void on_root(const Replicas& replicas, const std::function<void()>& work);
 
 /// Copies rank 0's values to every rank.
 void share_from_root(const Replicas& replicas, CoreGroup& group, const Storage& values);
+
+/// Returns `count` values of which this rank has `own`, from `first` on, and other ranks the others. Every rank gets
+/// every bit.
+std::vector<float> put_together(const Replicas& replicas, const std::vector<float>& own, i64 first, i64 count);
 
 /// Makes every rank use the candidates that rank 0's net chose.
 void share_plans(const Replicas& replicas, Net& net);

@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <vector>
 
 #include "core/net/net.h"
@@ -12,6 +13,10 @@ class GradientExchange {
   virtual ~GradientExchange() = default;
   /// True if rank 0 alone updates. All ranks return the same.
   virtual bool has_master() const { return false; }
+  /// The part of the arenas that this replica alone updates; nothing means that there are no parts. Parts begin at
+  /// multiples of Net::arena_alignment and make up the arenas. finish gives each replica the mean of its own part
+  /// alone, and share_weights the weights of the others'.
+  virtual std::optional<Net::Range> own_part(const Net& /*net*/) const { return std::nullopt; }
   /// The solver calls this in an iteration's last backward, when the gradients of layer `index` are queued. It may
   /// start communication.
   virtual void layer_finished(Net& /*net*/, std::size_t /*index*/) {}
@@ -26,9 +31,9 @@ class GradientExchange {
   /// After start and this call, gradients [first, first + count) of the arena are what finish makes them. The solver
   /// waits for the whole arena before the next backward.
   virtual void wait_for(Net& /*net*/, i64 /*first*/, i64 /*count*/) {}
-  /// The solver calls this when the master has new weights: from an update, a file, or fillers. Afterwards all replicas
-  /// compute with the same weights, which may have fewer bits than the master's. Running statistics stay every rank's
-  /// own.
+  /// The solver calls this when the master, or each own part, has new weights: from an update, a file, or fillers.
+  /// Afterwards all replicas compute with the same weights, which may have fewer bits than the master's. Running
+  /// statistics stay every rank's own.
   virtual void share_weights(Net& /*net*/) {}
   /// The solver calls this before the master updates or writes its weights. Afterwards the master's net holds its
   /// weights with all bits, until share_weights.

@@ -1,5 +1,6 @@
 #include "core/solver/optimizer.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/base/error.h"
@@ -10,6 +11,7 @@
 #include "core/net/division.h"
 #include "core/net/name_memory.h"
 #include "core/net/shard_exchange.h"
+#include "core/solver/agreement.h"
 #include "core/solver/norms.h"
 #include "core/solver/rate.h"
 
@@ -26,13 +28,21 @@ std::shared_ptr<Storage> make_history(CoreGroup& group, i64 count) {
 }
 }  // namespace
 
-Optimizer::Optimizer(const caffe::SolverParameter& parameter, Net& net, CoreGroup& group)
+Optimizer::Optimizer(const caffe::SolverParameter& parameter, Net& net, CoreGroup& group,
+                     const std::optional<Net::Range>& own)
     : parameter_(parameter),
       type_(solver_type(parameter)),
       net_(net),
       group_(group),
-      pitch_(round_up(net.parameter_arena()->count, Net::arena_alignment)),
+      has_parts_(own.has_value()),
+      own_(own.value_or(Net::Range{0, net.parameter_arena()->count})),
+      pitch_(round_up(own_.count, Net::arena_alignment)),
       history_(make_history(group, type_.histories * pitch_)) {
+  if (has_parts_ && looks_at_all_gradients())
+    throw ConfigError("solver",
+                      std::string(parameter.clip_gradients() >= 0 ? "clip_gradients" : type_.name) +
+                          " looks at all gradients, and each rank has those of its own part alone",
+                      "use another exchange, or leave it out");
   for (std::size_t i = 0; i < net.learnable().size(); ++i) {
     const Net::Learnable& learnable = net.learnable()[i];
     if (learnable.division != nullptr)
@@ -108,21 +118,31 @@ std::vector<float> Optimizer::local_rates(const Step& step) const {
   return rates;
 }
 
-std::shared_ptr<Storage> Optimizer::history(std::size_t learnable, int k) const {
+Net::Range Optimizer::own_values(std::size_t learnable) const {
   const Net::Learnable& of = net_.learnable()[learnable];
   const i64 count = of.blob->count();
+  if (of.division != nullptr) return {0, count};
+  const i64 first = std::clamp(own_.first - of.arena_offset, i64{0}, count),
+            end = std::clamp(own_.first + own_.count - of.arena_offset, i64{0}, count);
+  return {first, end - first};
+}
+
+std::shared_ptr<Storage> Optimizer::history(std::size_t learnable, int k) const {
+  const Net::Range own = own_values(learnable);
   const auto part = shard_histories_.find(learnable);
-  return part != shard_histories_.end() ? Storage::range(part->second, k * count, count)
-                                        : Storage::range(history_, k * pitch_ + of.arena_offset, count);
+  if (part != shard_histories_.end()) return Storage::range(part->second, k * own.count, own.count);
+  const i64 place = own.count > 0 ? net_.learnable()[learnable].arena_offset + own.first - own_.first : 0;
+  return Storage::range(history_, k * pitch_ + place, own.count);
 }
 
 BlobUpdate Optimizer::update_of(const Step& step, std::size_t learnable) const {
   const Net::Learnable& of = net_.learnable()[learnable];
+  const Net::Range own = own_values(learnable);
   BlobUpdate update;
-  update.gradient = of.blob->diff();
-  update.weight = of.blob->mutable_data();
+  update.gradient = of.blob->diff() + own.first;
+  update.weight = of.blob->mutable_data() + own.first;
   update.history = history(learnable, 0)->data;
-  update.count = of.blob->count();
+  update.count = own.count;
   update.pitch = of.division != nullptr ? update.count : pitch_;
   (parameter_.regularization_type() == "L1" ? update.l1 : update.l2) = decay_of(of);
   update.scale = step.scale.of(of);
@@ -150,22 +170,38 @@ void Optimizer::update(const Step& step, std::size_t learnable) {
   const Net::Learnable& of = net_.learnable()[learnable];
   if (!is_trained(of)) return;
   BlobUpdate update = update_of(step, learnable);
+  if (update.count == 0) return;
   update.rate *= step.local_rates[learnable];
   type_.update(group_, parameter_, update);
+}
+
+bool Optimizer::is_shared(std::size_t learnable) const {
+  return has_parts_ || net_.learnable()[learnable].division != nullptr;
+}
+
+std::vector<float> Optimizer::on_host(const Storage& history) const {
+  std::vector<float> values(static_cast<std::size_t>(history.count));
+  group_.copy(values.data(), history.data, values.size() * sizeof(float));
+  group_.wait();
+  return values;
+}
+
+void Optimizer::to_cluster(const float* values, const Storage& history) const {
+  group_.copy(history.data, values, static_cast<std::size_t>(history.count) * sizeof(float));
+  group_.wait();
 }
 
 template <class Visit>
 void Optimizer::for_each_history(Visit visit) const {
   for (int k = 0; k < type_.histories; ++k)
-    for (std::size_t i = 0; i < net_.learnable().size(); ++i) {
-      Blob blob(group_, net_.learnable()[i].blob->shape());
-      blob.place_data(history(i, k));
-      visit(net_.learnable()[i], blob);
-    }
+    for (std::size_t i = 0; i < net_.learnable().size(); ++i) visit(i, *history(i, k));
 }
 
 void Optimizer::write_history(caffe::SolverState& state) const {
-  for_each_history([&](const Net::Learnable&, const Blob& history) { to_proto(history, *state.add_history()); });
+  for_each_history([&](std::size_t i, const Storage& history) {
+    caffe::BlobProto& stored = *state.add_history();
+    if (!is_shared(i)) to_proto(net_.learnable()[i].blob->shape(), on_host(history), {}, stored);
+  });
 }
 
 void Optimizer::read_history(const caffe::SolverState& state, const std::string& file) {
@@ -177,36 +213,49 @@ void Optimizer::read_history(const caffe::SolverState& state, const std::string&
                     "it is truncated, or of another net or solver type");
   CORTADO_LOG(info) << "SGDSolver: restoring history";  // Caffe's line, whatever the type
   int next = 0;
-  for_each_history([&](const Net::Learnable& learnable, Blob& history) {
+  for_each_history([&](std::size_t i, const Storage& history) {
+    const Net::Learnable& learnable = net_.learnable()[i];
     const caffe::BlobProto& stored = state.history(next++);
     const std::string what = "history of layer '" + learnable.layer + "', blob " + std::to_string(learnable.index);
-    const Shape& shape = learnable.division != nullptr ? learnable.division->whole() : history.shape();
+    const Shape& shape = learnable.division != nullptr ? learnable.division->whole() : learnable.blob->shape();
     if (!fits(stored, shape))
       throw FileError(file,
                       what + " has shape " + to_string(shape_of(stored)) + ", the net's blob has " + to_string(shape));
     const std::vector<float> values = values_of(stored, file + ", " + what);
-    if (learnable.division == nullptr) history.write_data(values.data());
+    if (!is_shared(i)) to_cluster(values.data(), history);
   });
 }
 
-void Optimizer::spread_shards(const caffe::SolverState& state) {
+void Optimizer::spread_history(const caffe::SolverState& state) {
   int next = 0;
-  for_each_history([&](const Net::Learnable& learnable, Blob& history) {
+  for_each_history([&](std::size_t i, const Storage& history) {
     const int stored = next++;
-    if (learnable.division == nullptr) return;
+    if (!is_shared(i)) return;
+    const Net::Learnable& learnable = net_.learnable()[i];
+    const Replicas& replicas = *net_.run().replicas;
     std::vector<float> whole;
-    if (net_.shards()->rank() == 0) whole = values_of(state.history(stored), "history");
-    history.write_data(learnable.division->spread(*net_.shards(), whole).data());
+    if (replicas.rank() == 0) whole = values_of(state.history(stored), "history");
+    if (learnable.division != nullptr)
+      return to_cluster(learnable.division->spread(*net_.shards(), whole).data(), history);
+    whole.resize(static_cast<std::size_t>(learnable.blob->count()));
+    replicas.from_root(whole.data(), learnable.blob->count());
+    to_cluster(whole.data() + own_values(i).first, history);
   });
 }
 
-void Optimizer::collect_shards(caffe::SolverState& state) const {
+void Optimizer::collect_history(caffe::SolverState& state) const {
   int next = 0;
-  for_each_history([&](const Net::Learnable& learnable, const Blob& history) {
+  for_each_history([&](std::size_t i, const Storage& history) {
     const int stored = next++;
-    if (learnable.division == nullptr) return;
-    const auto whole = learnable.division->collect(*net_.shards(), history.data_vector());
-    if (net_.shards()->rank() == 0) to_proto(learnable.division->whole(), whole, {}, *state.mutable_history(stored));
+    if (!is_shared(i)) return;
+    const Net::Learnable& learnable = net_.learnable()[i];
+    const Replicas& replicas = *net_.run().replicas;
+    const bool is_divided = learnable.division != nullptr;
+    const auto whole = is_divided
+                           ? learnable.division->collect(*net_.shards(), on_host(history))
+                           : put_together(replicas, on_host(history), own_values(i).first, learnable.blob->count());
+    const Shape& shape = is_divided ? learnable.division->whole() : learnable.blob->shape();
+    if (replicas.rank() == 0) to_proto(shape, whole, {}, *state.mutable_history(stored));
   });
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,8 +28,11 @@ struct GradientScale {
 /// histories (momentum and the like): one or two values per learnable value.
 class Optimizer {
  public:
-  /// Borrows all three. Histories begin with zeros. Throws ConfigError for a solver type that does not exist.
-  Optimizer(const caffe::SolverParameter& parameter, Net& net, CoreGroup& group);
+  /// Borrows all three. It updates, and keeps histories of, the part `own` of the arenas, as
+  /// GradientExchange::own_part says, and shards. Histories begin with zeros. Throws ConfigError for a solver type that
+  /// does not exist, and for parameters that look at all gradients where there are parts.
+  Optimizer(const caffe::SolverParameter& parameter, Net& net, CoreGroup& group,
+            const std::optional<Net::Range>& own = std::nullopt);
 
   /// The parameters of one update of all learnable values.
   struct Step {
@@ -45,8 +49,12 @@ class Optimizer {
   /// Applies decay and the rule to one learnable. It does not wait, and it leaves running statistics alone.
   void update(const Step& step, std::size_t learnable);
 
-  /// All histories. Each is laid out as the net's arenas; histories of shards lie elsewhere.
+  /// All histories. Each is laid out as the own part of the net's arenas; histories of shards lie elsewhere.
   const std::shared_ptr<Storage>& history() const { return history_; }
+  /// True if each rank has a part of them.
+  bool has_parts() const { return has_parts_; }
+  /// The number of all parts' values.
+  i64 values_of_all_parts() const { return type_.histories * net_.parameter_arena()->count; }
 
   /// Writes histories in Caffe's order: the first of every learnable blob, in the net's order, then every blob's
   /// second. Waits for the cluster.
@@ -54,10 +62,10 @@ class Optimizer {
   /// Reads histories. Throws FileError naming `file` when the number of blobs or a shape differs from the net's and the
   /// solver type's.
   void read_history(const caffe::SolverState& state, const std::string& file);
-  /// Spread and collect shards' histories as Net::spread_shards and Net::collect_shards do weights. Rank 0 reads and
-  /// writes the file.
-  void spread_shards(const caffe::SolverState& state);
-  void collect_shards(caffe::SolverState& state) const;
+  /// Spread and collect histories that ranks share, of shards as Net::spread_shards and Net::collect_shards do weights,
+  /// and of parts. Rank 0 reads and writes the file. Collective.
+  void spread_history(const caffe::SolverState& state);
+  void collect_history(caffe::SolverState& state) const;
 
  private:
   void log_rate(i64 iteration, float rate) const;
@@ -71,10 +79,16 @@ class Optimizer {
   std::vector<float> local_rates(const Step& step) const;
   std::vector<double> squares_of_directions(const Step& step) const;
   float decay_of(const Net::Learnable& learnable) const;
-  /// Without the local rate.
+  /// The update of what this rank has of it, without the local rate.
   BlobUpdate update_of(const Step& step, std::size_t learnable) const;
-  /// The k-th history of a learnable.
+  /// The values of a learnable that this rank updates: a range of the blob.
+  Net::Range own_values(std::size_t learnable) const;
+  /// Their k-th history.
   std::shared_ptr<Storage> history(std::size_t learnable, int k) const;
+  std::vector<float> on_host(const Storage& history) const;
+  void to_cluster(const float* values, const Storage& history) const;
+  /// True if several ranks have values of its histories.
+  bool is_shared(std::size_t learnable) const;
   /// Calls visit(learnable, its history) in Caffe's order.
   template <class Visit>
   void for_each_history(Visit visit) const;
@@ -83,7 +97,9 @@ class Optimizer {
   const SolverType& type_;
   Net& net_;
   CoreGroup& group_;
-  i64 pitch_;  ///< floats from a value's first history to its second
+  const bool has_parts_;
+  const Net::Range own_;  ///< of the arenas
+  i64 pitch_;             ///< floats from a value's first history to its second
   std::shared_ptr<Storage> history_;
   std::map<std::size_t, std::shared_ptr<Storage>> shard_histories_;  ///< by learnable, one history after another
 };

@@ -61,16 +61,12 @@ void RunningStatistics::write(Stored& stored) const {
     return;
   }
   for (int rank = 0; rank < replicas_.size(); ++rank) {
-    // A sum with zeros; as whole numbers, which keep every bit.
-    std::vector<double> bits(own.size());
-    if (rank == replicas_.rank()) bits.assign(own.begin(), own.end());
-    replicas_.sum(bits.data(), static_cast<i64>(bits.size()));
+    const auto received = put_together(replicas_, rank == replicas_.rank() ? own_ : std::vector<float>(), 0,
+                                       static_cast<i64>(own_.size()));
     if (replicas_.rank() != 0) continue;
-    const std::vector<std::uint32_t> received(bits.begin(), bits.end());
     auto& to = *stored.Add();
     to.mutable_shape()->add_dim(static_cast<i64>(received.size()));
-    to.mutable_data()->Resize(static_cast<int>(received.size()), 0);
-    std::memcpy(to.mutable_data()->mutable_data(), received.data(), received.size() * sizeof(float));
+    to.mutable_data()->Add(received.begin(), received.end());
   }
 }
 

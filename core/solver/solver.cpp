@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/base/log_text.h"
+#include "core/net/name_memory.h"
 #include "core/solver/agreement.h"
 #include "core/solver/core_groups.h"
 #include "core/solver/rate.h"
@@ -55,13 +56,26 @@ Solver::State::State(const caffe::SolverParameter& given, const SolverOptions& g
     average = std::make_unique<WeightAverage>(*net, *options.group, parameter.ema_decay());
   }
   if (replicas.rank() == 0 || !exchange.has_master()) {
-    optimizer = std::make_unique<Optimizer>(parameter, *net, *options.group);
+    const auto own = exchange.own_part(*net);
+    optimizer = std::make_unique<Optimizer>(parameter, *net, *options.group, own);
+    if (own) tell_of_parts(*own);
     update = std::make_unique<LayerwiseUpdate>(*net, *options.group, *optimizer, exchange, options.timeline, lane());
   }
   make_test_nets();
   find_best_output();
   for (const std::string& files : parameter.weights()) load_weights(files);
   CORTADO_LOG(info) << "Solver scaffolding done.";
+}
+
+void Solver::State::tell_of_parts(const Net::Range& own) const {
+  if (parameter.snapshot_diff())
+    throw ConfigError("solver", "snapshot_diff writes gradients, and each rank has those of its own part alone",
+                      "use another exchange, or leave it out");
+  const auto megabytes = [](i64 floats) { return megabytes_text(4.0 * static_cast<double>(floats)); };
+  CORTADO_LOG(info) << "This rank updates " << megabytes(own.count) << " of "
+                    << megabytes(net->parameter_arena()->count) << " of weights, and keeps "
+                    << megabytes(optimizer->history()->count) << " of " << megabytes(optimizer->values_of_all_parts())
+                    << " of history";
 }
 
 std::unique_ptr<Net> Solver::State::make_net(const caffe::NetParameter& net_parameter, const Replicas* net_replicas,

@@ -78,7 +78,7 @@ void Solver::State::foresee_snapshot() {
   foresaw_snapshot = true;
   i64 largest = 0;
   for (const auto& learnable : net->learnable()) largest = std::max(largest, learnable.blob->bytes());
-  const i64 copy = 4 * std::max(net->parameter_arena()->count, optimizer->history()->count);
+  const i64 copy = 4 * std::max(net->parameter_arena()->count, optimizer->values_of_all_parts());
   const i64 need = copy + largest, free = free_host_memory();
   if (need > free)
     CORTADO_LOG(warning) << "A snapshot will need " << megabytes_text(static_cast<double>(need)) << ", and "
@@ -104,7 +104,7 @@ void Solver::State::write_held_pair(const std::string& name) {
     caffe::NetParameter().Swap(&model);  // its memory is the history's next
     optimizer->write_history(state);
   });
-  if (optimizer) optimizer->collect_shards(state);
+  if (optimizer) optimizer->collect_history(state);
   write_residuals(state_file, replicas.from_root(state.cortado().weights_digest()));
   double all = 1;
   replicas.sum(&all, 1);  // the state comes last: where it is, everything is
@@ -276,9 +276,10 @@ void Solver::State::go_on_from(const SnapshotPair& pair, const std::string& stat
     optimizer->read_history(pair.state, state_file);
   });
   share_weights();
-  if (!exchange.has_master()) share_from_root(replicas, *options.group, *optimizer->history());
+  if (!exchange.has_master() && !optimizer->has_parts())
+    share_from_root(replicas, *options.group, *optimizer->history());
   net->spread_shards(pair.weights);
-  if (optimizer) optimizer->spread_shards(pair.state);
+  if (optimizer) optimizer->spread_history(pair.state);
   statistics->restore(pair.state.cortado().statistics(), state_file);
   restore_average(pair, header.cortado(), state_file);
   iteration = header.iter();

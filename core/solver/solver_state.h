@@ -26,6 +26,8 @@ struct Solver::State {
   State(const caffe::SolverParameter& given, const SolverOptions& given_options);
 
   std::unique_ptr<Net> make_net(const caffe::NetParameter& net, const Replicas* net_replicas, bool only_scores) const;
+  /// Throws ConfigError where the parameter does not go with parts.
+  void tell_of_parts(const Net::Range& own) const;
   void make_test_nets();
 
   void step(i64 iterations);
