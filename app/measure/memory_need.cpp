@@ -94,11 +94,12 @@ void DryRun::measure(const caffe::SolverParameter* solver) {
   need_.history = histories * need_.parameters;
   need_.average = solver != nullptr && solver->ema_decay() > 0 ? need_.parameters : 0;
   need_.blobs = std::max(i64{0}, group_.peak() - need_.parameters - need_.gradients - need_.history - need_.average);
-  // Weights or histories as messages, and the largest blob on its way there.
+  // Weights or histories as messages, or all of them at once, and the largest blob on its way there.
   i64 largest = 0;
   for (const auto& learnable : net().learnable()) largest = std::max(largest, learnable.blob->bytes());
   if (solver != nullptr && (solver->snapshot() > 0 || solver->snapshot_after_train()))
-    need_.snapshot = std::max(need_.parameters, need_.history) + largest;
+    need_.snapshot = largest + (solver->snapshot_async() ? need_.parameters + need_.average + need_.history
+                                                         : std::max(need_.parameters, need_.history));
 }
 
 std::string describe(const MemoryNeed& need) {

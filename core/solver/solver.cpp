@@ -140,6 +140,7 @@ void Solver::solve() {
   const bool early = s.stopped;
   if (!early && due(s.iteration, s.parameter.display())) s.log_final_loss();
   if (!early && due(s.iteration, s.parameter.test_interval())) s.test_all();
+  s.finish_snapshots();
   if (s.keeps_record()) s.options.record->end(s.iteration, early);
   CORTADO_LOG(info) << (early ? "Optimization stopped early." : "Optimization Done.");
 }
@@ -150,7 +151,11 @@ const std::vector<std::vector<Solver::Score>>& Solver::scores() const { return s
 void Solver::restore(const std::string& state_file) { state_->restore(state_file); }
 bool Solver::restore_newest() { return state_->restore_newest(); }
 void Solver::load_weights(const std::string& model_files) { state_->load_weights(model_files); }
-std::string Solver::snapshot() { return state_->snapshot(); }
+std::string Solver::snapshot() {
+  std::string state_file = state_->snapshot();
+  state_->finish_snapshots();
+  return state_file;
+}
 Net& Solver::net() { return *state_->net; }
 i64 Solver::iteration() const { return state_->iteration; }
 double Solver::last_loss() const { return state_->last_loss; }

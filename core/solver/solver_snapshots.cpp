@@ -31,10 +31,13 @@ Solver::State::HeldPrefix::HeldPrefix(State& solver) : solver_(solver) {
 }
 
 Solver::State::HeldPrefix::~HeldPrefix() {
-  if (--solver_.holding_prefix == 0) solver_.lock.reset();
+  if (--solver_.holding_prefix > 0) return;
+  solver_.writer.join();
+  solver_.lock.reset();
 }
 
 std::string Solver::State::snapshot() {
+  finish_snapshots();
   const std::string name = snapshot_name(prefix(), iteration);
   const std::string state_file = name + state_extension();
   if (parameter.snapshot_keep() > 0) {
@@ -42,11 +45,15 @@ std::string Solver::State::snapshot() {
     kept.push_back(state_file);
   }
   write_pair(name);
+  return state_file;
+}
+
+void Solver::State::finish_snapshots() {
+  on_root(replicas, [&] { writer.wait(); });
   while (parameter.snapshot_keep() > 0 && static_cast<int>(kept.size()) > parameter.snapshot_keep()) {
     delete_snapshot(kept.front(), replicas.rank());
     kept.erase(kept.begin());
   }
-  return state_file;
 }
 
 /// Snapshots when the score that snapshot_best names is better than ever.
@@ -57,10 +64,11 @@ void Solver::State::snapshot_best() {
   if (!std::isfinite(score.value) || (best && sign * score.value <= sign * *best)) return;
   best = score.value;
   CORTADO_LOG(info) << "Iteration " << iteration << ": the best " << score.name << " so far, " << score.value;
+  finish_snapshots();
   write_pair(best_name(prefix()));
 }
 
-/// NAME.caffemodel and NAME.solverstate of the present iteration.
+/// NAME.caffemodel and NAME.solverstate of the present iteration, or all that the writer needs for them.
 void Solver::State::write_pair(const std::string& name) {
   const HeldPrefix held(*this);
   const auto megabytes = [](const Storage& of) { return megabytes_text(4.0 * static_cast<double>(of.count)); };
@@ -70,6 +78,7 @@ void Solver::State::write_pair(const std::string& name) {
         return ", copies of weights, " + megabytes(*net->parameter_arena()) +
                (optimizer ? ", or history, " + megabytes(*optimizer->history()) : "");
       });
+  if (!writer.works_beside()) finish_snapshots();
 }
 
 /// When all other memory of training is there, a snapshot that will not fit is told, before hours of work hang on it.
@@ -78,7 +87,8 @@ void Solver::State::foresee_snapshot() {
   foresaw_snapshot = true;
   i64 largest = 0;
   for (const auto& learnable : net->learnable()) largest = std::max(largest, learnable.blob->bytes());
-  const i64 copy = 4 * std::max(net->parameter_arena()->count, optimizer->values_of_all_parts());
+  const i64 weights = net->parameter_arena()->count, histories = optimizer->values_of_all_parts();
+  const i64 copy = 4 * (writer.works_beside() ? (average ? 2 : 1) * weights + histories : std::max(weights, histories));
   const i64 need = copy + largest, free = free_host_memory();
   if (need > free)
     CORTADO_LOG(warning) << "A snapshot will need " << megabytes_text(static_cast<double>(need)) << ", and "
@@ -89,26 +99,28 @@ void Solver::State::foresee_snapshot() {
 void Solver::State::write_held_pair(const std::string& name) {
   const std::string model_file = name + model_extension(), state_file = name + state_extension();
   complete_update();
-  caffe::NetParameter model;  // both on rank 0 only
-  caffe::SolverState state;
-  write_average(state_file, *state.mutable_cortado());
+  const auto model = std::make_shared<caffe::NetParameter>();  // both on rank 0 only
+  const auto state = std::make_shared<caffe::SolverState>();
+  write_average(state_file, *state->mutable_cortado());
   const RunningStatistics::Averaged averaged(*statistics);
   exchange.restore_weights(*net);
-  on_root(replicas, [&] { describe(model_file, model, state); });
+  on_root(replicas, [&] { describe(model_file, *model, *state); });
   exchange.share_weights(*net);
-  net->collect_shards(model, parameter.snapshot_diff());
-  statistics->write(*state.mutable_cortado()->mutable_statistics());
+  net->collect_shards(*model, parameter.snapshot_diff());
+  statistics->write(*state->mutable_cortado()->mutable_statistics());
   on_root(replicas, [&] {
-    state.mutable_cortado()->set_weights_digest(weights_digest(*net, model, model_file));
+    state->mutable_cortado()->set_weights_digest(weights_digest(*net, *model, model_file));
     write_model(model_file, model);
-    caffe::NetParameter().Swap(&model);  // its memory is the history's next
-    optimizer->write_history(state);
+    optimizer->write_history(*state);
   });
-  if (optimizer) optimizer->collect_history(state);
-  write_residuals(state_file, replicas.from_root(state.cortado().weights_digest()));
+  if (optimizer) optimizer->collect_history(*state);
+  write_residuals(state_file, replicas.from_root(state->cortado().weights_digest()));
   double all = 1;
   replicas.sum(&all, 1);  // the state comes last: where it is, everything is
-  on_root(replicas, [&] { write_state(state_file, state); });
+  on_root(replicas, [&] {
+    writer.add([this, state_file, state] { write_state(state_file, *state); });
+    writer.start();
+  });
 }
 
 /// The average of weights and of running statistics, if there is one, as weights that any command reads.
@@ -120,12 +132,12 @@ void Solver::State::write_average(const std::string& state_file, caffe::CortadoS
     return;
   }
   const Scored scored(*this);
-  caffe::NetParameter model;
-  on_root(replicas, [&] { net->to_proto(model); });
-  net->collect_shards(model);
+  const auto model = std::make_shared<caffe::NetParameter>();
+  on_root(replicas, [&] { net->to_proto(*model); });
+  net->collect_shards(*model);
   statistics->write(*state.mutable_averaged_statistics());
   on_root(replicas, [&] {
-    state.set_averaged_digest(weights_digest(*net, model, file));
+    state.set_averaged_digest(weights_digest(*net, *model, file));
     write_model(file, model);
   });
 }
@@ -191,14 +203,17 @@ void Solver::State::describe(const std::string& model_file, caffe::NetParameter&
   if (best) own.set_best(*best);
 }
 
-void Solver::State::write_model(const std::string& file, caffe::NetParameter& model) const {
-  CORTADO_LOG(info) << "Snapshotting to " << kind_of_files() << file;
-  if (writes_hdf5()) {
-    keep_owners(*net, model);
-    options.hdf5->write_weights(file, model);
-  } else {
-    write_binary(file, model);
-  }
+/// Leaves `model` empty: its memory is free for what is written next.
+void Solver::State::write_model(const std::string& file, const std::shared_ptr<caffe::NetParameter>& model) {
+  if (writes_hdf5()) keep_owners(*net, *model);
+  writer.add([this, file, model] {
+    CORTADO_LOG(info) << "Snapshotting to " << kind_of_files() << file;
+    if (writes_hdf5())
+      options.hdf5->write_weights(file, *model);
+    else
+      write_binary(file, *model);
+    caffe::NetParameter().Swap(model.get());
+  });
 }
 
 void Solver::State::write_state(const std::string& file, const caffe::SolverState& state) const {

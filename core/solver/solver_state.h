@@ -13,6 +13,7 @@
 #include "core/solver/prefix_lock.h"
 #include "core/solver/running_statistics.h"
 #include "core/solver/smoothed_loss.h"
+#include "core/solver/snapshot_writer.h"
 #include "core/solver/solver.h"
 #include "core/solver/state_file.h"
 #include "core/solver/weight_average.h"
@@ -95,6 +96,8 @@ struct Solver::State {
     State& solver_;
   };
   std::string snapshot();
+  /// Afterwards all files of snapshots are written, and what snapshot_keep leaves no room for is deleted. Collective.
+  void finish_snapshots();
   void find_best_output();
   void snapshot_best();
   void write_pair(const std::string& name);
@@ -103,7 +106,7 @@ struct Solver::State {
   void foresee_snapshot();
   void describe(const std::string& model_file, caffe::NetParameter& model, caffe::SolverState& state) const;
   const char* kind_of_files() const { return writes_hdf5() ? "HDF5 file " : "binary proto file "; }
-  void write_model(const std::string& file, caffe::NetParameter& model) const;
+  void write_model(const std::string& file, const std::shared_ptr<caffe::NetParameter>& model);
   void write_state(const std::string& file, const caffe::SolverState& state) const;
   void restore(const std::string& state_file);
   bool restore_newest();
@@ -150,6 +153,7 @@ struct Solver::State {
   double waited_for_ranks = 0, exchanged = 0;  // seconds of this iteration
   double seconds_per_iteration = 0;
   bool stopped = false;
+  SnapshotWriter writer{parameter.snapshot_async()};  // goes first: what it writes belongs to the others
 };
 
 /// True if something that happens every `period` iterations (0 means never) happens at this one.

@@ -165,12 +165,14 @@ void Solver::State::share_weights() {
   exchange.share_weights(*net);
 }
 
-/// The one small collective per iteration: everybody's loss and what everybody's signals asked for.
+/// The one small collective per iteration: everybody's loss, what everybody's signals asked for, and whether a snapshot
+/// could not be written.
 Solver::State::Merged Solver::State::merge(double loss, bool not_finite) {
   const SolverAction action = options.action ? options.action() : SolverAction::none;
   double sums[] = {not_finite ? 0 : loss, not_finite ? 1.0 : 0.0, action == SolverAction::snapshot ? 1.0 : 0.0,
-                   action == SolverAction::stop ? 1.0 : 0.0};
-  replicas.sum(sums, 4);
+                   action == SolverAction::stop ? 1.0 : 0.0, writer.has_failed() ? 1.0 : 0.0};
+  replicas.sum(sums, 5);
+  if (sums[4] > 0) finish_snapshots();  // which throws on all ranks
   return {sums[0] / replicas.size(), sums[1] > 0, sums[2] > 0, sums[3] > 0};
 }
 
