@@ -5,14 +5,26 @@
 #include "comm/exchange/coded_allreduce.h"
 #include "comm/exchange/master_update.h"
 #include "comm/exchange/packed_allreduce.h"
+#include "comm/exchange/power_sgd.h"
 #include "comm/exchange/zero1_update.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/formats/caffe.pb.h"
+#include "layers/gemm/gemm.h"
 
 namespace cortado {
 namespace {
 const std::string& first_of(const std::string& own, const std::string& solvers) { return own.empty() ? solvers : own; }
+
+/// The rank of "rank4". Throws ConfigError.
+i64 parse_rank(const std::string& codec) {
+  const std::string start = "rank", digits = codec.substr(std::min(start.size(), codec.size()));
+  const bool is_rank = codec.compare(0, start.size(), start) == 0 && !digits.empty() && digits.size() < 4 &&
+                       digits.find_first_not_of("0123456789") == std::string::npos && std::stoi(digits) > 0;
+  if (!is_rank)
+    throw ConfigError("codec '" + codec + "'", "is none of exchange 'power_sgd'", "there are: rank1, rank2, and so on");
+  return std::stoi(digits);
+}
 }  // namespace
 
 std::vector<CollectiveRule> TopologyRules::read_rules() const {
@@ -33,22 +45,25 @@ std::unique_ptr<GradientExchange> make_exchange(const Session& session, const Ex
   const std::string& name = first_of(options.exchange, solver.exchange());
   const std::string& allreduce = first_of(options.allreduce, solver.allreduce());
   const std::string what = "exchange '" + name + "'";
-  const bool coded = name == "coded" || name == "coded_hops", master = name == "master", zero1 = name == "zero1";
-  if (!coded && !master && (!options.codec.empty() || solver.has_codec()))
+  const bool coded = name == "coded" || name == "coded_hops", master = name == "master", zero1 = name == "zero1",
+             power = name == "power_sgd";
+  if (!coded && !master && !power && (!options.codec.empty() || solver.has_codec()))
     throw ConfigError(what, "sends no codes, but a codec is given",
-                      "use exchange coded, coded_hops or master, or no codec");
-  if ((coded || master || zero1) && (!options.allreduce.empty() || solver.has_allreduce()))
+                      "use exchange coded, coded_hops, master or power_sgd, or no codec");
+  if ((coded || master || zero1 || power) && (!options.allreduce.empty() || solver.has_allreduce()))
     throw ConfigError(what,
                       coded    ? "sums codes in its own way, but an allreduce is given"
                       : master ? "sums gradients for rank 0 only, but an allreduce is given"
-                               : "runs the halves of circulant, but an allreduce is given",
+                      : zero1  ? "runs the halves of circulant, but an allreduce is given"
+                               : "sums narrow matrices by auto, but an allreduce is given",
                       "leave allreduce out");
   const std::string& codec = first_of(options.codec, solver.codec());
-  const std::string with = zero1               ? "halves of 'circulant'"
-                           : !coded && !master ? "allreduce '" + allreduce + "'"
-                           : !codec.empty()    ? codec
-                           : coded             ? "dynamic_tree8"
-                                               : "fp32";
+  const std::string with = zero1                         ? "halves of 'circulant'"
+                           : !coded && !master && !power ? "allreduce '" + allreduce + "'"
+                           : !codec.empty()              ? codec
+                           : power                       ? "rank4"
+                           : coded                       ? "dynamic_tree8"
+                                                         : "fp32";
   CORTADO_LOG(info) << team.topology().describe() << "; gradients by " << what << ", " << with;
   std::vector<CollectiveRule> rules = options.topology.read_rules();
   if (coded)
@@ -65,6 +80,13 @@ std::unique_ptr<GradientExchange> make_exchange(const Session& session, const Ex
     return std::make_unique<BucketAllreduce>(team.team().communicator, session.group, options.topology.places,
                                              std::move(rules), allreduce, timeline);
   }
+  if (power) {
+    team.set_rules(std::move(rules));
+    return std::make_unique<PowerSgd>(team, session.group, parse_rank(with),
+                                      [](CoreGroup& group, const MatrixLibrary::Gemm& product) {
+                                        multiply(group, preferred_multiplier(group), product);
+                                      });
+  }
   if (zero1) {
     if (session.processor->core_groups() > 1)
       throw ConfigError(what, "cannot run with several core groups in a process: they all update all",
@@ -72,7 +94,8 @@ std::unique_ptr<GradientExchange> make_exchange(const Session& session, const Ex
     return std::make_unique<Zero1Update>(team, session.group);
   }
   if (name != "packed" && name != "host_sums")
-    throw ConfigError(what, "is not known", "there are: packed, host_sums, buckets, coded, coded_hops, master, zero1");
+    throw ConfigError(what, "is not known",
+                      "there are: packed, host_sums, buckets, coded, coded_hops, master, zero1, power_sgd");
   team.set_rules(std::move(rules));
   return std::make_unique<PackedAllreduce>(team, session.group, allreduce);
 }

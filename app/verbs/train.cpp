@@ -118,7 +118,8 @@ void Train::add_to(Flags& flags) {
   add_tuning(flags, tuning_);
   flags.add("--exchange", exchange_.exchange,
             "How ranks agree on gradients: packed, host_sums (while backward goes on), buckets (and the next forward), "
-            "coded, coded_hops, master (rank 0 updates), zero1 (each a part of the weights); default is the solver's, "
+            "coded, coded_hops, master (rank 0 updates), zero1 (each a part of the weights), power_sgd "
+            "(inner products as narrow matrices); default is the solver's, "
             "packed");
   flags
       .add("--timeline", timeline_,
@@ -127,7 +128,7 @@ void Train::add_to(Flags& flags) {
       .compared_by([](StartFields&) {});  // all ranks write one or none does
   flags.add("--codec", exchange_.codec,
             "What coded exchanges send, or master's weights: " + codec_names() +
-                "; default is the solver's, dynamic_tree8 or fp32");
+                "; power_sgd's rank1, rank2, ...; default is the solver's, dynamic_tree8 or fp32");
   flags.add(
       "--allreduce", exchange_.allreduce,
       "The algorithm of packed and buckets: " + algorithm_names("allreduce") + "; auto: what the cost model chooses");
