@@ -119,7 +119,12 @@ def prepare(name, tell):
             call("mount", "-t", "proc", "proc", "/proc")
             call("mount", "-t", "tmpfs", "-o", "mode=1777", "tmpfs", "/tmp")
             call("mount", "-t", "tmpfs", "-o", "mode=1777", "tmpfs", "/dev/shm")
-        call("mount", "-t", "sysfs", "sysfs", "/sys")  # /sys/class/net tells of the network of who mounts it
+        # /sys/class/net tells of the network of who mounts it; control groups are the machine's.
+        system = folder / f"sys-{name}"
+        system.mkdir()
+        call("mount", "-t", "sysfs", "sysfs", system)
+        call("mount", "--rbind", "/sys/fs/cgroup", system / "fs/cgroup")
+        call("mount", "--move", system, "/sys")
         call("mount", "--bind", folder / "etc-hosts", "/etc/hosts")
         call("ip", "link", "set", "lo", "up")
         socket.sethostname(name)
