@@ -11,6 +11,7 @@
 #include <thread>
 #include <utility>
 
+#include "comm/wait/tell_launcher.h"
 #include "core/base/log.h"
 
 namespace cortado {
@@ -69,9 +70,12 @@ class Deadlines {
         if (!next->text.empty()) CORTADO_LOG(error) << next->text;
         // MPI_Abort tells the launcher the exit code, but may wait for what hangs, as exit may.
         std::thread([] {
+          std::this_thread::sleep_for(std::chrono::milliseconds(200));  // until the launcher has passed the text on
           int runs = 0, has_ended = 0;
           MPI_Initialized(&runs);
           MPI_Finalized(&has_ended);
+          // Hydra waits for ever for a host that has vanished before it has answered: ends in MPI_Init have to be told.
+          if (runs == 0) tell_launcher("cmd=abort exitcode=1\n");
           if (runs != 0 && has_ended == 0) MPI_Abort(MPI_COMM_WORLD, 1);
         }).detach();
         std::this_thread::sleep_for(std::chrono::seconds(1));

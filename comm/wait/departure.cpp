@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <iostream>
 
+#include "comm/wait/tell_launcher.h"
 #include "core/base/log.h"
 
 namespace cortado {
@@ -26,14 +27,6 @@ void stop(pthread_t thread) {
   sigfillset(&action.sa_mask);
   sigaction(SIGUSR2, &action, nullptr);
   pthread_kill(thread, SIGUSR2);
-}
-
-/// Launchers that speak PMI, as Hydra does, kill the others on a host where one leaves without this.
-void take_leave_of_launcher() {
-  constexpr char text[] = "cmd=finalize\n";
-  const char* const launcher = std::getenv("PMI_FD");
-  if (launcher != nullptr && write(std::atoi(launcher), text, sizeof text - 1) < 0)
-    CORTADO_LOG(warning) << "the launcher does not hear of this rank's end";
 }
 }  // namespace
 
@@ -63,7 +56,7 @@ void Departure::wait(double seconds, int code) {
                        << " s. All ranks have done their work: they leave without it";
   stop(kept_);
   std::this_thread::sleep_for(500ms);  // until all ranks are here
-  take_leave_of_launcher();
+  tell_launcher("cmd=finalize\n");     // Hydra kills the others on a host where one leaves without this
   std::cout.flush();
   std::fflush(nullptr);
   std::this_thread::sleep_for(200ms);  // until launchers have heard all
