@@ -21,6 +21,7 @@ struct Trainer::State {
     with.exchange = exchange.get();
     with.host_sums = uses_host_sums(session, options.exchange, parameter);
     with.tuning = &tuning;
+    with.keeps_values = options.keeps_values;
     with.action = options.action;
     with.progress = options.progress;
     solver = std::make_unique<Solver>(parameter, with);

@@ -13,6 +13,7 @@ namespace cortado {
 struct TrainerOptions {
   ExchangeOptions exchange;              ///< how ranks agree on gradients
   std::string tuning;                    ///< a tuning file of the job; empty means those of the machine alone
+  bool keeps_values = false;             ///< as SolverOptions
   std::function<SolverAction()> action;  ///< as SolverOptions: asked once per iteration, on every rank
   std::function<void(const SolverOptions::Progress&)> progress;  ///< as SolverOptions: told on rank 0
 };

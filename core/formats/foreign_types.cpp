@@ -13,7 +13,10 @@ const char* const warped = "images are not distorted here: convert them distorte
 /// Caffe's forks' types, and names that a layer has elsewhere.
 const std::map<std::string, std::string>& types() {
   static const std::map<std::string, std::string> all = {
-      {"Python", "a Python layer cannot run here: express it by other layers (docs/use/layers.md), or " + end_of_net()},
+      {"Python",
+       "the command line has no Python: train and score it by the Python module (docs/use/python.md), express it by "
+       "other layers, or " +
+           end_of_net()},
       // Written in another way.
       {"BN", scaled},
       {"CuDNNBatchNorm", scaled},

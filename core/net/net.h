@@ -36,6 +36,9 @@ struct NetOptions : Services {
   bool only_trains = false;
   /// Nobody runs backward: see the passes that only score.
   bool only_scores = false;
+  /// Somebody reads and writes what lies between layers, and runs some layers without the others: passes leave layers
+  /// and their blobs as the text has them. Excludes the two above.
+  bool keeps_values = false;
   /// bf16: mixed precision (pass casts). Throws ConfigError where the group's memory cannot hold it.
   Precision precision = Precision::fp32;
   /// All gradients come out this many times as large (loss scaling); losses do not.

@@ -88,8 +88,9 @@ std::unique_ptr<Net> Solver::State::make_net(const caffe::NetParameter& net_para
   net_options.feed = options.feed;
   net_options.replicas = net_replicas;
   net_options.seed = seed_of(parameter);
-  net_options.only_trains = true;
-  net_options.only_scores = only_scores;
+  net_options.keeps_values = options.keeps_values;
+  net_options.only_trains = !options.keeps_values;
+  net_options.only_scores = only_scores && !options.keeps_values;
   net_options.without = options.without;
   net_options.recomputed = options.recomputed;
   net_options.loss_scale = parameter.loss_scale();
@@ -156,7 +157,10 @@ std::string Solver::snapshot() {
   state_->finish_snapshots();
   return state_file;
 }
+void Solver::update() { state_->update_by_gradients(); }
 Net& Solver::net() { return *state_->net; }
+std::size_t Solver::test_nets() const { return state_->test_nets.size(); }
+Net& Solver::test_net(std::size_t i) { return *state_->test_nets.at(i); }
 i64 Solver::iteration() const { return state_->iteration; }
 double Solver::last_loss() const { return state_->last_loss; }
 float Solver::learning_rate() const { return cortado::learning_rate(state_->parameter, state_->iteration); }

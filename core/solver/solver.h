@@ -29,6 +29,8 @@ struct SolverOptions : Services {
   GradientExchange* exchange = nullptr;  ///< may be null where there is one replica
   const TuningTable* tuning = nullptr;   ///< plans found out before; null: layers' own order
   bool choose_plans = false;             ///< try candidates in iterations 1 and 2 of a run, and keep the fastest
+  /// What lies between the layers of its nets can be read and written (NetOptions::keeps_values).
+  bool keeps_values = false;
   bool host_sums = false;                ///< of core groups: see train_on_core_groups
   std::set<std::string> without;         ///< passes that do not run: see NetOptions
   std::vector<Segment> recomputed;       ///< segments of the training net: see NetOptions
@@ -89,7 +91,13 @@ class Solver {
   /// name.
   std::string snapshot();
 
+  /// Updates the weights by the gradients that lie in the net, as the end of an iteration does. Counts no iteration.
+  void update();
+
   Net& net();
+  std::size_t test_nets() const;
+  /// They share the training net's weights.
+  Net& test_net(std::size_t i);
   i64 iteration() const;
   double last_loss() const;     ///< mean over ranks, of the last iteration (not smoothed)
   float learning_rate() const;  ///< of the next iteration

@@ -46,6 +46,7 @@ struct Solver::State {
   bool may_update_late() const;
   float exchange_gradients(bool late);
   void update_weights(float factor, bool late);
+  void update_by_gradients();
   void complete_update();
   void share_weights();
   [[noreturn]] void throw_not_finite(const std::string& bad_layer);

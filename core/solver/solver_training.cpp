@@ -154,6 +154,12 @@ void Solver::State::update_weights(float factor, bool late) {
   if (average) average->take();
 }
 
+void Solver::State::update_by_gradients() {
+  complete_update();
+  for (std::size_t i = net->layers().size(); i-- > 0;) exchange.layer_finished(*net, i);
+  update_weights(exchange_gradients(false), false);
+}
+
 /// Before weights, histories or gradients are looked at.
 void Solver::State::complete_update() {
   if (update) update->complete();

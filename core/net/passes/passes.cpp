@@ -7,7 +7,8 @@
 namespace cortado {
 
 const std::vector<Pass>& net_passes() {
-  constexpr auto always = Applies::always, training = Applies::in_training, scoring = Applies::in_scoring;
+  constexpr auto always = Applies::always, unless_kept = Applies::unless_kept, training = Applies::in_training,
+                 scoring = Applies::in_scoring;
   constexpr bool rounds = false, same = true;  // keeps_bits
   static const std::vector<Pass> all = {
       {"filter", "keeps the layers of the net's phase, level and stages", Stage::text,
@@ -19,17 +20,17 @@ const std::vector<Pass>& net_passes() {
       {"subsampling", "takes the pixels that strided convolutions share once", Stage::growth, nullptr, training, rounds,
        passes::subsampling},
       {"layouts", "lets blobs lie in blocks of channels, and puts a Reorder where a layer takes planes", Stage::growth,
-       nullptr, always, rounds, passes::layouts},
+       nullptr, unless_kept, rounds, passes::layouts},
       {"pruning", "leaves out gradients that reach no loss", Stage::net, nullptr, always, same, passes::pruning},
-      {"epilogues", "lets layers do the work of those that follow in place", Stage::net, nullptr, always, rounds,
+      {"epilogues", "lets layers do the work of those that follow in place", Stage::net, nullptr, unless_kept, rounds,
        passes::epilogues},
       {"fixed_maps", "lets convolutions apply the BatchNorm behind them", Stage::net, nullptr, scoring, rounds,
        passes::fixed_maps},
-      {"channel_sums", "lets convolutions leave sums for the BatchNorm behind them", Stage::net, nullptr, always,
+      {"channel_sums", "lets convolutions leave sums for the BatchNorm behind them", Stage::net, nullptr, unless_kept,
        rounds, passes::channel_sums},
       {"residual_sums", "lets BatchNorm add the other branch of a residual block", Stage::net, nullptr, training,
        rounds, passes::residual_sums},
-      {"gradient_sums", "lets a layer add the gradients of its top's readers", Stage::net, nullptr, always, same,
+      {"gradient_sums", "lets a layer add the gradients of its top's readers", Stage::net, nullptr, unless_kept, same,
        passes::gradient_sums},
       {"gradient_joins", "adds the second gradient of a residual sum to the first as it is made", Stage::net, nullptr,
        training, same, passes::gradient_joins},
@@ -43,6 +44,7 @@ const std::vector<Pass>& net_passes() {
 
 static bool applies(const Pass& pass, const NetOptions& options) {
   switch (pass.applies) {
+    case Applies::unless_kept: return !options.keeps_values;
     case Applies::in_training: return options.only_trains;
     case Applies::in_scoring: return options.only_scores;
     default: return true;

@@ -10,9 +10,9 @@ namespace cortado {
 /// text and made (NetGraph::coming), behind layers whose shapes are known. `net`: all layers, shaped.
 enum class Stage { text, growth, net };
 
-/// The nets in which a pass runs: all, those that only train (NetOptions::only_trains) or those that only score
-/// (NetOptions::only_scores).
-enum class Applies { always, in_training, in_scoring };
+/// The nets in which a pass runs: all, those whose inner values nobody wants (without NetOptions::keeps_values), those
+/// that only train (NetOptions::only_trains) or those that only score (NetOptions::only_scores).
+enum class Applies { always, unless_kept, in_training, in_scoring };
 
 /// One way of rewriting a net while it is built. Each has a file of its name in this folder, which draws a net before
 /// and after it.
