@@ -4,6 +4,7 @@
 
 #include "app/onnx/layer_export.h"
 #include "core/base/mistakes.h"
+#include "core/formats/prototxt.h"
 
 namespace cortado {
 namespace {
@@ -109,5 +110,9 @@ class Exporter {
 }  // namespace
 
 onnx::ModelProto to_onnx(const Net& net, const std::vector<std::string>& wanted) { return Exporter(net).model(wanted); }
+
+void write_onnx(const Net& net, const std::string& file, const std::vector<std::string>& wanted) {
+  write_binary(file, to_onnx(net, wanted));
+}
 
 }  // namespace cortado

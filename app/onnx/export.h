@@ -13,4 +13,7 @@ namespace cortado {
 /// result has the name. Throws Mistakes with a line for each layer that ONNX cannot say.
 onnx::ModelProto to_onnx(const Net& net, const std::vector<std::string>& wanted = {});
 
+/// Writes that model to a file, for programs without ONNX's messages. Throws as to_onnx; FileError.
+void write_onnx(const Net& net, const std::string& file, const std::vector<std::string>& wanted = {});
+
 }  // namespace cortado
