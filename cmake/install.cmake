@@ -9,6 +9,10 @@ install(FILES README.md CONTRIBUTING.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 file(RELATIVE_PATH prefix_from_modulefile ${CMAKE_INSTALL_FULL_DATADIR}/cortado/modulefiles/cortado ${CMAKE_INSTALL_PREFIX})
+set(python_of_modulefile "# no Python module")
+if(CORTADO_BUILDS_PYTHON)
+  set(python_of_modulefile "prepend-path PYTHONPATH $prefix/${CORTADO_PYTHON_SITE}")
+endif()
 configure_file(cmake/modulefile.tcl.in modulefile @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/modulefile DESTINATION ${share}/modulefiles/cortado RENAME ${PROJECT_VERSION})
 

@@ -29,7 +29,7 @@ struct SolverOptions : Services {
   GradientExchange* exchange = nullptr;  ///< may be null where there is one replica
   const TuningTable* tuning = nullptr;   ///< plans found out before; null: layers' own order
   bool choose_plans = false;             ///< try candidates in iterations 1 and 2 of a run, and keep the fastest
-  /// What lies between the layers of its nets can be read and written (NetOptions::keeps_values).
+  /// Values between the layers of its nets can be read and written (NetOptions::keeps_values).
   bool keeps_values = false;
   bool host_sums = false;                ///< of core groups: see train_on_core_groups
   std::set<std::string> without;         ///< passes that do not run: see NetOptions

@@ -1,0 +1,100 @@
+#include "python/bindings/interpreter.h"
+
+#include <mpi.h>
+
+#include <cstdlib>
+
+#include "core/base/error.h"
+#include "core/base/log_level.h"
+#include "python/bindings/python_layer.h"
+
+namespace cortado::python {
+namespace {
+std::shared_ptr<Interpreter> interpreter;
+bool has_ended = false;
+std::uint64_t net_seed = 1;
+int log_level = -1;  // -1 means that nobody has said
+
+SessionOptions& options() {
+  static SessionOptions wanted;
+  return wanted;
+}
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+/// The library that answers this process's calls, by its own words.
+std::string running_library() {
+  char name[MPI_MAX_LIBRARY_VERSION_STRING] = {};
+  int length = 0;
+  MPI_Get_library_version(name, &length);
+  return first_line(name);
+}
+
+#ifdef OPEN_MPI
+constexpr const char* built_for = "Open MPI";
+#else
+constexpr const char* built_for = "MPICH";
+#endif
+}  // namespace
+
+void check_mpi_libraries() {
+  const std::string ours = running_library();
+  const auto is_open_mpi = [](const std::string& name) { return name.find("Open MPI") != std::string::npos; };
+  const std::string advice =
+      "let both use one: python3 -m pip install --no-binary mpi4py mpi4py builds mpi4py for an MPI";
+  if (is_open_mpi(ours) != is_open_mpi(built_for))
+    throw ConfigError("MPI", "Cortado is built for " + std::string(built_for) + ", and this process has loaded " + ours,
+                      advice);
+  const auto modules = py::module_::import("sys").attr("modules");
+  if (!modules.contains("mpi4py.MPI")) return;
+  const auto other = modules["mpi4py.MPI"].attr("Get_library_version")().cast<std::string>();
+  if (first_line(other) != ours)
+    throw ConfigError("MPI", "Cortado runs " + ours + ", and mpi4py runs " + first_line(other), advice);
+}
+
+Interpreter::Interpreter() : session_(job_, options()) {}
+
+const std::shared_ptr<Interpreter>& Interpreter::get() {
+  check_mpi_libraries();
+  if (interpreter != nullptr) return interpreter;
+  if (has_ended) throw ConfigError("", "the interpreter ends: nothing can be computed any more");
+  open_log(false);
+  interpreter.reset(new Interpreter);
+  open_log(interpreter->job().rank() != 0);
+  const char* const least = std::getenv("GLOG_minloglevel");
+  set_log(log_level >= 0 ? log_level : least != nullptr ? std::atoi(least) : 0);
+  add_python_layers(interpreter->session().layers);
+  py::module_::import("cortado._end").attr("watch")(interpreter->job().size());
+  return interpreter;
+}
+
+Interpreter* Interpreter::running() { return interpreter.get(); }
+
+void Interpreter::end() noexcept {
+  has_ended = true;
+  if (interpreter == nullptr) return;
+  while (!interpreter->users_.empty()) {  // of which a solver takes its nets with it
+    Closable* const user = *interpreter->users_.begin();
+    interpreter->users_.erase(user);
+    user->close();
+  }
+  interpreter.reset();
+}
+
+void Interpreter::set_devices(const std::vector<std::string>& devices) {
+  if (interpreter != nullptr && options().devices != devices)
+    throw ConfigError("set_device", "nets have been built already, on other devices",
+                      "choose the device before the first net or solver");
+  options().devices = devices;
+}
+
+void Interpreter::set_seed(std::uint64_t seed) { net_seed = seed; }
+std::uint64_t Interpreter::seed() { return net_seed; }
+
+void Interpreter::set_log(int least) {
+  log_level = least;
+  if (interpreter != nullptr && interpreter->job().rank() != 0) return;
+  set_log_level(least <= 0 ? Severity::info : least == 1 ? Severity::warning : Severity::error);
+}
+
+}  // namespace cortado::python
