@@ -19,7 +19,7 @@ void expect_says(const std::string& text, const std::vector<std::string>& pieces
 TEST(NetMistakes, NameTheLayer) {
   expect_says("layer { name: 'l' type: 'Convoluton' }", {"layer 'l'", "'Convoluton'", "known types", "Loss, Scale"});
   expect_says("layer { name: 'p' type: 'Python' python_param { module: 'm' layer: 'L' } }",
-              {"layer 'p'", "Python layer", "cannot run here", "docs/use/layers.md"});
+              {"layer 'p'", "the command line has no Python", "docs/use/python.md"});
   expect_says("layer { name: 'l' }", {"layer 'l'", "has no type"});
   std::string many;
   int number = 0;
