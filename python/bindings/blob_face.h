@@ -44,6 +44,9 @@ class BlobFace {
   Net* learner_;
 };
 
+/// The shape that Python gives as numbers, or as one sequence of them. Throws TypeError of Python.
+Shape shape_of(const py::args& dimensions);
+
 void bind_blobs(py::module_& module);
 
 }  // namespace cortado::python

@@ -2,7 +2,10 @@
 
 #include <mpi.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
+#include <thread>
 
 #include "core/base/error.h"
 #include "core/base/log_level.h"
@@ -11,8 +14,9 @@
 namespace cortado::python {
 namespace {
 std::shared_ptr<Interpreter> interpreter;
-bool has_ended = false;
-std::uint64_t net_seed = 1;
+std::atomic<bool> has_ended{false};
+std::atomic<int> computations{0};
+std::uint64_t net_seed = 1, nets_since = 0;
 int log_level = -1;  // -1 means that nobody has said
 
 SessionOptions& options() {
@@ -73,6 +77,10 @@ Interpreter* Interpreter::running() { return interpreter.get(); }
 void Interpreter::end() noexcept {
   has_ended = true;
   if (interpreter == nullptr) return;
+  while (computations > 0) {
+    const py::gil_scoped_release released;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
   while (!interpreter->users_.empty()) {  // of which a solver takes its nets with it
     Closable* const user = *interpreter->users_.begin();
     interpreter->users_.erase(user);
@@ -88,8 +96,19 @@ void Interpreter::set_devices(const std::vector<std::string>& devices) {
   options().devices = devices;
 }
 
-void Interpreter::set_seed(std::uint64_t seed) { net_seed = seed; }
-std::uint64_t Interpreter::seed() { return net_seed; }
+bool Interpreter::ends() { return has_ended; }
+
+Interpreter::Computation::Computation() {
+  if (has_ended) throw ConfigError("", "the interpreter ends: nothing can be computed any more");
+  ++computations;
+}
+Interpreter::Computation::~Computation() { --computations; }
+
+void Interpreter::set_seed(std::uint64_t seed) {
+  net_seed = seed;
+  nets_since = 0;
+}
+std::uint64_t Interpreter::next_seed() { return net_seed + 0x9e3779b97f4a7c15U * nets_since++; }
 
 void Interpreter::set_log(int least) {
   log_level = least;

@@ -29,14 +29,25 @@ class Interpreter {
   static const std::shared_ptr<Interpreter>& get();
   /// nullptr where nothing has begun yet, or all has ended.
   static Interpreter* running();
-  /// Ends nets, solvers, the session and the job, in that order.
+  /// Waits for computations of other threads, then ends nets, solvers, the session and the job, in that order.
   static void end() noexcept;
+  /// True once `end` has been called: solvers stop.
+  static bool ends();
+  /// A computation, while it lives; made with Python's lock held. Throws ConfigError where the interpreter ends.
+  class Computation {
+   public:
+    Computation();
+    ~Computation();
+    Computation(const Computation&) = delete;
+    Computation& operator=(const Computation&) = delete;
+  };
 
   /// The next session's; ConfigError if one runs with another.
   static void set_devices(const std::vector<std::string>& devices);
   /// Nets that are built from now on draw from it.
   static void set_seed(std::uint64_t seed);
-  static std::uint64_t seed();
+  /// The next net's: the first one has the seed that was set, and each one after it another.
+  static std::uint64_t next_seed();
   /// GLOG_minloglevel's numbers: 0 writes all, 1 warnings and errors, 2 errors alone.
   static void set_log(int least);
 

@@ -58,7 +58,8 @@ PYBIND11_MODULE(_cortado, module) {
   module.attr("__version__") = version();
   module.def("layer_type_list", &layer_types, "All layer types.");
   module.def("set_devices", &Interpreter::set_devices);
-  module.def("set_random_seed", &Interpreter::set_seed, "Nets that are built from now on draw from this seed.");
+  module.def("set_random_seed", &Interpreter::set_seed, py::arg("seed"),
+             "The next net draws from this seed, and each one after it from another.");
   module.def("set_log_level", &Interpreter::set_log);
   module.def(
       "log", [](const std::string& text) { CORTADO_LOG(info) << text; }, "Writes a line to the log.");

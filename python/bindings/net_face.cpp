@@ -137,7 +137,7 @@ NetFace::NetFace(caffe::NetParameter parameter, const Options& with) : interpret
   state.set_level(with.level);
   for (const std::string& stage : with.stages) state.add_stage(stage);
   NetOptions options = session().net_options();
-  options.seed = Interpreter::seed();
+  options.seed = Interpreter::next_seed();
   options.keeps_values = true;
   std::shared_ptr<Net> made;
   {
@@ -184,6 +184,7 @@ Net& NetFace::net() const {
 
 void NetFace::run(const std::function<void()>& work) {
   net();
+  const Interpreter::Computation computation;
   house_->arrays.write_back();
   {
     const py::gil_scoped_release released;

@@ -110,12 +110,7 @@ py::object python_object(const Layer& layer) {
 void bind_python_layers(py::module_& module) {
   py::class_<Parameters>(module, "Parameters", "The learnable blobs of a Python layer.")
       .def(
-          "add_blob",
-          [](Parameters& all, const py::args& dimensions) {
-            Shape shape;
-            for (const auto& dimension : dimensions) shape.push_back(dimension.cast<i64>());
-            all.add(shape);
-          },
+          "add_blob", [](Parameters& all, const py::args& dimensions) { all.add(shape_of(dimensions)); },
           "Adds a blob of zeros, within setup.")
       .def("__len__", &Parameters::size)
       .def("__getitem__", &Parameters::at);

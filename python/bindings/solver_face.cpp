@@ -72,6 +72,7 @@ std::shared_ptr<NetFace> SolverFace::net() { return net_; }
 std::vector<std::shared_ptr<NetFace>> SolverFace::test_nets() { return test_nets_; }
 
 SolverAction SolverFace::ask() {
+  if (Interpreter::ends()) return SolverAction::stop;
   const py::gil_scoped_acquire held;
   if (interrupt_ == nullptr && PyErr_CheckSignals() == 0) return SolverAction::none;
   if (interrupt_ == nullptr) interrupt_ = std::make_unique<py::error_already_set>();

@@ -6,6 +6,7 @@
 
 Code that imports caffe runs after `import cortado.caffe; cortado.caffe.install()`. docs/use/python.md has the rest.
 """
+from . import _waiting  # first: before the bindings load OpenMP
 from . import _cortado
 from ._cortado import (Blob, ConfigError, Error, FileError, NumericError, PeerError, PlanError, ShapeError, __version__,
                        layer_type_list, log, rank, ranks, set_random_seed)

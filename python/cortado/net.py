@@ -11,7 +11,7 @@ Net = _cortado.Net
 _make = Net.__init__
 
 
-def _init(self, network, *given, phase=None, level=0, stages=None, weights=None):
+def _init(self, network_file, *given, phase=None, level=0, stages=None, weights=None):
     """Net(FILE, PHASE, level=0, stages=None, weights=None), or as Caffe once had it: Net(FILE, WEIGHTS, PHASE).
 
     FILE may also be a NetParameter, as NetSpec.to_proto returns it.
@@ -28,7 +28,8 @@ def _init(self, network, *given, phase=None, level=0, stages=None, weights=None)
                                          value if name == "weights" else weights)
     if given or phase is None:
         raise TypeError("Net takes a file, a phase (cortado.TRAIN or TEST), level, stages and weights")
-    source = network.SerializeToString() if hasattr(network, "SerializeToString") else os.fspath(network)
+    is_message = hasattr(network_file, "SerializeToString")
+    source = network_file.SerializeToString() if is_message else os.fspath(network_file)
     _make(self, source, int(phase), int(level or 0), list(stages or []), os.fspath(weights) if weights else "")
 
 
@@ -62,6 +63,16 @@ def _top_names(self):
     return OrderedDict(zip(self._layer_names, self._top_names))
 
 
+def _bottom_ids(self, layer):
+    """Which of the net's blobs layer number `layer` reads."""
+    return [self._blob_names.index(name) for name in self._bottom_names[layer]]
+
+
+def _top_ids(self, layer):
+    """Which of the net's blobs layer number `layer` writes."""
+    return [self._blob_names.index(name) for name in self._top_names[layer]]
+
+
 def _blob_loss_weights(self):
     """The loss weight of each blob, 0 where it is no loss."""
     return OrderedDict(self._loss_weights)
@@ -72,6 +83,13 @@ def _index(self, layer):
     if layer not in names:
         raise ValueError(f"the net has no layer '{layer}'; it has {', '.join(names)}")
     return names.index(layer)
+
+
+def _names(blobs):
+    names = [] if blobs is None else list(blobs)
+    if not all(isinstance(name, str) for name in names):
+        raise TypeError("give inputs by name, as forward(data=array); a list of names asks for more blobs")
+    return names
 
 
 def _fill(self, values, allowed, which):
@@ -89,7 +107,7 @@ def _forward(self, blobs=None, start=None, end=None, **inputs):
     that layer's tops, and `blobs` too: a dictionary of arrays."""
     first = 0 if start is None else _index(self, start)
     last = len(self._layer_names) - 1 if end is None else _index(self, end)
-    wanted = list(blobs or [])
+    wanted = _names(blobs)
     wanted += self.outputs if end is None else self.top_names[end]
     if inputs:
         _fill(self, inputs, self.inputs, "data")
@@ -103,7 +121,7 @@ def _backward(self, diffs=None, start=None, end=None, **gradients):
     first, by name. Returns inputs' gradients, or with `end` those of that layer's bottoms, and `diffs` too."""
     first = len(self._layer_names) - 1 if start is None else _index(self, start)
     last = 0 if end is None else _index(self, end)
-    wanted = list(diffs or [])
+    wanted = _names(diffs)
     wanted += self.inputs if end is None else self.bottom_names[end]
     if gradients:
         allowed = self.outputs if start is None else self.top_names[start]
@@ -203,6 +221,10 @@ Net.layer_dict = property(_layer_dict, doc=_layer_dict.__doc__)
 Net.bottom_names = property(_bottom_names, doc=_bottom_names.__doc__)
 Net.top_names = property(_top_names, doc=_top_names.__doc__)
 Net.blob_loss_weights = property(_blob_loss_weights, doc=_blob_loss_weights.__doc__)
+Net._bottom_ids = _bottom_ids
+Net._top_ids = _top_ids
+Net._inputs = property(lambda self: [self._blob_names.index(name) for name in self.inputs])
+Net._outputs = property(lambda self: [self._blob_names.index(name) for name in self.outputs])
 Net.forward = _forward
 Net.backward = _backward
 Net.forward_all = _forward_all

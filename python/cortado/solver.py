@@ -25,6 +25,11 @@ def _solve(self, resume_file=None):
     self._solve()
 
 
+def _share_weights(self, net):
+    """From now on the net's parameters are those of the solver's net, by layers' names."""
+    net.share_with(self.net)
+
+
 def _param(self):
     """The solver's parameter, a SolverParameter."""
     return caffe_pb2.SolverParameter.FromString(self._param)
@@ -47,6 +52,7 @@ def _of_type(name):
 
 Solver.__init__ = _init
 Solver.solve = _solve
+Solver.share_weights = _share_weights
 Solver.param = property(_param, doc=_param.__doc__)
 SGDSolver, NesterovSolver, AdaGradSolver = _of_type("SGD"), _of_type("Nesterov"), _of_type("AdaGrad")
 RMSPropSolver, AdaDeltaSolver, AdamSolver = _of_type("RMSProp"), _of_type("AdaDelta"), _of_type("Adam")

@@ -1,5 +1,7 @@
 """Nets: values, gradients, parameters, shapes, files."""
 import os
+import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -206,7 +208,49 @@ class Nets(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "multiple of the batch"):
             net.set_input_arrays(data[:3], labels[:3])
 
+    def test_seeds(self):
+        cortado.set_random_seed(5)
+        first, second = net_of(NET), net_of(NET)
+        cortado.set_random_seed(5)
+        again = net_of(NET)
+        weights = [net.params["conv"][0].data for net in (first, second, again)]
+        numpy.testing.assert_array_equal(weights[0], weights[2])
+        self.assertFalse(numpy.array_equal(weights[0], weights[1]))
+
+    def test_a_thread_computes_as_the_interpreter_ends(self):
+        code = ("import threading, time, cortado\nfrom cortado import layers as L\nspec = cortado.NetSpec()\n"
+                "spec.data = L.Input(shape=dict(dim=[8, 8, 32, 32]))\n"
+                "spec.conv = L.Convolution(spec.data, num_output=8, kernel_size=3)\n"
+                "net = cortado.Net(spec.to_proto(), cortado.TEST)\n"
+                "threading.Thread(target=lambda: [net.forward() for _ in range(10**7)], daemon=True).start()\n"
+                "time.sleep(0.3)")
+        for _ in range(3):
+            done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100)
+            self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_other_names_of_pycaffe(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".prototxt") as file:
+            file.write(NET)
+            file.flush()
+            net = cortado.Net(network_file=file.name, phase=cortado.TEST)
+        self.assertEqual(([net._bottom_ids(i) for i in range(5)], [net._top_ids(i) for i in range(5)]),
+                         ([[], [0], [1], [1], [2]], [[0], [1], [1], [2], [3]]))
+        self.assertEqual((net._inputs, net._outputs), ([0], [3]))
+
+    def test_shapes(self):
+        blob = self.net.blobs["data"]
+        blob.reshape((1, 2, 7, 7))
+        self.assertEqual(blob.shape, (1, 2, 7, 7))
+        blob.reshape(numpy.int64(2), 2, 6, 6)
+        self.assertEqual(blob.shape, (2, 2, 6, 6))
+        with self.assertRaises(TypeError):
+            blob.reshape(1.5, 2, 6, 6)
+        with self.assertRaises(cortado.ShapeError):
+            blob.reshape(-1, 2, 6, 6)
+
     def test_mistakes(self):
+        with self.assertRaisesRegex(TypeError, "inputs by name"):
+            self.net.forward(self.images)
         with self.assertRaisesRegex(cortado.FileError, "nowhere.prototxt"):
             cortado.Net("nowhere.prototxt", cortado.TEST)
         with self.assertRaisesRegex(cortado.ConfigError, "kernal_size.*kernel_size"):
