@@ -19,14 +19,10 @@ def _init(self, network_file, *given, phase=None, level=0, stages=None, weights=
     given = list(given)
     if given and isinstance(given[0], (str, os.PathLike)):  # the old order
         weights = given.pop(0)
-    for name in ("phase", "level", "stages", "weights"):
-        if not given:
-            break
-        value = given.pop(0)
-        phase, level, stages, weights = (value if name == "phase" else phase, value if name == "level" else level,
-                                         value if name == "stages" else stages,
-                                         value if name == "weights" else weights)
-    if given or phase is None:
+    asked = {"phase": phase, "level": level, "stages": stages, "weights": weights}
+    too_many = len(given) > len(asked)
+    phase, level, stages, weights = {**asked, **dict(zip(asked, given))}.values()
+    if too_many or phase is None:
         raise TypeError("Net takes a file, a phase (cortado.TRAIN or TEST), level, stages and weights")
     is_message = hasattr(network_file, "SerializeToString")
     source = network_file.SerializeToString() if is_message else os.fspath(network_file)
@@ -144,14 +140,24 @@ def _batches(self, values):
         yield batch, real
 
 
+def _joined(parts_by_name):
+    """One array of all batches, by name; of numbers, an array with one for each batch."""
+    return {name: numpy.concatenate(parts) if parts[0].ndim else numpy.asarray(parts)
+            for name, parts in parts_by_name.items()}
+
+
+def _keep(values, real, parts_by_name):
+    """Adds a batch's arrays to those of the batches before it, without what filled it up."""
+    for name, array in values.items():
+        parts_by_name.setdefault(name, []).append(array[:real].copy() if array.ndim else array.copy())
+
+
 def _forward_all(self, blobs=None, **inputs):
     """forward over any number of samples, batch by batch. Returns arrays of all samples, by blob."""
     all_outputs = {}
     for batch, real in _batches(self, inputs):
-        for name, values in self.forward(blobs=blobs, **batch).items():
-            all_outputs.setdefault(name, []).append(values[:real].copy() if values.ndim else values.copy())
-    return {name: numpy.concatenate(parts) if parts[0].ndim else numpy.asarray(parts)
-            for name, parts in all_outputs.items()}
+        _keep(self.forward(blobs=blobs, **batch), real, all_outputs)
+    return _joined(all_outputs)
 
 
 def _forward_backward_all(self, blobs=None, diffs=None, **values):
@@ -162,14 +168,10 @@ def _forward_backward_all(self, blobs=None, diffs=None, **values):
     gradients = {name: array for name, array in values.items() if name not in inputs}
     gradient_batches = _batches(self, gradients) if gradients else None
     for batch, real in _batches(self, inputs):
-        for name, array in self.forward(blobs=blobs, **batch).items():
-            all_outputs.setdefault(name, []).append(array[:real].copy() if array.ndim else array.copy())
+        _keep(self.forward(blobs=blobs, **batch), real, all_outputs)
         given = next(gradient_batches)[0] if gradient_batches else {}
-        for name, array in self.backward(diffs=diffs, **given).items():
-            all_diffs.setdefault(name, []).append(array[:real].copy() if array.ndim else array.copy())
-    join = lambda parts: numpy.concatenate(parts) if parts[0].ndim else numpy.asarray(parts)
-    return ({name: join(parts) for name, parts in all_outputs.items()},
-            {name: join(parts) for name, parts in all_diffs.items()})
+        _keep(self.backward(diffs=diffs, **given), real, all_diffs)
+    return _joined(all_outputs), _joined(all_diffs)
 
 
 def _set_input_arrays(self, data, labels):

@@ -122,6 +122,30 @@ class Nets(unittest.TestCase):
             batch = numpy.repeat(many[i:i + 1], 3, 0)
             numpy.testing.assert_allclose(got[i], self.net.forward(data=batch)["prob"][0], rtol=1e-5)
 
+    def test_forward_backward_all_takes_any_number(self):
+        many = numpy.random.default_rng(6).standard_normal((7, 2, 6, 6)).astype("f")
+        weigh = numpy.random.default_rng(7).standard_normal((7, 5)).astype("f")
+        outputs, gradients = self.net.forward_backward_all(blobs=["conv"], diffs=["ip"], data=many, prob=weigh)
+        self.assertEqual((outputs["conv"].shape, gradients["data"].shape), ((7, 4, 4, 4), (7, 2, 6, 6)))
+        prob = outputs["prob"]
+        numpy.testing.assert_allclose(gradients["ip"], prob * (weigh - (prob * weigh).sum(1, keepdims=True)), rtol=1e-3,
+                                      atol=1e-6)
+        for i in (0, 6):
+            self.net.forward(data=numpy.repeat(many[i:i + 1], 3, 0))
+            one = self.net.backward(prob=numpy.repeat(weigh[i:i + 1], 3, 0))["data"][0]
+            numpy.testing.assert_allclose(gradients["data"][i], one, rtol=1e-4, atol=1e-7)
+
+    def test_weights_in_either_place(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file, net = os.path.join(folder, "a.caffemodel"), os.path.join(folder, "net.prototxt")
+            self.net.save(file)
+            with open(net, "w") as out:
+                out.write(NET)
+            for other in (cortado.Net(net, file, cortado.TEST), cortado.Net(net, cortado.TEST, 0, [], file)):
+                numpy.testing.assert_array_equal(other.params["conv"][0].data, self.net.params["conv"][0].data)
+            with self.assertRaises(TypeError):
+                cortado.Net(net, cortado.TEST, 0, [], file, 1)
+
     def test_reshape(self):
         one = self.net.forward(data=self.images)["prob"].copy()
         self.net.blobs["data"].reshape(1, 2, 6, 6)
