@@ -146,8 +146,14 @@ void Solver::solve() {
   CORTADO_LOG(info) << (early ? "Optimization stopped early." : "Optimization Done.");
 }
 
-void Solver::step(i64 iterations) { state_->step(iterations); }
-void Solver::test() { state_->test_all(); }
+void Solver::step(i64 iterations) {
+  state_->stopped = false;
+  state_->step(iterations);
+}
+void Solver::test() {
+  state_->stopped = false;
+  state_->test_all();
+}
 const std::vector<std::vector<Solver::Score>>& Solver::scores() const { return state_->scores; }
 void Solver::restore(const std::string& state_file) { state_->restore(state_file); }
 bool Solver::restore_newest() { return state_->restore_newest(); }

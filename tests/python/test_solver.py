@@ -137,6 +137,22 @@ class Solvers(unittest.TestCase):
         solver.step(2)
         self.assertEqual(solver.iter, at + 2)
 
+    def test_goes_on_where_a_test_was_interrupted(self):
+        parameter = self.parameter()
+        parameter.test_interval, parameter.test_initialization = 1, False
+        parameter.test_iter.append(100_000_000)
+        solver = cortado.Solver(parameter)
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+        with self.assertRaises(KeyboardInterrupt):
+            solver.step(5)
+        self.assertEqual(solver.iter, 1)
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+        with self.assertRaises(KeyboardInterrupt):  # which it can only raise where it tests again
+            solver.step(5)
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+        with self.assertRaises(KeyboardInterrupt):
+            solver.test()
+
     def test_the_interpreter_ends_with_solvers_and_arrays_alive(self):
         code = (f"import sys, cortado; sys.kept = [cortado.get_solver({self.file!r}) for _ in range(3)]\n"
                 "sys.kept += [solver.net.blobs['ip'].data for solver in sys.kept]; sys.kept[0].step(1); print('worked')")
