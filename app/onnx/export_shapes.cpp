@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 
 #include "app/onnx/layer_export.h"
 
@@ -67,24 +68,60 @@ void say_crop(LayerExport& layer) {
   layer.node("Slice", {layer.bottom(), layer.integers(begin), layer.integers(end), layer.integers(axes)}, layer.top());
 }
 
-/// Of equal values the later place is Caffe's.
+std::string as_float(LayerExport& layer, const std::string& value) {
+  const std::string number = layer.inner_name();
+  layer.node("Cast", {value}, number).set("to", i64{onnx::TensorProto::FLOAT});
+  return number;
+}
+
+/// Values along an axis, `axis` of `extent`, of which the `most` largest are asked for.
+struct Row {
+  std::string value;
+  i64 axis, extent, most;
+};
+
+/// Their places, largest value first. Of equal values the later place is Caffe's.
+std::string places_of_largest(LayerExport& layer, const Row& row) {
+  if (row.most == 1) {
+    const std::string place = layer.inner_name();
+    layer.node("ArgMax", {row.value}, place).set("axis", row.axis).set("select_last_index", i64{1});
+    return as_float(layer, place);
+  }
+  constexpr i64 before_all = std::numeric_limits<i64>::min();
+  const std::string backward =  // for TopK takes the earlier place
+      layer.inner("Slice", {row.value, layer.integers({-1}), layer.integers({before_all}), layer.integers({row.axis}),
+                            layer.integers({-1})});
+  const std::string values = layer.inner_name(), places = layer.inner_name();
+  layer.node("TopK", {backward, layer.integers({row.most})}, {values, places}).set("axis", row.axis);
+  return layer.inner("Sub", {layer.constant(static_cast<float>(row.extent - 1)), as_float(layer, places)});
+}
+
+std::string largest_values(LayerExport& layer, const Row& row) {
+  const std::string values = layer.inner_name();
+  if (row.most == 1)
+    layer.node("ReduceMax", {row.value}, values).set("axes", std::vector<i64>{row.axis});
+  else
+    layer.node("TopK", {row.value, layer.integers({row.most})}, {values, layer.inner_name()}).set("axis", row.axis);
+  return values;
+}
+
 void say_arg_max(LayerExport& layer) {
   const auto& p = layer.text().argmax_param();
-  if (p.top_k() > 1) layer.cannot("top_k above 1 has no counterpart", "end the net before it");
-  if (!p.has_axis() && p.out_max_val())
-    layer.cannot("places and values in one top have no counterpart", "give an axis");
-  std::string value = layer.bottom();
-  if (!p.has_axis()) value = layer.inner("Flatten", {value});  // axis 1
   const i64 axis = p.has_axis() ? layer.axis(p.axis()) : 1;
-  if (p.out_max_val()) {
-    layer.node("ReduceMax", {value}, layer.top()).set("axes", std::vector<i64>{axis});
+  const Row row{p.has_axis() ? layer.bottom() : layer.inner("Flatten", {layer.bottom()}), axis,
+                p.has_axis() ? layer.in()[static_cast<std::size_t>(axis)] : layer.count_in() / layer.in()[0],
+                i64{p.top_k()}};
+  if (p.has_axis()) {
+    layer.alias(p.out_max_val() ? largest_values(layer, row) : places_of_largest(layer, row));
     return;
   }
-  const std::string place = layer.inner_name(), number = layer.inner_name();
-  layer.node("ArgMax", {value}, place).set("axis", axis).set("select_last_index", i64{1});
-  layer.node("Cast", {place}, number).set("to", i64{onnx::TensorProto::FLOAT});
-  const Shape shape = p.has_axis() ? layer.out() : Shape{layer.in()[0], 1};
-  layer.alias(layer.reshaped(number, shape, layer.out()));
+  std::string both = places_of_largest(layer, row);
+  if (p.out_max_val()) {
+    const std::string values = largest_values(layer, row), joined = layer.inner_name();
+    layer.node("Concat", {both, values}, joined).set("axis", i64{1});
+    both = joined;
+  }
+  layer.node("Reshape", {both, layer.integers(layer.out())}, layer.top());
 }
 
 void say_batch_reindex(LayerExport& layer) {
