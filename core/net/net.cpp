@@ -45,7 +45,10 @@ void Net::forward(std::size_t from, std::size_t to) {
         recomputation_->begin(segment);
       recomputation_->place(i);
     }
-    if (!entry.is_absorbed) run_forward(entry);
+    if (entry.is_absorbed) continue;
+    if (callbacks_.before_forward) callbacks_.before_forward(i);
+    run_forward(entry);
+    if (callbacks_.after_forward) callbacks_.after_forward(i);
   }
 }
 
@@ -91,18 +94,25 @@ void Net::backward(std::size_t from, std::size_t to, const std::function<void(st
   for (std::size_t i = to; i-- > from;) {
     const Entry& entry = layers_[i];
     if (entry.is_absorbed) continue;
-    const WorkScope work({"backward", &entry.layer->name(), entry.layer.get(), &entry.bottom, &entry.top});
-    if (entry.need_backward && !entry.is_added_up) {
-      need_values(i);
-      naming_memory(
-          place_of(entry), [&] { entry.layer->backward(entry.gradient_tops, entry.propagate_down, entry.bottom); },
-          [&] { return missing_blob(entry.bottom, entry.bottom_names, &Blob::has_diff); });
-    }
-    write_gradients(entry);
+    if (callbacks_.before_backward) callbacks_.before_backward(i);
+    run_backward(i);
+    if (callbacks_.after_backward) callbacks_.after_backward(i);
     if (!finished) continue;
     for (auto other = entry.absorbed.rbegin(); other != entry.absorbed.rend(); ++other) finished(*other);
     finished(i);
   }
+}
+
+void Net::run_backward(std::size_t layer) {
+  const Entry& entry = layers_[layer];
+  const WorkScope work({"backward", &entry.layer->name(), entry.layer.get(), &entry.bottom, &entry.top});
+  if (entry.need_backward && !entry.is_added_up) {
+    need_values(layer);
+    naming_memory(
+        place_of(entry), [&] { entry.layer->backward(entry.gradient_tops, entry.propagate_down, entry.bottom); },
+        [&] { return missing_blob(entry.bottom, entry.bottom_names, &Blob::has_diff); });
+  }
+  write_gradients(entry);
 }
 
 std::vector<i64> Net::final_gradients() {

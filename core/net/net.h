@@ -93,6 +93,14 @@ class Net {
   /// Sum over loss tops of weight * value of the last forward, on this rank. Waits.
   double loss();
 
+  /// Functions that get a layer's number before and after its forward and its backward, also where its backward has
+  /// nothing to do. Its gradients are finished after `after_backward`. Work may still be queued (CoreGroup::wait).
+  struct Callbacks {
+    std::function<void(std::size_t)> before_forward, after_forward, before_backward, after_backward;
+  };
+  /// In place of those before. A layer whose work another one does has none, so a net that keeps values calls most.
+  void set_callbacks(Callbacks callbacks) { callbacks_ = std::move(callbacks); }
+
   struct Entry {
     std::unique_ptr<Layer> layer;
     std::string type;
@@ -203,6 +211,7 @@ class Net {
  private:
   struct Builder;
   void run_forward(Entry& entry);
+  void run_backward(std::size_t layer);
   void recompute(std::size_t segment);
   void need_values(std::size_t layer);
   void weigh_losses();
@@ -238,6 +247,7 @@ class Net {
   bool shares_gradients_ = false, gradients_placed_ = false;
   float loss_scale_ = 1;
   std::unique_ptr<Recomputation> recomputation_;  // nullptr: no value is made again
+  Callbacks callbacks_;
 };
 
 }  // namespace cortado

@@ -164,6 +164,7 @@ std::string Solver::snapshot() {
   return state_file;
 }
 void Solver::update() { state_->update_by_gradients(); }
+void Solver::add_callback(Callback callback) { state_->callbacks.push_back(std::move(callback)); }
 Net& Solver::net() { return *state_->net; }
 std::size_t Solver::test_nets() const { return state_->test_nets.size(); }
 Net& Solver::test_net(std::size_t i) { return *state_->test_nets.at(i); }

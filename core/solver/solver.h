@@ -94,6 +94,16 @@ class Solver {
   /// Updates the weights by the gradients that lie in the net, as the end of an iteration does. Counts no iteration.
   void update();
 
+  /// Functions that each iteration calls (Caffe's Solver::Callback), on every rank for itself.
+  struct Callback {
+    std::function<void()> start;  ///< before the first forward, behind tests; the last update is complete
+    /// Before the update. The net has this rank's gradients: sums over iter_size, times loss_scale. What is written
+    /// over them counts. Ranks exchange them behind it, so nothing is sent beside backward.
+    std::function<void()> gradients_ready;
+  };
+  /// Called behind those that are there already. Neither function may be empty.
+  void add_callback(Callback callback);
+
   Net& net();
   std::size_t test_nets() const;
   /// They share the training net's weights.

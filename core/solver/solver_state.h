@@ -1,5 +1,6 @@
 #pragma once
 #include <chrono>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -47,6 +48,9 @@ struct Solver::State {
   float exchange_gradients(bool late);
   void update_weights(float factor, bool late);
   void update_by_gradients();
+  void tell_of_start();
+  void tell_of_gradients();
+  void offer_gradients();
   void complete_update();
   void share_weights();
   [[noreturn]] void throw_not_finite(const std::string& bad_layer);
@@ -135,6 +139,8 @@ struct Solver::State {
   std::unique_ptr<Tuner> tuner;
   std::unique_ptr<RunningStatistics> statistics;
   std::unique_ptr<WeightAverage> average;  // where ema_decay says so
+  std::deque<Callback> callbacks;          // which stay where they are as others are added
+  bool calls_back = false;                 // in this iteration
   SmoothedLoss smoothed;
   std::vector<std::vector<Score>> scores;
   struct BestOutput {

@@ -26,6 +26,7 @@ void Solver::State::iterate(i64 iterations) {
       test_all();
       if (stopped) return;
     }
+    tell_of_start();
     const auto start = Clock::now();
     std::string bad_layer;
     double loss = 0;
@@ -42,6 +43,7 @@ void Solver::State::iterate(i64 iterations) {
       shown = Clock::now();
       shown_at = iteration;
     }
+    tell_of_gradients();
     const bool late = may_update_late();
     update_weights(exchange_gradients(late), late);
     record_iteration(seconds_since(start), displays);
@@ -114,7 +116,7 @@ double Solver::State::forward_backward(std::string& bad_layer) {
     }
     const bool last = micro + 1 == micro_batches;
     backward([&](std::size_t i) {
-      if (last) exchange.layer_finished(*net, i);
+      if (last && !calls_back) exchange.layer_finished(*net, i);
     });
     const double loss = net->loss();
     if (!std::isfinite(loss) && bad_layer.empty()) bad_layer = net->first_not_finite();
@@ -154,9 +156,27 @@ void Solver::State::update_weights(float factor, bool late) {
   if (average) average->take();
 }
 
+void Solver::State::tell_of_start() {
+  calls_back = !callbacks.empty();
+  if (!calls_back) return;
+  complete_update();
+  for (std::size_t i = 0; i < callbacks.size(); ++i) callbacks[i].start();  // which may add others
+}
+
+/// The exchange gets the gradients behind it, so that it has what the callbacks leave.
+void Solver::State::tell_of_gradients() {
+  if (!calls_back) return;
+  for (std::size_t i = 0; i < callbacks.size(); ++i) callbacks[i].gradients_ready();
+  offer_gradients();
+}
+
+void Solver::State::offer_gradients() {
+  for (std::size_t i = net->layers().size(); i-- > 0;) exchange.layer_finished(*net, i);
+}
+
 void Solver::State::update_by_gradients() {
   complete_update();
-  for (std::size_t i = net->layers().size(); i-- > 0;) exchange.layer_finished(*net, i);
+  offer_gradients();
   update_weights(exchange_gradients(false), false);
 }
 

@@ -151,8 +151,8 @@ NetFace::NetFace(caffe::NetParameter parameter, const Options& with) : interpret
   interpreter_->add(this);
 }
 
-NetFace::NetFace(Net& net, std::shared_ptr<void> owner)
-    : interpreter_(Interpreter::get()), owner_(std::move(owner)), net_(&net) {
+NetFace::NetFace(Net& net, std::shared_ptr<void> owner, bool keeps_values)
+    : interpreter_(Interpreter::get()), owner_(std::move(owner)), net_(&net), keeps_values_(keeps_values) {
   find_moved();
   interpreter_->add(this);
 }
@@ -171,8 +171,10 @@ void NetFace::find_moved() {
 }
 
 void NetFace::close() noexcept {
+  const auto callbacks = std::move(callbacks_);  // they go last: one may hold this net
   house_->is_open = false;
   house_->arrays.drop();
+  if (net_ != nullptr) net_->set_callbacks({});
   net_ = nullptr;
   owner_.reset();
 }
@@ -192,6 +194,35 @@ void NetFace::run(const std::function<void()>& work) {
     session().group.wait();
   }
   house_->arrays.refresh();
+}
+
+void NetFace::call(const std::function<void()>& python) {
+  const py::gil_scoped_acquire held;
+  session().group.wait();
+  house_->arrays.refresh();
+  python();
+  house_->arrays.write_back();
+}
+
+std::function<void(std::size_t)> NetFace::caller(Moment moment) {
+  return [this, moment](std::size_t layer) {
+    const auto& functions = callbacks_[moment];
+    if (functions.empty()) return;
+    call([&] {
+      for (std::size_t i = 0; i < functions.size(); ++i) functions[i](layer);  // which may add others
+    });
+  };
+}
+
+void NetFace::add_callback(Moment moment, py::function callback) {
+  if (!keeps_values_)
+    throw ConfigError("net '" + net().name() + "'", "layers that do others' work call no functions between",
+                      "make the solver with keeps_values=True");
+  if (!has_callbacks_)  // once: one of them may run
+    net().set_callbacks(
+        {caller(before_forward), caller(after_forward), caller(before_backward), caller(after_backward)});
+  has_callbacks_ = true;
+  callbacks_[moment].push_back(std::move(callback));
 }
 
 double NetFace::forward(std::size_t from, std::size_t to) {
@@ -259,6 +290,22 @@ void bind_nets(py::module_& module) {
           },
           py::arg("file"), py::arg("outputs") = std::vector<std::string>(),
           "Writes an ONNX model of opset 13, weights included: the net's outputs, and these blobs.")
+      .def(
+          "before_forward",
+          [](NetFace& face, py::function run) { face.add_callback(NetFace::before_forward, std::move(run)); },
+          py::arg("run"), "Calls run(number of the layer) before each layer's forward.")
+      .def(
+          "after_forward",
+          [](NetFace& face, py::function run) { face.add_callback(NetFace::after_forward, std::move(run)); },
+          py::arg("run"), "Calls run(number of the layer) after each layer's forward.")
+      .def(
+          "before_backward",
+          [](NetFace& face, py::function run) { face.add_callback(NetFace::before_backward, std::move(run)); },
+          py::arg("run"), "Calls run(number of the layer) before each layer's backward.")
+      .def(
+          "after_backward",
+          [](NetFace& face, py::function run) { face.add_callback(NetFace::after_backward, std::move(run)); },
+          py::arg("run"), "Calls run(number of the layer) after each layer's backward.")
       .def("_save", &save)
       .def("_to_proto", &to_proto);
 }

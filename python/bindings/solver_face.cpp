@@ -46,9 +46,9 @@ SolverFace::SolverFace(caffe::SolverParameter parameter, bool keeps_values)
     const py::gil_scoped_release released;
     trainer_ = std::make_shared<Trainer>(session(), parameter_, options);
   }
-  net_ = std::make_shared<NetFace>(solver().net(), trainer_);
+  net_ = std::make_shared<NetFace>(solver().net(), trainer_, keeps_values);
   for (std::size_t i = 0; i < solver().test_nets(); ++i)
-    test_nets_.push_back(std::make_shared<NetFace>(solver().test_net(i), trainer_));
+    test_nets_.push_back(std::make_shared<NetFace>(solver().test_net(i), trainer_, keeps_values));
   interpreter_->add(this);
 }
 
@@ -58,6 +58,7 @@ SolverFace::~SolverFace() {
 }
 
 void SolverFace::close() noexcept {
+  const auto callbacks = std::move(callbacks_);  // they go last: one may hold this solver
   net_.reset();
   test_nets_.clear();
   trainer_.reset();
@@ -96,6 +97,20 @@ void SolverFace::run(const std::function<void()>& work) {
   if (interrupt_ != nullptr) throw py::error_already_set(*interrupt_);
 }
 
+/// Nested, as in run.
+std::function<void()> SolverFace::caller(const py::function& function) {
+  callbacks_.push_back(function);
+  return [this, &called = callbacks_.back()] {
+    std::function<void()> all = [&called] { called(); };
+    for (const auto& net : test_nets_) all = [&face = *net, inner = all] { face.call(inner); };
+    net_->call(all);
+  };
+}
+
+void SolverFace::add_callback(const py::function& on_start, const py::function& on_gradients_ready) {
+  solver().add_callback({caller(on_start), caller(on_gradients_ready)});
+}
+
 void bind_solvers(py::module_& module) {
   const auto run = [](auto work) { return [work](SolverFace& face) { face.run([&] { work(face.solver()); }); }; };
   py::class_<SolverFace, std::shared_ptr<SolverFace>>(module, "Solver", py::dynamic_attr())
@@ -121,6 +136,8 @@ void bind_solvers(py::module_& module) {
       .def("test", run([](Solver& solver) { solver.test(); }), "Runs all test nets; see scores.")
       .def("apply_update", run([](Solver& solver) { solver.update(); }),
            "Updates the weights by the gradients that lie in the net.")
+      .def("add_callback", &SolverFace::add_callback, py::arg("on_start"), py::arg("on_gradients_ready"),
+           "Calls on_start() before each iteration's forward, and on_gradients_ready() before its update.")
       .def(
           "snapshot",
           [](SolverFace& face) {

@@ -112,6 +112,39 @@ TEST(NetBackward, ForceBackwardReachesTheInputs) {
   EXPECT_TRUE(net->layer("a")->param_propagate_down(0));
 }
 
+TEST(NetBackward, CallsBeforeAndAfterEachLayer) {
+  const auto net =
+      small_net(data_layer() + scale_layer("a", "data", "x", frozen) + scale_layer("b", "x", "y") + loss_layer("y"));
+  std::string called;
+  const auto note = [&](const char* moment) {
+    return [&called, &net, moment](std::size_t i) { called += moment + net->layers()[i].layer->name() + " "; };
+  };
+  net->set_callbacks({note("<"), note(">"), note("["), [&](std::size_t i) {
+                        called += "]" + net->layers()[i].layer->name() + " ";
+                        if (i == 2) net->layer("b")->blobs()[0]->write_diff(std::vector<float>{7}.data());
+                      }});
+  net->blob("data")->write_data(std::vector<float>{1, 2, 3, 4, 5, 6}.data());
+  net->clear_gradients();
+  net->forward(0, 3);
+  EXPECT_EQ(called, "<in >in <a >a <b >b ");
+  called.clear();
+  net->forward(3, 4);
+  EXPECT_EQ(called, "<loss >loss ");
+  called.clear();
+  float finished_with = 0;  // what a callback writes is there where gradients are handed on
+  net->backward(0, 4, [&](std::size_t i) {
+    called += "|";
+    if (i == 2) finished_with = net->layer("b")->blobs()[0]->diff_vector()[0];
+  });
+  EXPECT_EQ(called, "[loss ]loss |[b ]b |[a ]a |[in ]in |");
+  EXPECT_EQ(finished_with, 7);
+  called.clear();
+  net->set_callbacks({});
+  net->forward();
+  net->backward();
+  EXPECT_EQ(called, "");
+}
+
 TEST(NetBackward, GradientsFollowTheChainRule) {
   // loss = sum(c (a x)) + 0.5 sum(b (a x)), a = 2, b = 3, c = 5.
   const auto net = small_net("force_backward: true " + data_layer() + scale_layer("a", "data", "x", "", 2) +

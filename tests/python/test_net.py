@@ -47,6 +47,67 @@ def convolved(images, weights, bias):
 
 
 class Nets(unittest.TestCase):
+    def test_functions_around_layers(self):
+        called = []
+        for moment in ("before_forward", "after_forward", "before_backward", "after_backward"):
+            getattr(self.net, moment)(lambda layer, moment=moment: called.append((moment, layer)))
+        self.net.forward(data=self.images)
+        self.assertEqual(called, [(moment, i) for i in range(5) for moment in ("before_forward", "after_forward")])
+        called.clear()
+        self.net.backward(prob=numpy.ones((3, 5), "f"))
+        self.assertEqual(called,
+                         [(moment, i) for i in reversed(range(5)) for moment in ("before_backward", "after_backward")])
+        called.clear()
+        self.net.forward(start="relu", end="relu")
+        self.assertEqual(called, [("before_forward", 2), ("after_forward", 2)])
+
+    def test_functions_around_layers_read_and_write(self):
+        """In place too, where arrays are copies: each function sees what lies there at its moment."""
+        seen = {}
+
+        def before(layer):
+            seen[layer] = self.net.blobs["conv"].data.copy()
+            if layer == 3:
+                self.net.blobs["conv"].data[...] = 1
+
+        self.net.before_forward(before)
+        self.net.forward(data=self.images)
+        weights, bias = (blob.data for blob in self.net.params["conv"])
+        expected = convolved(self.images, weights, bias)
+        numpy.testing.assert_allclose(seen[2], expected, rtol=1e-4, atol=1e-4)
+        numpy.testing.assert_allclose(seen[3], numpy.maximum(expected, 0), rtol=1e-4, atol=1e-4)
+        weights, bias = (blob.data for blob in self.net.params["ip"])
+        numpy.testing.assert_allclose(self.net.blobs["ip"].data[0], weights.sum(axis=1) + bias, rtol=1e-4)
+        gradients = []
+        self.net.after_backward(lambda layer: gradients.append(float(abs(self.net.params["ip"][0].diff).sum())))
+        self.net.backward(prob=self.images[:, 0, :1, :5].reshape(3, 5))
+        self.assertEqual(gradients[0], 0)
+        self.assertGreater(gradients[1], 0)
+
+    def test_functions_around_layers_may_add_others_and_throw(self):
+        called = []
+
+        def first(layer):
+            called.append(layer)
+            if layer == 0:
+                for _ in range(50):
+                    self.net.before_forward(lambda layer: called.append(-layer))
+                self.net.after_forward(lambda layer: called.append(100 + layer))
+
+        self.net.before_forward(first)
+        self.net.forward(data=self.images, end="conv")
+        self.assertEqual(called, [0] + 50 * [0] + [100, 1] + 50 * [-1] + [101])
+
+        def fails(layer):
+            raise ValueError(f"layer {layer}")
+
+        other = net_of(NET)
+        other.before_forward(fails)
+        with self.assertRaisesRegex(ValueError, "layer 0"):
+            other.forward(data=self.images)
+        with self.assertRaises(TypeError):
+            other.before_forward(3)
+
     def setUp(self):
         self.net = net_of(NET)
         self.images = numpy.random.default_rng(1).standard_normal((3, 2, 6, 6)).astype("f")

@@ -77,6 +77,87 @@ class Solvers(unittest.TestCase):
         numpy.testing.assert_allclose(by_hand.net.params["ip"][0].data, weights - 0.1 * gradient, rtol=1e-5, atol=1e-7)
         numpy.testing.assert_array_equal(by_hand.net.params["ip"][0].data, stepped.net.params["ip"][0].data)
 
+    def test_callbacks(self):
+        """They feed inputs, see this iteration's gradients and may change them."""
+        solver, plain = self.solver(), self.solver()
+        called = []
+        solver.add_callback(lambda: called.append(("start", solver.iter)), lambda: called.append(("ready", solver.iter)))
+        solver.step(2)
+        plain.step(2)
+        self.assertEqual(called, [("start", 0), ("ready", 0), ("start", 1), ("ready", 1)])
+        numpy.testing.assert_array_equal(solver.net.params["ip"][0].data, plain.net.params["ip"][0].data)
+        weights = solver.net.params["ip"][0].data.copy()
+        bias = solver.net.params["ip"][1]
+        before = bias.data.copy()
+
+        def ready():
+            self.assertGreater(abs(solver.net.params["ip"][0].diff).sum(), 0)
+            solver.net.params["ip"][0].diff[...] = 0
+            bias.diff[...] = 5
+
+        solver = self.solver()
+        solver.net.params["ip"][0].data[...] = weights
+        bias = solver.net.params["ip"][1]
+        solver.add_callback(lambda: bias.data.fill(2), ready)
+        solver.step(1)
+        numpy.testing.assert_array_equal(solver.net.params["ip"][0].data, weights)
+        numpy.testing.assert_allclose(bias.data, 2 - 0.1 * 5, rtol=1e-6)
+        self.assertEqual(before.shape, (2,))
+
+    def test_callbacks_run_nets_and_solvers(self):
+        solver = self.solver()
+        losses, states = [], []
+
+        def start():
+            solver.test()
+            losses.append(solver.scores[0]["loss"][0])
+            states.append(solver.snapshot())
+
+        solver.add_callback(start, lambda: None)
+        solver.test_nets[0].before_forward(lambda layer: losses.append(None) if layer == 0 else None)
+        solver.step(2)
+        self.assertEqual([loss is None for loss in losses], [True, True, False] * 2)
+        self.assertEqual(states, [f"{self.folder.name}/run_iter_{i}.solverstate" for i in range(2)])
+        other = self.solver()
+        other.restore(states[1])
+        other.step(1)
+        numpy.testing.assert_array_equal(other.net.params["ip"][0].data, solver.net.params["ip"][0].data)
+
+    def test_callbacks_that_fail(self):
+        solver = self.solver()
+        fails = [True]
+
+        def ready():
+            if fails.pop():
+                raise ValueError("not ready")
+            fails.append(False)
+
+        solver.add_callback(lambda: None, ready)
+        with self.assertRaisesRegex(ValueError, "not ready"):
+            solver.step(3)
+        self.assertEqual(solver.iter, 0)
+        fails.append(False)
+        solver.step(3)
+        self.assertEqual(solver.iter, 3)
+        with self.assertRaises(TypeError):
+            solver.add_callback(None, ready)
+        fast = cortado.get_solver(self.file, keeps_values=False)
+        with self.assertRaisesRegex(cortado.ConfigError, "keeps_values"):
+            fast.net.after_forward(print)
+        fast.add_callback(lambda: fails.append(False), ready)
+        fast.step(2)
+
+    def test_the_interpreter_ends_with_callbacks_that_hold_their_solver(self):
+        code = ("import cortado\ndef main():\n"
+                f"  solver = cortado.get_solver({self.file!r})\n"
+                "  solver.add_callback(lambda: solver.iter, lambda: solver.net)\n"
+                "  net = solver.net\n"
+                "  net.after_forward(lambda layer: net.blobs)\n"
+                "  solver.step(2)\n"
+                "main()\nprint('worked')")
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100)
+        self.assertEqual((done.returncode, done.stdout), (0, "worked\n"), done.stderr)
+
     def test_goes_on_from_a_snapshot(self):
         solver = self.solver()
         solver.step(5)

@@ -94,6 +94,35 @@ TEST(Training, NamesTheLayerWhereNumbersEnd) {
     EXPECT_TRUE(std::isfinite(value)) << "the update must not happen";
 }
 
+TEST(Training, CallsBackInEachIteration) {
+  const auto text = rates + std::string("iter_size: 2 test_iter: 1 test_interval: 1 test_initialization: true");
+  Solver plain(solver_of(text, toy_net(5, 2)), toy_options()), called(solver_of(text, toy_net(5, 2)), toy_options());
+  std::string calls;
+  const auto note = [&](const char* what) { return [&calls, what] { calls += what; }; };
+  called.add_callback({note("s"), note("g")});
+  plain.step(3);
+  called.step(3);
+  EXPECT_EQ(calls, "sgsgsg");
+  EXPECT_EQ(parameters_of(called.net()), parameters_of(plain.net()));
+
+  // A gradient that a callback writes is the one that counts; one that is added in a callback is called too.
+  std::vector<float> before;
+  called.add_callback({[&] { before = parameters_of(called.net()); },
+                       [&, has_added = false]() mutable {
+                         for (const auto& learnable : called.net().learnable()) learnable.blob->zero_diff();
+                         if (!has_added) called.add_callback({note("t"), note("h")});
+                         has_added = true;
+                       }});
+  calls.clear();
+  called.step(1);
+  EXPECT_EQ(calls, "sgh");
+  called.step(1);
+  EXPECT_EQ(calls, "sghstgh");
+  const auto moved = parameters_of(called.net());  // by momentum alone
+  called.step(1);
+  EXPECT_EQ(before, moved);
+}
+
 TEST(Training, TestsShareWeightsAndAverage) {
   const auto text = rates + std::string("test_iter: 3 test_interval: 100 test_compute_loss: true");
   Solver solver(solver_of(text, toy_net(4, 2)), toy_options());
