@@ -1,16 +1,20 @@
 #include "app/plots/bars.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
 #include "app/plots/svg.h"
 #include "core/base/error.h"
+#include "core/base/file.h"
 
 namespace cortado {
 namespace {
 using PlainJson = nlohmann::json;
-constexpr double bars_width = 1200, label_room = 210, value_room = 300, bar_height = 15, bar_step = 20;
+constexpr double bars_width = 960, label_room = 270, value_room = 240, bar_height = 15, bar_step = 20;
+constexpr std::size_t most_letters = 40;  // in that room
+constexpr std::size_t most_bars = 54;     // which a printed page has room for
 
 /// A bar of parts, one after the other.
 struct Bar {
@@ -22,15 +26,19 @@ struct Bar {
   std::vector<Part> parts;
 };
 
-/// `tones_of` kinds of parts are colours, and entries of the legend.
-Plot plot_of(const std::string& title, const std::string& note, const std::vector<Bar>& bars,
-             const std::map<std::string, int>& tones_of, const std::string& unit) {
+double longest_of(const std::vector<Bar>& bars) {
   double most = 0;
   for (const Bar& bar : bars) {
     double sum = 0;
     for (const auto& part : bar.parts) sum += part.value;
     most = std::max(most, sum);
   }
+  return most;
+}
+
+/// `tones_of` kinds of parts are colours, and entries of the legend. `most` is the length of the longest bar.
+Plot plot_of(const std::string& title, const std::string& note, const std::vector<Bar>& bars, double most,
+             const std::map<std::string, int>& tones_of, const std::string& unit) {
   Plot its{title, note, bars_width, bar_step * static_cast<double>(bars.size()) + 6, "", {}};
   const double scale = (bars_width - label_room - value_room) / std::max(most, 1e-300);
   std::string& text = its.picture;
@@ -39,7 +47,8 @@ Plot plot_of(const std::string& title, const std::string& note, const std::vecto
   double y = 4;
   for (const Bar& bar : bars) {
     text += "<g data-parts=\"" + std::to_string(bar.parts.size()) + "\"><text class=\"tick end\" x=\"" +
-            place(label_room - 8) + "\" y=\"" + place(y + 11) + "\">" + xml_text(bar.label) + "</text>";
+            place(label_room - 8) + "\" y=\"" + place(y + 11) + "\">" +
+            xml_text(without_middle(bar.label, most_letters)) + "</text>";
     double x = label_room;
     for (const auto& part : bar.parts) {
       text += "<rect class=\"key tone" + std::to_string(tones_of.at(part.kind) % 8) + "\" x=\"" + place(x) + "\" y=\"" +
@@ -59,8 +68,21 @@ Plot plot_of(const std::string& title, const std::string& note, const std::vecto
   return its;
 }
 
+/// As many plots as it takes, alike in scale.
+std::vector<Plot> plots_of(const std::string& title, const std::string& note, const std::vector<Bar>& bars,
+                           const std::map<std::string, int>& tones_of, const std::string& unit) {
+  const double most = longest_of(bars);
+  std::vector<Plot> plots;
+  for (std::size_t begin = 0; begin == 0 || begin < bars.size(); begin += most_bars) {
+    const auto first = bars.begin() + static_cast<long>(begin),
+               end = bars.begin() + static_cast<long>(std::min(bars.size(), begin + most_bars));
+    plots.push_back(plot_of(title, begin == 0 ? note : "continued", {first, end}, most, tones_of, unit));
+  }
+  return plots;
+}
+
 /// The rows of a file of `cortado time`: a bar for each layer, with a part for each direction.
-Plot times_of(const std::string& name, const PlainJson& report) {
+std::vector<Plot> times_of(const std::string& name, const PlainJson& report) {
   const std::map<std::string, int> tones_of = {{"forward", 0}, {"backward", 1}};
   std::vector<Bar> bars;
   std::map<std::string, std::size_t> places;
@@ -79,12 +101,12 @@ Plot times_of(const std::string& name, const PlainJson& report) {
       bar.text += " (" + std::to_string(std::lround(share->get<double>())) + " %)";
     all += ms;
   }
-  return plot_of(name, "milliseconds, in brackets the share of the machine's limit; in all " + figure(all) + " ms",
-                 bars, tones_of, " ms");
+  return plots_of(name, "milliseconds, in brackets the share of the machine's limit; in all " + figure(all) + " ms",
+                  bars, tones_of, " ms");
 }
 
 /// Two bars for each rank: its main lane, and what runs beside it.
-Plot timeline_of(const std::string& name, const PlainJson& timeline) {
+std::vector<Plot> timeline_of(const std::string& name, const PlainJson& timeline) {
   const std::string beside = "overlapped ";
   const auto plain = [&](const std::string& kind) {
     return kind.compare(0, beside.size(), beside) == 0 ? kind.substr(beside.size()) : kind;
@@ -97,7 +119,7 @@ Plot timeline_of(const std::string& name, const PlainJson& timeline) {
   std::vector<Bar> bars;
   for (const auto& rank : timeline.at("breakdown")) {
     const double total = std::max(1e-9, rank.at("total").get<double>());
-    const std::string of = "rank " + std::to_string(rank.at("rank").get<i64>());
+    const std::string of = "rank " + std::to_string(std::lround(rank.at("rank").get<double>()));
     Bar own{of, figure(total) + " s", {}}, other{"beside it", "", {}};
     for (const auto& [kind, seconds] : rank.at("seconds").items()) {
       const double percent = 100 * std::max(0.0, seconds.get<double>()) / total;
@@ -107,14 +129,14 @@ Plot timeline_of(const std::string& name, const PlainJson& timeline) {
     bars.push_back(own);
     if (!other.parts.empty()) bars.push_back(other);
   }
-  return plot_of(name, "% of the time of training, by what core group 0 does", bars, tones_of, " %");
+  return plots_of(name, "% of the time of training, by what core group 0 does", bars, tones_of, " %");
 }
 
 template <class Draw>
-std::vector<Plot> plots_of(const NamedJson& files, const char* kind, Draw draw) {
+std::vector<Plot> plots_of_files(const NamedJson& files, const char* kind, Draw draw) {
   std::vector<Plot> plots;
   for (const auto& [name, json] : files) try {
-      plots.push_back(draw(name, json));
+      for (Plot& plot : draw(name, json)) plots.push_back(std::move(plot));
     } catch (const PlainJson::exception&) {
       throw FileError(name, std::string("is not what ") + kind + " writes", "name a file that it has written");
     }
@@ -122,10 +144,18 @@ std::vector<Plot> plots_of(const NamedJson& files, const char* kind, Draw draw) 
 }
 }  // namespace
 
-std::vector<Plot> times_plots(const NamedJson& files) { return plots_of(files, "cortado time --json", times_of); }
+NamedJson read_json_files(const std::vector<std::string>& files) {
+  NamedJson all;
+  for (const std::string& file : files) try {
+      all.emplace_back(file, PlainJson::parse(read_file(file)));
+    } catch (const PlainJson::exception& error) { throw FileError(file, std::string("is no JSON: ") + error.what()); }
+  return all;
+}
+
+std::vector<Plot> times_plots(const NamedJson& files) { return plots_of_files(files, "cortado time --json", times_of); }
 
 std::vector<Plot> timeline_plots(const NamedJson& files) {
-  return plots_of(files, "cortado train --timeline", timeline_of);
+  return plots_of_files(files, "cortado train --timeline", timeline_of);
 }
 
 }  // namespace cortado

@@ -11,16 +11,6 @@ constexpr int most_columns = 8;
 constexpr double box_width = 144, box_height = 62, across_gap = 18, lane_gap = 12, row_gap = 30, margin = 16;
 constexpr std::size_t most_letters = 24, most_of_name = 18;
 
-/// The text without its middle, so that it fits. Names often differ at their ends.
-std::string without_middle(const std::string& text, std::size_t letters) {
-  if (text.size() <= letters) return text;
-  const auto is_inside = [&](std::size_t at) { return (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80; };
-  std::size_t end = (letters - 1) / 2, next = text.size() - letters / 2;
-  while (end > 0 && is_inside(end)) --end;  // no half of a character
-  while (next < text.size() && is_inside(next)) ++next;
-  return text.substr(0, end) + "…" + text.substr(next);
-}
-
 /// A type in few letters.
 std::string short_type(const std::string& type) { return type == "BatchNorm" ? "BN" : type; }
 
@@ -135,13 +125,13 @@ class NetPicture {
 
   void draw(const NetBox& box) {
     const caffe::LayerParameter& first = *box.layers[0];
-    i64 parameters = 0;
+    double parameters = 0;
     bool learns = false;
     std::string in_place, all;
     for (const auto* layer : box.layers) {
       const auto count = facts_.parameters.find(layer->name());
       const bool has_some = count != facts_.parameters.end();
-      if (has_some) parameters += count->second;
+      if (has_some) parameters += static_cast<double>(count->second);
       learns = learns || (has_some && facts_.frozen.count(layer->name()) == 0);
       if (layer != &first) in_place += (in_place.empty() ? "+ " : ", ") + short_type(layer->type());
       all += layer->name() + ": " + type_text(*layer) +
@@ -160,8 +150,7 @@ class NetPicture {
     if (!shape.empty()) line(box, 3, "small dim", shape);
     if (parameters > 0)
       text_ += "<text class=\"small count\" x=\"" + place(left_of(box) + box_width - 7) + "\" y=\"" +
-               place(top_of(box) + 56) + "\">" + (frozen ? "frozen " : "") +
-               count_text(static_cast<double>(parameters)) + "</text>";
+               place(top_of(box) + 56) + "\">" + (frozen ? "frozen " : "") + count_text(parameters) + "</text>";
     text_ += "</g>\n";
   }
 

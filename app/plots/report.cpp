@@ -33,7 +33,8 @@ class ReportRuns : public Verb {
     if (job.rank() != 0) return 0;
     std::vector<SavedRun> runs;
     for (const std::string& name : runs_) runs.push_back(read_named_run(name).run);
-    const ReportPlots plots{curves_of(runs), times_plots(read(times_)), timeline_plots(read(timelines_))};
+    const ReportPlots plots{curves_of(runs), times_plots(read_json_files(times_)),
+                            timeline_plots(read_json_files(timelines_))};
     const bool is_picture = std::filesystem::path(out_).extension() == ".svg";
     write_text(out_, is_picture ? picture(plots) : report_page(runs, plots));
     CORTADO_LOG(info) << "Wrote " << out_ << ": " << runs.size() << (runs.size() == 1 ? " run" : " runs");
@@ -41,16 +42,6 @@ class ReportRuns : public Verb {
   }
 
  private:
-  static NamedJson read(const std::vector<std::string>& files) {
-    NamedJson all;
-    for (const std::string& file : files) try {
-        all.emplace_back(file, nlohmann::json::parse(read_file(file)));
-      } catch (const nlohmann::json::exception& error) {
-        throw FileError(file, std::string("is no JSON: ") + error.what());
-      }
-    return all;
-  }
-
   std::string picture(const ReportPlots& plots) const {
     std::vector<Plot> all = plots.curves;
     all.insert(all.end(), plots.times.begin(), plots.times.end());

@@ -18,9 +18,12 @@ std::string part_of(const std::vector<Plot>& plots, const std::string& id, const
 std::string report_page(const std::vector<SavedRun>& runs, const ReportPlots& plots) {
   std::string title;
   for (const SavedRun& run : runs) title += (title.empty() ? "" : ", ") + run.name;
+  std::string last;  // of several plots of one file
   for (const auto& its : {plots.times, plots.ranks})
-    for (const Plot& plot : its)
-      if (runs.empty()) title += (title.empty() ? "" : ", ") + plot.title;
+    for (const Plot& plot : its) {
+      if (runs.empty() && plot.title != last) title += (title.empty() ? "" : ", ") + plot.title;
+      last = plot.title;
+    }
   std::string page =
       "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
       "content=\"width=device-width, initial-scale=1\"><title>" +

@@ -24,10 +24,15 @@ td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; } 
 figure { margin: 0; break-inside: avoid; } figcaption { font-weight: 600; margin-bottom: 2px; } figcaption span.note { font-weight: 400; font-size: 13px; margin-left: 8px; }
 .legend { font-size: 13px; color: var(--soft); margin: 0; padding: 0; list-style: none; display: flex; flex-wrap: wrap; gap: 2px 16px; }
 .swatch { display: inline-block; width: 14px; height: 4px; border-radius: 2px; margin-right: 6px; vertical-align: middle; }
-svg { display: block; width: 100%; height: auto; }
+svg { display: block; width: 100%; height: auto; } svg.bars { max-width: 1120px; }
 pre { background: var(--panel); border: 1px solid var(--rule); border-radius: 4px; padding: 10px; font: 12px/1.4 ui-monospace, "DejaVu Sans Mono", monospace; overflow-x: auto; max-height: 420px; white-space: pre-wrap; overflow-wrap: anywhere; }
 details { margin: 6px 0; } summary { cursor: pointer; color: var(--soft); }
-@media print { body { padding: 0; max-width: none; font-size: 11px; } .charts { grid-template-columns: 1fr 1fr; } pre { max-height: none; } details:not([open]) { display: none; } h2 { break-after: avoid; } @page { margin: 14mm; } }
+)css";
+
+constexpr const char* print_rules = R"css(
+@media print { body { padding: 0; max-width: none; font-size: 11px; }
+  h1 { font-size: 20px; } h2 { font-size: 15px; margin-top: 20px; } table { font-size: 10.5px; } figcaption span.note, .legend { font-size: 10.5px; } .chart { overflow: visible; } .chart .tick { font-size: 14px; }
+  .charts { grid-template-columns: 1fr 1fr; } pre { max-height: none; } details:not([open]) { display: none; } h2 { break-after: avoid; } @page { margin: 14mm; } }
 )css";
 
 constexpr const char* picture_rules = R"css(
@@ -66,7 +71,7 @@ std::string coloured(std::string rules, const std::string& colours) {
 std::string report_style() {
   return std::string("\n:root { color-scheme: light; ") + light_colours +
          " }\n@media screen and (prefers-color-scheme: dark) { :root { color-scheme: dark; " + dark_colours + " } }\n" +
-         page_rules + picture_rules + tone_rules();
+         page_rules + picture_rules + tone_rules() + print_rules;
 }
 
 std::string picture_style() {

@@ -33,6 +33,15 @@ std::string xml_lines(const std::string& text) {
   return out;
 }
 
+std::string without_middle(const std::string& text, std::size_t letters) {
+  if (text.size() <= letters) return text;
+  const auto is_inside = [&](std::size_t at) { return (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80; };
+  std::size_t end = (letters - 1) / 2, next = text.size() - letters / 2;
+  while (end > 0 && is_inside(end)) --end;  // no half of a character
+  while (next < text.size() && is_inside(next)) ++next;
+  return text.substr(0, end) + "…" + text.substr(next);
+}
+
 std::string place(double value) {
   std::string text = fmt::format("{:.1f}", value);
   if (text.compare(text.size() - 2, 2, ".0") == 0) text.resize(text.size() - 2);

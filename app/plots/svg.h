@@ -9,6 +9,9 @@ std::string xml_text(const std::string& text);
 /// The same, but with its lines.
 std::string xml_lines(const std::string& text);
 
+/// The text without its middle, so that it has no more letters. Names often differ at their ends.
+std::string without_middle(const std::string& text, std::size_t letters);
+
 /// A place in a picture: one digit after the point is enough.
 std::string place(double value);
 /// A number for people, with four digits that count: "0.01234", "1.5e-05", "1234".
