@@ -39,9 +39,12 @@ std::string plans_table(const OrderedJson& plans) {
 
 PictureFacts facts_of(const OrderedJson& record) {
   PictureFacts facts;
-  facts.parameters = record.value("parameters", OrderedJson::object()).get<std::map<std::string, i64>>();
+  const OrderedJson none = OrderedJson::object(), parameters = record.value("parameters", none),
+                    shapes = record.value("shapes", none);
+  for (const auto& [layer, count] : parameters.items()) facts.parameters[layer] = whole_number(count);
   facts.frozen = record.value("frozen", OrderedJson::array()).get<std::set<std::string>>();
-  facts.shapes = record.value("shapes", OrderedJson::object()).get<std::map<std::string, std::vector<i64>>>();
+  for (const auto& [blob, shape] : shapes.items())
+    for (const auto& size : shape) facts.shapes[blob].push_back(whole_number(size));
   return facts;
 }
 }  // namespace
@@ -53,14 +56,13 @@ std::string net_part(const SavedRun& run) {
     caffe::NetParameter net;
     parse_text(text, run.name + "_run.json, nets, train", net);
     const PictureFacts facts = facts_of(run.record);
-    i64 parameters = 0, frozen = 0;
+    double parameters = 0, frozen = 0;  // of any sizes that the file may claim
     for (const auto& [layer, count] : facts.parameters) {
-      parameters += count;
-      if (facts.frozen.count(layer) > 0) frozen += count;
+      parameters += static_cast<double>(count);
+      if (facts.frozen.count(layer) > 0) frozen += static_cast<double>(count);
     }
-    std::string note =
-        std::to_string(net.layer_size()) + " layers, " + count_text(static_cast<double>(parameters)) + " parameters";
-    if (frozen > 0) note += ", " + count_text(static_cast<double>(frozen)) + " of them frozen (dashed)";
+    std::string note = std::to_string(net.layer_size()) + " layers, " + count_text(parameters) + " parameters";
+    if (frozen > 0) note += ", " + count_text(frozen) + " of them frozen (dashed)";
     return "<section id=\"net\"><h2>Net</h2>\n" +
            html_of({net.name(),
                     note + "; layers in place stand with those whose values they change",

@@ -67,8 +67,9 @@ std::string row_of(const SavedRun& run, std::size_t number, const std::vector<st
   row += number_cell(loss == nullptr || loss->points.empty() ? "" : std::to_string(loss->points.back().iteration + 1));
   row += number_cell(last_mean(loss));
   for (const auto& output : outputs) row += number_cell(last_value(run.find(output)));
+  const auto ranks = run.record.find("ranks");
   return row + number_cell(mean_speed(run)) + number_cell(duration_text(time)) +
-         number_cell(run.record.contains("ranks") ? std::to_string(run.record.value("ranks", 1)) : "") + "</tr>\n";
+         number_cell(ranks != run.record.end() && ranks->is_number() ? ranks->dump() : "") + "</tr>\n";
 }
 }  // namespace
 

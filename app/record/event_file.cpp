@@ -2,9 +2,11 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "core/formats/events.pb.h"
 
@@ -42,8 +44,17 @@ std::string record_of(const events::Event& event) {
   return length + masked_crc(length) + data + masked_crc(data);
 }
 
+/// 0 where the run does not tell it.
 double first_time(const RunTable& table) {
-  return table.rows.empty() || std::isnan(table.rows.front().time) ? 0 : table.rows.front().time;
+  constexpr double latest = 1e15;  // beyond which it is no time
+  const double time = table.rows.empty() ? 0 : table.rows.front().time;
+  return time > 0 && time < latest ? time : 0;
+}
+
+/// The nearest float, also of what none is near.
+float as_float(double value) {
+  constexpr double most = std::numeric_limits<float>::max();
+  return static_cast<float>(std::isfinite(value) ? std::clamp(value, -most, most) : value);
 }
 
 std::string csv_cell(double value) {
@@ -83,7 +94,7 @@ std::string event_file(const RunTable& table) {
     for (const auto& [series, number] : row.values) {
       auto& value = *event.mutable_summary()->add_value();
       value.set_tag(table.names[series]);
-      value.set_simple_value(static_cast<float>(number));
+      value.set_simple_value(as_float(number));
     }
     text += record_of(event);
   }

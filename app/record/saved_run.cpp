@@ -31,15 +31,15 @@ class MetricsReader {
   explicit MetricsReader(SavedRun& run) : run_(run) {}
 
   void take(const OrderedJson& line) {
-    if (line.contains("begin")) return begin(line.at("begin").get<i64>());
-    iteration_ = line.at("iteration").get<i64>();
+    if (line.contains("begin")) return begin(whole_number(line.at("begin")));
+    iteration_ = whole_number(line.at("iteration"));
     time_ = line.value("time", no_value);
     if (line.contains("end")) {
       run_.end = line.at("end").get<std::string>();
       return;
     }
     const bool tests = line.contains("test");
-    const i64 net = tests ? line.at("test").get<i64>() : 0;
+    const i64 net = tests ? whole_number(line.at("test")) : 0;
     const std::string test = net == 0 ? "test" : "test " + std::to_string(net);
     for (const auto& [key, value] : line.items()) {
       static const std::set<std::string> others = {"iteration", "time", "test"};
@@ -113,6 +113,13 @@ OrderedJson read_record(const std::string& file) {
   throw FileError(file, "is no record of a run", "move it away");
 }
 }  // namespace
+
+i64 whole_number(const OrderedJson& value) {
+  constexpr i64 most = i64{1} << 53;
+  if (!value.is_number_integer() || value < 0 || value > most)
+    throw ConfigError("", "a whole number from 0 to 2^53 is due where there is " + printable(value.dump()));
+  return value.get<i64>();
+}
 
 const RunSeries* SavedRun::find(const std::string& series_name) const {
   const auto found =

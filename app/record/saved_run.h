@@ -36,6 +36,9 @@ struct SavedRun {
 /// the number of a line that is no JSON object of ours.
 SavedRun read_run(const std::string& prefix);
 
+/// A number of a record that counts something, and that a double keeps. Throws ConfigError for anything else.
+i64 whole_number(const OrderedJson& value);
+
 /// The values of all series by iteration.
 struct RunTable {
   struct Row {

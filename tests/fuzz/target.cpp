@@ -15,8 +15,8 @@
 namespace cortado::fuzz {
 
 std::vector<Target> targets() {
-  return {prototxt(),    solver(), binary_net(), caffemodel(), datum(),  image(), idx(),
-          solverstate(), hdf5(),   lmdb(),       list(),       tuning(), rules(), onnx_model()};
+  return {prototxt(), solver(), binary_net(), caffemodel(), datum(), image(),      idx(),    solverstate(),
+          hdf5(),     lmdb(),   list(),       tuning(),     rules(), onnx_model(), records()};
 }
 
 const std::string& folder() {

@@ -34,6 +34,7 @@ Target list();
 Target tuning();
 Target rules();
 Target onnx_model();
+Target records();
 
 std::vector<Target> targets();
 
