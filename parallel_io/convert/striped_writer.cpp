@@ -111,7 +111,7 @@ void StripedWriter::name_stripes(const std::string& to, const WriteOptions& opti
                                    : fs::path(options.folders[static_cast<std::size_t>(s) % options.folders.size()]);
     const fs::path name = folder / (stem + number);
     names_.push_back(name.string());
-    names_in_master_.push_back(folder.is_absolute() ? name.string() : fs::proximate(name, home).string());
+    names_in_master_.push_back(folder.is_absolute() ? name.string() : fs::proximate(fs::absolute(name), home).string());
   }
 }
 
