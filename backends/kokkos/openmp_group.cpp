@@ -128,7 +128,7 @@ OpenMPGroup::~OpenMPGroup() { release(scratch_); }
 void* OpenMPGroup::allocate(std::size_t bytes) {
   const std::size_t whole = bytes + HostTeam::slack;  // vectors may be read past the end of what is staged
   require_memory("core group " + std::to_string(index_), bytes);
-  const bool is_large = whole >= 2 * huge_page;
+  const bool is_large = whole >= huge_page;
   void* memory = nullptr;
   if (posix_memalign(&memory, is_large ? huge_page : alignment, whole) != 0)
     throw MemoryError("core group " + std::to_string(index_),
@@ -169,8 +169,8 @@ char* OpenMPGroup::scratch(i64 bytes) {
     release(scratch_);
     scratch_ = nullptr;
     scratch_bytes_ = 0;
-    scratch_ = static_cast<char*>(allocate(static_cast<std::size_t>(bytes)));
-    scratch_bytes_ = bytes;
+    scratch_bytes_ = round_up(bytes + HostTeam::slack, static_cast<i64>(huge_page)) - HostTeam::slack;
+    scratch_ = static_cast<char*>(allocate(static_cast<std::size_t>(scratch_bytes_)));
   }
   return scratch_;
 }
