@@ -1,7 +1,7 @@
 # Instruction sets beyond CORTADO_ARCH for which a build on x86-64 has the OpenMP backend too. Each becomes a module,
 # lib/cortado/ISA.so, that the executable loads where the processor has it (app/modules). core/machine/isa.h names them.
 set(CORTADO_ISAS "" CACHE STRING "Instruction sets beyond CORTADO_ARCH to build for: avx512;avx512_bf16 (preset portable)")
-set(CORTADO_FLAGS_OF_avx512 -mavx512f -mavx512cd -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=256)
+set(CORTADO_FLAGS_OF_avx512 -mavx512f -mavx512cd -mavx512bw -mavx512dq -mavx512vl)
 set(CORTADO_FLAGS_OF_avx512_bf16 ${CORTADO_FLAGS_OF_avx512} -mavx512bf16)
 foreach(isa ${CORTADO_ISAS})
   if(NOT DEFINED CORTADO_FLAGS_OF_${isa})

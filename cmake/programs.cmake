@@ -164,7 +164,7 @@ ${calls}  return table;
   endif()
   cortado_precompile(${target} <backends/${backend}/launch.h>)
   if(COMMAND cortado_${backend}_program_units)
-    cmake_language(CALL cortado_${backend}_program_units ${target} ${units})
+    cmake_language(CALL cortado_${backend}_program_units ${target})
   endif()
 endfunction()
 
