@@ -7,9 +7,9 @@ namespace cortado {
 struct DirectVariant {
   /// The dimension that is shared out over the cores.
   enum class Split {
-    likely,    ///< pixels; of a weight gradient images or output channels, whichever adds less
+    likely,  ///< pixels or channels, whose sharing reads less; of a weight gradient images or channels, which adds less
     channels,  ///< output channels first
-    images     ///< of a weight gradient; forward does so anyway
+    images     ///< of a weight gradient; of other directions pixels
   };
   /// Pixels of a block, twice as many for weight gradients in blocks of channels. Weights are used often while they are
   /// in a cache.

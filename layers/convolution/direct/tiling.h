@@ -86,7 +86,10 @@ DirectForward<T> forward_program(const MachineSpec& spec, const ConvolutionShape
   t.images = std::clamp<i64>(variant.pixels / (t.rows * t.cols), 1, s.mb);
   if (p.skips_pixels()) t.images = 1;
   const i64 panels = t.panels = p.packed.panels();
-  if (variant.split == DirectVariant::Split::channels) t.panels = even_part(panels, ceil_div(panels, i64{spec.cpes}));
+  // What cores do not share out, each of them reads whole.
+  const bool by_channels = variant.split == DirectVariant::Split::channels ||
+                           (variant.split == DirectVariant::Split::likely && s.oc * s.terms() > s.mb * s.src_image());
+  if (by_channels) t.panels = even_part(panels, ceil_div(panels, i64{spec.cpes}));
   const auto is_too_large = [&] { return !fits(spec, p); };
   const auto is_too_coarse = [&] {
     return !spec.is_spread(ceil_div(s.mb, t.images) * s.g * ceil_div(s.oh, t.rows) * ceil_div(s.ow, t.cols) *

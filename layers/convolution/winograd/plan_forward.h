@@ -23,7 +23,8 @@ template <class F>
 const TileForm& form_of(const ConvolutionShape& s, WinogradVariant::Form form) {
   if (form != WinogradVariant::Form::likely) return form == WinogradVariant::Form::wide ? wide : tall;
   if (std::is_same_v<F, F6x3>) return tall_of_six;
-  return std::min(s.group_ic(), s.group_oc()) >= 256 ? tall : wide;
+  const i64 tiles = s.mb * ceil_div(s.oh, F::outputs) * ceil_div(s.ow, F::outputs);
+  return std::min(s.group_ic(), s.group_oc()) >= 256 || tiles <= tall.own_blocks * tall.tiles ? tall : wide;
 }
 
 /// The program but for its division into tiles.
@@ -135,7 +136,7 @@ struct Forward {
 
   void run(CoreGroup& group, i64 groups, const ConvolutionArguments& arg, float* workspace) const {
     const WinogradPanels& panels = by_memory.program.panels;
-    const bool from_memory = !makes_own || arg.kept != nullptr;
+    const bool from_memory = !makes_own;
     for (i64 g = 0; g < groups; ++g) {
       const float* const w = arg.w + g * weights_group;
       float* const points = arg.kept != nullptr ? arg.kept + g * panels.floats() : workspace;
@@ -178,7 +179,7 @@ ConvolutionPlan plan_forward(const MachineSpec& spec, const ConvolutionShape& s,
   forward.by_own.plan.streams = forward.by_memory.plan.streams =
       spec.outgrows_cache(s.mb * s.dst_image() * static_cast<i64>(sizeof(T)));
   plan.workspace = forward.makes_own ? 0 : panels;
-  plan.kept_weights = turned ? 0 : s.g * panels;
+  plan.kept_weights = turned || forward.makes_own ? 0 : s.g * panels;
   if (!turned && s.dst == Layout::nchw16c) plan.partial_sums = s.mb * ceil_div(s.oh, F::outputs);
   plan.maps = !turned;
   plan.run = [forward, groups = s.g](CoreGroup& group, const ConvolutionArguments& arg, float* workspace) {

@@ -57,9 +57,8 @@ struct WinogradPixels {
     CORTADO_UNROLL
     for (int j = 0; j < side; ++j) one_way<rows>(t + j, F::points);
     CORTADO_UNROLL
-    for (int r = 0; r < row_points; ++r) one_way<cols>(t + r * F::points, 1);
-    CORTADO_UNROLL
     for (int r = 0; r < F::points; ++r) {
+      if (r < row_points) one_way<cols>(t + r * F::points, 1);
       CORTADO_UNROLL
       for (int j = 0; j < F::points; ++j)
         set(r * F::points + j, lane, r < row_points && j < col_points ? t[r * F::points + j] : decltype(first)(0.0f));
@@ -161,9 +160,11 @@ struct WinogradFilters {
     CORTADO_UNROLL
     for (int j = 0; j < F::kernel; ++j) F::from_weights(t + j, F::points);
     CORTADO_UNROLL
-    for (int r = 0; r < F::points; ++r) F::from_weights(t + r * F::points, 1);
-    CORTADO_UNROLL
-    for (int k = 0; k < F::products; ++k) set(k, lane, t[k]);
+    for (int r = 0; r < F::points; ++r) {
+      F::from_weights(t + r * F::points, 1);
+      CORTADO_UNROLL
+      for (int k = r * F::points; k < (r + 1) * F::points; ++k) set(k, lane, t[k]);
+    }
   }
 };
 

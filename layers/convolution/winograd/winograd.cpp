@@ -9,14 +9,22 @@
 namespace cortado {
 namespace {
 
-/// True if F(6x6, 3x3) takes fewer products than F(4x4, 3x3) and, for a weight gradient, there are enough tiles for
-/// sums of them.
+/// True if F(6x6, 3x3) takes so many products less than F(4x4, 3x3) that they outweigh its 28 points more of each
+/// weight, which must be made, stored and read, whatever the tiles. A weight gradient needs enough tiles for sums of
+/// them.
 bool six_pays(const ConvolutionShape& s, ConvolutionDirection direction) {
   using winograd::F4x3, winograd::F6x3, winograd::points_of;
-  constexpr i64 enough = 200;
-  const i64 tiles = s.mb * ceil_div(s.oh, F6x3::outputs) * ceil_div(s.ow, F6x3::outputs);
-  return points_of<F6x3>(s.oh) * points_of<F6x3>(s.ow) < points_of<F4x3>(s.oh) * points_of<F4x3>(s.ow) &&
-         (direction != ConvolutionDirection::weight_gradient || tiles >= enough);
+  constexpr i64 enough = 200, worth = 650;
+  const i64 saved =
+      s.mb * (points_of<F4x3>(s.oh) * points_of<F4x3>(s.ow) - points_of<F6x3>(s.oh) * points_of<F6x3>(s.ow));
+  if (direction != ConvolutionDirection::weight_gradient) return saved >= worth;
+  return saved > 0 && s.mb * ceil_div(s.oh, F6x3::outputs) * ceil_div(s.ow, F6x3::outputs) >= enough;
+}
+
+/// True if making the points of weights, each as long as ten products, outweighs what a 3 x 3 kernel's tiles save.
+bool has_few_tiles(const ConvolutionShape& s) {
+  using winograd::F4x3, winograd::points_of;
+  return 9 * s.mb * s.oh * s.ow < s.mb * points_of<F4x3>(s.oh) * points_of<F4x3>(s.ow) + 10 * F4x3::products;
 }
 
 /// Calls f with the structure F for a direction of a shape that is as_dense.
@@ -152,6 +160,8 @@ bool winograd_pays(const MachineSpec& spec, const ConvolutionShape& shape, Convo
   // The products are of float whatever is stored; other plans multiply bf16 faster, matrix units most of all.
   const int others = s.precision == Precision::bf16 ? spec.bf16_speed : 1;
   if (others > 2 || std::min(s.oh, s.ow) < 7) return false;
+  if (!is_strided(shape) && s.kh == 3 && direction != ConvolutionDirection::weight_gradient && has_few_tiles(s))
+    return false;
   const bool is_light = others == 1 && direction == ConvolutionDirection::forward;
   const i64 least = is_strided(shape) ? (is_light ? 12 : 32)
                     : s.kh == 5       ? (others == 1 ? 16 : 32)
