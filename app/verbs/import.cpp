@@ -25,7 +25,8 @@ class Import : public Verb {
   std::string weights_out() const;
 
   SessionFlags session_;
-  std::string onnx_, out_, out_weights_, source_;
+  std::string onnx_, out_, out_weights_, source_, tests_;
+  Normalisation normalisation_;
   i64 batch_ = 0;
 };
 
@@ -34,8 +35,16 @@ void Import::add_to(Flags& flags) {
   flags.add("--out", out_, "Prototxt to write").required().replaces_nothing();
   flags.add("--out-weights", out_weights_, "Weights to write; default: OUT's name with .caffemodel").replaces_nothing();
   flags.add("--batch", batch_, "Samples of the inputs; default: the model's, 1 where it leaves them open").positive();
-  flags.add("--train-on", source_,
-            "Write a net that trains: a data set stands for the input, a loss and the accuracy for the end");
+  const Flag trains =
+      flags.add("--train-on", source_,
+                "Write a net that trains: a data set stands for the input, a loss and the accuracy for the end");
+  flags.add("--test-on", tests_, "The data set of its tests; default: that of --train-on").needs(trains);
+  const Flag mean = flags.add("--mean", normalisation_.mean,
+                              "PyTorch's Normalize, a value for each channel. Then the net takes pixels from 0 to 255, "
+                              "blue, green, red");
+  const Flag deviation = flags.add("--std", normalisation_.deviation, "The same").positive();
+  mean.needs(deviation);
+  deviation.needs(mean);
 }
 
 std::string Import::weights_out() const {
@@ -65,7 +74,8 @@ int Import::run(const MpiJob& job) {
   weights.clear_state();
   if (job.rank() != 0) return 0;
   caffe::NetParameter text = text_for_others(weights);
-  if (!source_.empty()) train_on(source_, text);
+  if (!normalisation_.mean.empty()) take_bytes(normalisation_, text, weights);
+  if (!source_.empty()) train_on(source_, tests_, text);
   write_text(out_, text);
   if (is_hdf5(weights_out()))
     session.hdf5.write_weights(weights_out(), weights);
