@@ -21,6 +21,8 @@ start=(mpirun -n "$(wc -l <"$PBS_NODEFILE")" -f "$PBS_NODEFILE" -bind-to core:"$
 
 # What this job was granted, for the next one.
 granted() { qstat -f "$PBS_JOBID" | sed -n "s/^ *Resource_List\.$1 = //p"; }
+# The job ends where training would end with an error anyway; warnings stand in the log.
+"${start[@]}" "${CORTADO:-build/openmp/bin/cortado}" doctor -solver "$SOLVER" || [ $? -ne 3 ] || exit 3
 limit=$(granted walltime | awk -F: '{print $1 * 3600 + $2 * 60 + $3}')
 training='' signalled='' again=''
 pass_on() { signalled=1 && [ -z "$training" ] || kill -USR1 "$training" 2>/dev/null || true; }

@@ -17,6 +17,9 @@ export OMP_NUM_THREADS=${SLURM_CPUS_PER_TASK:-1} OMP_PLACES=cores OMP_PROC_BIND=
 # Or: start=(srun --mpi=pmi2), --mpi=pmix where MPI is built for that. `srun --mpi=list` says what there is.
 start=(mpirun -n "${SLURM_NTASKS:-1}" -bind-to core:"$OMP_NUM_THREADS")
 
+# The job ends where training would end with an error anyway; warnings stand in the log.
+"${start[@]}" "${CORTADO:-build/openmp/bin/cortado}" doctor -solver "$solver" || [ $? -ne 3 ] || exit 3
+
 training='' signalled='' again=''
 pass_on() { signalled=1 && [ -z "$training" ] || kill -USR1 "$training" 2>/dev/null || true; }
 trap 'again=1; pass_on' USR1
