@@ -1,5 +1,7 @@
 #include "core/net/layer.h"
 
+#include <algorithm>
+
 #include "core/base/error.h"
 #include "core/base/random.h"
 #include "core/formats/blob_proto.h"
@@ -13,6 +15,12 @@ std::string layout_key(const Shape& shape, Precision precision) {
   require(shape.size() == 4, "layouts are of images");
   return "mb" + std::to_string(shape[0]) + "c" + std::to_string(shape[1]) + "h" + std::to_string(shape[2]) + "w" +
          std::to_string(shape[3]) + (precision == Precision::bf16 ? "bf16" : "");
+}
+
+bool lie_in_blocks(const Layer::Blobs& blobs) {
+  const auto in_blocks = [](const Blob* blob) { return blob->layout() == Layout::nchw16c; };
+  return std::any_of(blobs.begin(), blobs.end(), in_blocks) &&
+         std::all_of(blobs.begin(), blobs.end(), [&](const Blob* blob) { return blob->axes() < 3 || in_blocks(blob); });
 }
 
 namespace {

@@ -129,9 +129,8 @@ class Layer {
   /// Replaces the number of samples that the parameter names by `share` of it.
   static void divide_batch(caffe::LayerParameter& /*parameter*/, const BatchShare& /*share*/) {}
 
-  /// True means that the layer takes these bottoms, which all lie in blocks of channels (nchw16c), as they lie. Its
-  /// tops lie in blocks too, but for a convolution's, which may be either. Other layers get a copy in nchw. Known
-  /// before `setup`.
+  /// True means that the layer takes these bottoms, which lie_in_blocks, as they lie. Its tops lie in blocks too, but
+  /// for a convolution's, which may be either. Other layers get a copy in nchw. Known before `setup`.
   virtual bool keeps_blocks(const Blobs& /*bottom*/) const { return false; }
 
   /// Once, after shapes of bottoms are known: reads the parameter, makes learnable blobs (add_parameter).
@@ -242,6 +241,10 @@ class Layer {
   std::size_t parameters_added_ = 0;
   std::vector<bool> param_propagate_down_;
 };
+
+/// True if blobs of images, one at least, lie in blocks of channels. Others may be without pixels, N x C or less, which
+/// lie alike in both layouts.
+bool lie_in_blocks(const Layer::Blobs& blobs);
 
 /// Fills `blob` (host-side, then copied) by Caffe's rules: constant, uniform, gaussian (with sparse), xavier, msra,
 /// positive_unitball, bilinear; `key` names the stream of random numbers. Throws ConfigError.

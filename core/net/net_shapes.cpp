@@ -12,8 +12,7 @@ namespace {
 void check_layouts(const Net::Entry& entry) {
   const auto in_blocks = [](const Blob* bottom) { return bottom->layout() == Layout::nchw16c; };
   if (std::none_of(entry.bottom.begin(), entry.bottom.end(), in_blocks)) return;
-  if (std::all_of(entry.bottom.begin(), entry.bottom.end(), in_blocks) && entry.layer->keeps_blocks(entry.bottom))
-    return;
+  if (lie_in_blocks(entry.bottom) && entry.layer->keeps_blocks(entry.bottom)) return;
   for (std::size_t i = 0; i < entry.bottom.size(); ++i)
     if (in_blocks(entry.bottom[i]) && !entry.layer->uses_shape_only(i))
       throw ShapeError("layer '" + entry.layer->name() + "'",

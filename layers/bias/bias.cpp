@@ -44,9 +44,8 @@ class BiasLayer : public FactorLayer {
   }
 
  protected:
-  bool learns_per_channel() const override {
-    return parameter().bias_param().axis() == 1 && parameter().bias_param().num_axes() == 1;
-  }
+  int axis() const override { return parameter().bias_param().axis(); }
+  bool learns_per_channel() const override { return axis() == 1 && parameter().bias_param().num_axes() == 1; }
 
  private:
   Channels shape_;

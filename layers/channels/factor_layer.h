@@ -11,10 +11,15 @@ class FactorLayer : public Layer {
   using Layer::Layer;
   Arity bottoms() const override { return {1, 2}; }
   bool can_run_in_place() const override { return true; }
-  /// True only for a learned factor per channel.
-  bool keeps_blocks(const Blobs& bottom) const override { return bottom.size() == 1 && learns_per_channel(); }
+  /// True for a factor per channel, learned or not, and for one per image and channel.
+  bool keeps_blocks(const Blobs& bottom) const override {
+    if (bottom.size() == 1) return learns_per_channel();
+    return (axis() == 0 && bottom[1]->axes() == 2) || (axis() == 1 && bottom[1]->axes() == 1);
+  }
 
  protected:
+  /// The axis of the first bottom at which a factor's shape begins.
+  virtual int axis() const = 0;
   /// True if a learned factor has one value per channel (axis 1).
   virtual bool learns_per_channel() const = 0;
   /// The shape of a learned factor: `axes` of the bottom's axes from `axis` on; -1 means all. Throws ConfigError.

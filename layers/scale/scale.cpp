@@ -60,9 +60,8 @@ class ScaleLayer : public FactorLayer {
   }
 
  protected:
-  bool learns_per_channel() const override {
-    return parameter().scale_param().axis() == 1 && parameter().scale_param().num_axes() == 1;
-  }
+  int axis() const override { return parameter().scale_param().axis(); }
+  bool learns_per_channel() const override { return axis() == 1 && parameter().scale_param().num_axes() == 1; }
 
  private:
   template <class T>

@@ -151,6 +151,26 @@ TEST_P(LayoutNet, ALayerInPlaceOnACopyKeepsTheBlobsName) {
   expect_near(net->blob("c")->data_vector(), expected->blob("c")->data_vector(), 1e-5F, 1e-5F);
 }
 
+TEST_P(LayoutNet, SqueezeAndExcitationStaysInBlocks) {
+  const std::string text =
+      "layer { name: 'data' type: 'Input' top: 'data' input_param { "
+      "shape { dim: 2 dim: 3 dim: 5 dim: 4 } } }" +
+      conv("c", "data", 16, "kernel_size: 3") + R"(
+      layer { name: 'squeeze' type: 'Pooling' bottom: 'c' top: 'squeeze' pooling_param { pool: AVE global_pooling: true } }
+      layer { name: 'excite' type: 'InnerProduct' bottom: 'squeeze' top: 'excite'
+              inner_product_param { num_output: 16 weight_filler { type: 'xavier' } } }
+      layer { name: 'scale' type: 'Scale' bottom: 'c' bottom: 'excite' top: 'scale' scale_param { axis: 0 } })";
+  const auto run = [&](const char* layout) {
+    auto net = net_of(GetParam(), layers_, {{"c/layout", layout}}, Precision::fp32, {}, text);
+    net->forward();
+    return net;
+  };
+  const auto net = run("nchw16c"), expected = run("nchw");
+  EXPECT_TRUE(reorders(*net).empty());
+  EXPECT_EQ(net->blob("scale")->layout(), Layout::nchw16c);
+  expect_near(net->blob("scale")->data_vector(), expected->blob("scale")->data_vector(), 1e-5F, 1e-5F);
+}
+
 TEST_P(LayoutNet, PoolingOfWideImagesGetsPlanes) {
   const i64 width = group_of(GetParam()).spec().scratch_bytes / 100;  // rows of sixteen channels that do not fit
   for (const char* pool : {"kernel_size: 2 stride: 2", "pool: AVE global_pooling: true"}) {

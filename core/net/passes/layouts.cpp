@@ -18,7 +18,7 @@ void passes::layouts(NetGraph& graph) {
   Layer::Blobs bottom;
   for (const auto& name : parameter.bottom()) bottom.push_back(graph.blobs.at(name).blob.get());
   const auto in_blocks = [](const Blob* blob) { return blob->layout() == Layout::nchw16c; };
-  if (std::all_of(bottom.begin(), bottom.end(), in_blocks) && (bottom.empty() || layer.keeps_blocks(bottom))) return;
+  if (lie_in_blocks(bottom) && layer.keeps_blocks(bottom)) return;
   std::vector<caffe::LayerParameter> reorders;
   for (std::size_t i = 0; i < bottom.size(); ++i) {
     if (!in_blocks(bottom[i]) || layer.uses_shape_only(i)) continue;
