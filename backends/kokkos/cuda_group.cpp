@@ -49,11 +49,13 @@ CudaGroup::Queue::~Queue() {
   cudaStreamDestroy(stream);
 }
 
-CudaGroup::CudaGroup(int index, int device, const MachineSpec& spec, Tf32 tf32, const Programs& programs)
+CudaGroup::CudaGroup(int index, int device, const MachineSpec& spec, std::optional<Tf32> tf32, const Programs& programs)
     : index_(index), watch_(device), spec_(spec), programs_(programs) {
   make_stream();
-  library_ = make_cublas(cuda_stream({}), watch_, spec_.tf32 && tf32 == Tf32::all);
-  convolutions_ = make_cudnn(cuda_stream({}), watch_, spec_.tf32, why_no_convolutions_);
+  if (tf32) {
+    library_ = make_cublas(cuda_stream({}), watch_, spec_.tf32 && *tf32 == Tf32::all);
+    convolutions_ = make_cudnn(cuda_stream({}), watch_, spec_.tf32, why_no_convolutions_);
+  }
   failure_ = static_cast<CudaFailure*>(allocate(sizeof(CudaFailure)));
   const CudaFailure none{{}, watch_.begun()};
   copy(failure_, &none, sizeof none, {});

@@ -1,5 +1,6 @@
 #pragma once
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "backends/kokkos/cuda_check.h"
@@ -17,7 +18,8 @@ struct CudaFailure;
 /// its own. Once the device is lost every call throws and nothing is released any more.
 class CudaGroup : public CoreGroup {
  public:
-  CudaGroup(int index, int device, const MachineSpec& spec, Tf32 tf32, const Programs& programs);
+  /// `tf32` tells what the vendor's libraries may do; nothing means that the group has no libraries.
+  CudaGroup(int index, int device, const MachineSpec& spec, std::optional<Tf32> tf32, const Programs& programs);
   ~CudaGroup() override;
 
   const MachineSpec& spec() const override { return spec_; }
@@ -36,6 +38,9 @@ class CudaGroup : public CoreGroup {
   MatrixLibrary* library() override { return library_.get(); }
   ConvolutionLibrary* convolutions() override { return convolutions_.get(); }
   std::string why_no_convolutions() const override { return why_no_convolutions_; }
+  std::unique_ptr<CoreGroup> make_helper() override {
+    return std::make_unique<CudaGroup>(index_, watch_.device(), spec_, std::nullopt, programs_);
+  }
 
  protected:
   void run_program(ProgramKey key, const char* label, const void* program, const Plan& plan, Stream stream) override;

@@ -139,6 +139,17 @@ void* OpenMPGroup::allocate(std::size_t bytes) {
 
 void OpenMPGroup::release(void* memory) noexcept { std::free(memory); }
 
+std::unique_ptr<CoreGroup> OpenMPGroup::make_helper() {
+  MachineSpec spec = spec_;
+  spec.cpes = 1;
+#if KOKKOS_VERSION >= 40000
+  return std::make_unique<OpenMPGroup>(index_, spec, Space(1), programs_);
+#else
+  // A thread that Kokkos does not know does all work itself.
+  return std::make_unique<OpenMPGroup>(index_, spec, Space(), programs_);
+#endif
+}
+
 void OpenMPGroup::copy(void* to, const void* from, std::size_t bytes, Stream) {
   for_parts("copy", space_, spec_.cpes, bytes, [=](std::size_t first, std::size_t count) {
     std::memcpy(static_cast<char*>(to) + first, static_cast<const char*>(from) + first, count);

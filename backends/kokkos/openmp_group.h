@@ -26,6 +26,8 @@ class OpenMPGroup : public CoreGroup {
   Event record(Stream stream) override;
   double seconds_between(const Event& from, const Event& to) override { return to.seconds - from.seconds; }
   MatrixLibrary* library() override { return library_.get(); }
+  /// Its one CPE is the thread that calls it.
+  std::unique_ptr<CoreGroup> make_helper() override;
 
  protected:
   void run_program(ProgramKey key, const char* label, const void* program, const Plan& plan, Stream stream) override;

@@ -42,7 +42,7 @@ void Cluster::run(const Entry& entry, const char* label, const void* program, co
   void* place = scratch.data();
   std::size_t space = scratch.size();
   std::align(alignment, static_cast<std::size_t>(plan.scratch_bytes), place, space);
-  Launch launch{label, plan, memory_, lanes_, static_cast<char*>(place), group_, 0, workers, first_item(), touched};
+  Launch launch{label, plan, memory_, lanes_, static_cast<char*>(place), record_, 0, workers, first_item(), touched};
   const auto ends = [&] { next_item_ = launch.first_item + static_cast<std::uint32_t>(launch.items.size()); };
   try {
     for (; launch.worker < launch.workers; ++launch.worker) entry.run(launch, program);
@@ -60,7 +60,7 @@ void Cluster::run(const Entry& entry, const char* label, const void* program, co
 std::uint32_t Cluster::first_item() {
   constexpr std::uint32_t enough = 1u << 31;
   if (next_item_ >= enough) {
-    memory_.forget(group_);
+    memory_.forget(record_);
     next_item_ = 1;
   }
   return next_item_;

@@ -9,8 +9,11 @@ namespace cortado::reference {
 /// The compute cluster of one core group: runs programs on its CPEs, one after the other.
 class Cluster {
  public:
-  Cluster(const MachineSpec& spec, int group, int lanes, const Programs& programs, Memory& memory)
-      : spec_(spec), group_(group), lanes_(lanes), programs_(programs), memory_(memory) {}
+  Cluster(const MachineSpec& spec, int lanes, const Programs& programs, Memory& memory)
+      : spec_(spec), lanes_(lanes), programs_(programs), memory_(memory), record_(memory.begin_record()) {}
+  ~Cluster() { memory_.end_record(record_); }
+  Cluster(const Cluster&) = delete;
+  Cluster& operator=(const Cluster&) = delete;
 
   /// The program, if it may run with the plan. Throws BugError when this backend was built without it, PlanError for a
   /// plan that contradicts itself or needs more scratchpad than a CPE has.
@@ -23,10 +26,10 @@ class Cluster {
   std::uint32_t first_item();
 
   const MachineSpec& spec_;
-  const int group_;
   Lanes lanes_;
   const Programs& programs_;
   Memory& memory_;
+  const int record_;  // of what it touches in memory
   std::uint32_t next_item_ = 1;
 };
 

@@ -29,7 +29,7 @@ struct Launch {
   Memory& memory;
   Lanes& lanes;
   char* scratch;                     ///< plan.scratch_bytes of the CPE
-  int group;                         ///< core group, for its record of touched words
+  int record;                        ///< core group, for its record of touched words
   i64 worker, workers;               ///< this CPE among those that run the launch
   std::uint32_t first_item;          ///< number of the launch's first item
   Touched* touched = nullptr;        ///< takes down which memory the launch reads and writes; null: nobody asks

@@ -39,7 +39,7 @@ bool Cpe::touch(const Region& region, bool write, const Slot& slot) {
   for (i64 r = 0; r < region.rows && region.row_bytes > 0; ++r) {
     const char* const row = region.first + r * region.pitch;
     Area& area = area_of(row);
-    Word* const words = area.words_of(launch_.group) + (row - area.first) / 4;
+    Word* const words = area.words_of(launch_.record) + (row - area.first) / 4;
     const Touch found =
         (write ? write_words : read_words)(words, region.row_bytes / 4, item().number, launch_.first_item);
     again = again || found.again;

@@ -24,9 +24,17 @@ DeviceGroup::DeviceGroup(const MachineSpec& spec, int index, int lanes, const Pr
                          Haste haste, std::uint64_t seed)
     : spec_(spec),
       index_(index),
-      cluster_(spec, index, lanes, programs, memory),
+      lanes_(lanes),
+      programs_(programs),
+      haste_(haste),
+      seed_(seed),
+      cluster_(spec, lanes, programs, memory),
       memory_(memory),
       queue_(haste, seed + static_cast<std::uint64_t>(index)) {}
+
+std::unique_ptr<CoreGroup> DeviceGroup::make_helper() {
+  return std::make_unique<DeviceGroup>(spec_, index_, lanes_, programs_, memory_, haste_, seed_);
+}
 
 void DeviceGroup::release(void* memory) noexcept {
   const std::lock_guard<std::mutex> lock(mutex_);

@@ -33,6 +33,7 @@ class DeviceGroup : public CoreGroup {
   void order(Stream earlier, Stream later) override;
   Event record(Stream stream) override;
   double seconds_between(const Event& from, const Event& to) override;
+  std::unique_ptr<CoreGroup> make_helper() override;
 
  protected:
   void run_program(ProgramKey key, const char* label, const void* program, const Plan& plan, Stream stream) override;
@@ -42,6 +43,10 @@ class DeviceGroup : public CoreGroup {
 
   const MachineSpec& spec_;
   const int index_;
+  const int lanes_;
+  const Programs& programs_;
+  const Haste haste_;
+  const std::uint64_t seed_;
   Cluster cluster_;
   Memory& memory_;
   std::mutex mutex_;  // staging memory comes and goes on readers' threads too

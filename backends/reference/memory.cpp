@@ -1,5 +1,6 @@
 #include "backends/reference/memory.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 #include <string>
@@ -49,8 +50,8 @@ Touch write_words(Word* words, i64 count, std::uint32_t item, std::uint32_t firs
   return touch;
 }
 
-Word* Area::words_of(int group) {
-  auto& mine = words[static_cast<std::size_t>(group)];
+Word* Area::words_of(int record) {
+  auto& mine = words[static_cast<std::size_t>(record)];
   if (!mine) mine = std::make_unique<Word[]>((bytes + 3) / 4);
   return mine.get();
 }
@@ -67,7 +68,7 @@ void* Memory::allocate(std::size_t bytes) {
                       "use a smaller batch");
   area.first = is_device_ ? device_addresses(bytes) : area.values;
   area.bytes = bytes;
-  area.words.resize(static_cast<std::size_t>(core_groups_));
+  area.words.resize(records);
   std::memset(area.values, 0xFF, bytes);
   char* const first = area.first;
   const std::lock_guard<std::mutex> lock(mutex_);
@@ -92,9 +93,24 @@ Area* Memory::find(const void* p) {
   return at < area.first + area.bytes ? &area : nullptr;
 }
 
-void Memory::forget(int group) {
+int Memory::begin_record() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  for (auto& entry : areas_) entry.second.words[static_cast<std::size_t>(group)].reset();
+  const auto free = std::find(taken_.begin(), taken_.end(), false);
+  if (free == taken_.end())
+    throw BugError("reference processor", "has no record left for a cluster of " + std::to_string(records));
+  *free = true;
+  return static_cast<int>(free - taken_.begin());
+}
+
+void Memory::end_record(int record) noexcept {
+  forget(record);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  taken_[static_cast<std::size_t>(record)] = false;
+}
+
+void Memory::forget(int record) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (auto& entry : areas_) entry.second.words[static_cast<std::size_t>(record)].reset();
 }
 
 }  // namespace cortado::reference

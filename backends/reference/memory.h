@@ -28,23 +28,23 @@ struct Touch {
 Touch read_words(Word* words, i64 count, std::uint32_t item, std::uint32_t first_item);
 Touch write_words(Word* words, i64 count, std::uint32_t item, std::uint32_t first_item);
 
-/// One allocation. Core groups run at the same time, so each has its own record of the words.
+/// One allocation. Clusters run at the same time, so each has its own record of the words.
 struct Area {
   char* first = nullptr;   ///< its address for programs and copies
   char* values = nullptr;  ///< where its bytes lie: at `first`, unless the memory is a device's
   std::size_t bytes = 0;
-  std::vector<std::unique_ptr<Word[]>> words;  ///< by core group; made by its first launch that touches the area
+  std::vector<std::unique_ptr<Word[]>> words;  ///< by record; made by its first launch that touches the area
 
   bool holds(const char* begin, const char* end) const { return begin >= first && end <= first + bytes; }
   char* at(const char* p) const { return values + (p - first); }  ///< where that byte lies
-  Word* words_of(int group);
+  Word* words_of(int record);
 };
 
 /// The memory of a reference processor. Pointers of programs must lie inside of it. That of a device has addresses that
 /// only copies and programs translate: host code that follows one ends with a message (device_addresses.h).
 class Memory {
  public:
-  Memory(int core_groups, bool is_device) : core_groups_(core_groups), is_device_(is_device) {}
+  explicit Memory(bool is_device) : is_device_(is_device) {}
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
   ~Memory();
@@ -55,14 +55,20 @@ class Memory {
 
   /// The area that `p` points into, or null. Stays valid until it is released.
   Area* find(const void* p);
-  /// Drops a core group's records, so that its item numbers can start again.
-  void forget(int group);
+
+  /// The number of a new record of words, for a cluster that runs beside others. Throws BugError if all are taken.
+  int begin_record();
+  void end_record(int record) noexcept;
+  /// Drops what the record holds, so that item numbers can start again.
+  void forget(int record);
 
  private:
-  const int core_groups_;
+  static constexpr std::size_t records = 64;
+
   const bool is_device_;
   std::mutex mutex_;
   std::map<const char*, Area> areas_;
+  std::vector<bool> taken_ = std::vector<bool>(records);  // by record
 };
 
 }  // namespace cortado::reference

@@ -19,7 +19,12 @@ namespace {
 class Group : public CoreGroup {
  public:
   Group(const MachineSpec& spec, int index, int lanes, const Programs& programs, Memory& memory)
-      : spec_(spec), index_(index), cluster_(spec, index, lanes, programs, memory), memory_(memory) {}
+      : spec_(spec),
+        index_(index),
+        lanes_(lanes),
+        programs_(programs),
+        cluster_(spec, lanes, programs, memory),
+        memory_(memory) {}
 
   const MachineSpec& spec() const override { return spec_; }
   int index() const override { return index_; }
@@ -46,6 +51,9 @@ class Group : public CoreGroup {
     return Event{std::chrono::duration<double>(now).count(), nullptr};
   }
   double seconds_between(const Event& from, const Event& to) override { return to.seconds - from.seconds; }
+  std::unique_ptr<CoreGroup> make_helper() override {
+    return std::make_unique<Group>(spec_, index_, lanes_, programs_, memory_);
+  }
 
  protected:
   void run_program(ProgramKey key, const char* label, const void* program, const Plan& plan, Stream) override {
@@ -60,6 +68,8 @@ class Group : public CoreGroup {
  private:
   const MachineSpec& spec_;
   const int index_;
+  const int lanes_;
+  const Programs& programs_;
   Cluster cluster_;
   Memory& memory_;
   int streams_ = 0;
@@ -84,7 +94,7 @@ MachineSpec spec_of(const Options& options) {
 class ReferenceProcessor : public Processor {
  public:
   ReferenceProcessor(const Options& options, Programs programs)
-      : programs_(std::move(programs)), spec_(spec_of(options)), memory_(spec_.core_groups, options.is_device) {
+      : programs_(std::move(programs)), spec_(spec_of(options)), memory_(options.is_device) {
     const int lanes = std::max(1, options.lanes);
     for (int i = 0; i < spec_.core_groups; ++i)
       if (options.is_device)

@@ -106,6 +106,10 @@ class CoreGroup {
   virtual ConvolutionLibrary* convolutions() { return nullptr; }
   virtual std::string why_no_convolutions() const { return "backend " + spec().name + " has no convolution library"; }
 
+  /// A core group of the same memory for another thread, which launches programs on it while this one computes. It has
+  /// queues and scratchpads of its own, and ends before this one. nullptr means that the machine has none.
+  virtual std::unique_ptr<CoreGroup> make_helper() { return nullptr; }
+
  protected:
   virtual void run_program(ProgramKey key, const char* label, const void* program, const Plan& plan, Stream stream) = 0;
 };
