@@ -2,6 +2,7 @@
 #include "comm/collective/circulant.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "comm/collective/messages.h"
 
@@ -45,12 +46,34 @@ class Round {
   std::vector<HostValues> parts_;
 };
 
+/// Few ranks, for which a circulant graph would add in an order that depends on the block.
+bool goes_at_once(int p) { return p < 8 && (p & (p - 1)) != 0; }
+
+/// Every rank sends each block to its owner at once. Owners add in order of numbers.
+void reduce_at_once(const Team& team, const HostValues& values) {
+  const CirculantSchedule schedule(*team.topology, team.rank());
+  const int p = team.size(), own = schedule.own;
+  const auto block = [&](int of) { return Round(values, p, of, of + 1).parts().front(); };
+  const auto rank_of = [&](int number) { return schedule.owners[static_cast<std::size_t>(number)]; };
+  const HostValues mine = block(own), arrived = scratch(team, values, p * mine.count);
+  const auto from = [&](int number) { return number == own ? mine : arrived.part(number * mine.count, mine.count); };
+  Messages messages(team, "circulant");
+  for (int number = 0; number < p; ++number)
+    if (number != own) messages.receive(rank_of(number), from(number));
+  for (int k = 1; k < p; ++k) messages.send(rank_of((own + k) % p), block((own + k) % p));
+  messages.wait(1);
+  for (int number = 1; number < p; ++number) team.sum->add(from(number), from(0));
+  if (own != 0 && mine.count > 0) std::memcpy(mine.data, from(0).data, static_cast<std::size_t>(mine.bytes()));
+}
+
 /// 2 ceil(log2 p) alpha + 2 (p - S) / p n beta_1 + 2 (S - 1) / p n beta_2 + (p - 1) / p n gamma, S supernodes: no
-/// allreduce that sends every value once each way can do with less.
+/// allreduce that sends every value once each way can do with less. Where blocks go at once, the first half takes p - 1
+/// messages.
 double circulant_cost(const Network& net, const JobShape& job, i64 bytes, i64, int) {
   const double p = job.ranks, n = static_cast<double>(bytes);
   const double supernodes = std::max(1.0, p / job.supernode_ranks);
-  return 2 * log2_ceiling(job.ranks) * net.latency + 2 * (p - supernodes) / p * n * net.byte_inside +
+  const int steps = log2_ceiling(job.ranks), messages = goes_at_once(job.ranks) ? job.ranks - 1 : steps;
+  return (messages + steps) * net.latency + 2 * (p - supernodes) / p * n * net.byte_inside +
          2 * (supernodes - 1) / p * n * net.byte_across + (p - 1) / p * n * net.byte_summed;
 }
 
@@ -73,6 +96,7 @@ i64 circulant_begin(i64 count, int ranks, int block) {
 }
 
 void reduce_scatter(const Team& team, const HostValues& values) {
+  if (goes_at_once(team.size())) return reduce_at_once(team, values);
   const CirculantSchedule schedule(*team.topology, team.rank());
   const int p = team.size();
   Messages messages(team, "circulant");

@@ -34,7 +34,9 @@ struct CirculantSchedule {
 /// at multiples of 32 values: what a rank computes of its block it computes in the lanes of the whole.
 i64 circulant_begin(i64 count, int ranks, int block);
 
-/// The two halves of the allreduce `circulant`, in place. After the first, the rank's own block is the sum over ranks,
+/// The two halves of the allreduce `circulant`, in place. Up to 8 ranks, and for any power of two, all values are added
+/// in one order, wherever they lie: with 3, 5, 6 and 7 ranks blocks go to their owners at once, who add in order of
+/// numbers. After the first, the rank's own block is the sum over ranks,
 /// and the others are undefined. The second gives every rank the others' own blocks. Collective.
 void reduce_scatter(const Team& team, const HostValues& values);
 void allgather(const Team& team, const HostValues& values);
