@@ -13,6 +13,7 @@
 #include "app/report/report.h"
 #include "app/tune/tuning.h"
 #include "comm/collective/collective.h"
+#include "comm/exchange/default_exchange.h"
 #include "core/base/error.h"
 #include "core/base/printable.h"
 #include "core/formats/caffe.pb.h"
@@ -62,10 +63,10 @@ Parallelism parallelism_of(const PredictFlags& flags, const PredictionMachine& m
   how.sub_batch = flags.sub_batch;
   how.count_one_pass = flags.one_pass;
   how.divided_efficiency = machine.divided_efficiency;
-  const std::string& exchange = flags.exchange.exchange;
-  if (!exchange.empty() && exchange != "packed" && exchange != "buckets" && exchange != "coded")
+  const std::string exchange = flags.exchange.exchange.empty() ? default_exchange(2, "").name : flags.exchange.exchange;
+  if (exchange != "packed" && exchange != "buckets" && exchange != "coded")
     throw ConfigError("exchange '" + exchange + "'", "is not predicted", "there are: packed, buckets, coded");
-  how.hidden_behind = exchange.empty() || exchange == "buckets" ? HiddenBehind::next_forward : HiddenBehind::nothing;
+  how.hidden_behind = exchange == "buckets" ? HiddenBehind::next_forward : HiddenBehind::nothing;
   if (flags.exchange.allreduce.empty()) return how;
   if (codec.name() != "fp32" || exchange == "coded")
     throw ConfigError("codec '" + codec.name() + "'", "is sent in a way of its own, but an allreduce is given",

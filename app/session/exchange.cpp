@@ -39,32 +39,40 @@ bool uses_host_sums(const Session& session, const ExchangeOptions& options, cons
   return true;
 }
 
+DefaultExchange chosen_exchange(const Session& session, const ExchangeOptions& options,
+                                const caffe::SolverParameter& solver) {
+  if (const std::string& name = first_of(options.exchange, solver.exchange()); !name.empty()) return {name, ""};
+  return default_exchange(session.job.replicas().size(), BucketAllreduce::why_not());
+}
+
 std::unique_ptr<GradientExchange> make_exchange(const Session& session, const ExchangeOptions& options,
                                                 const caffe::SolverParameter& solver, JobTeam& team,
                                                 Timeline* timeline) {
-  const std::string& name = first_of(options.exchange, solver.exchange());
+  const auto [name, why] = chosen_exchange(session, options, solver);
   const std::string& allreduce = first_of(options.allreduce, solver.allreduce());
+  const std::string& codec = first_of(options.codec, solver.codec());
   const std::string what = "exchange '" + name + "'";
   const bool coded = name == "coded" || name == "coded_hops", master = name == "master", zero1 = name == "zero1",
              power = name == "power_sgd";
-  if (!coded && !master && !power && (!options.codec.empty() || solver.has_codec()))
+  if (!coded && !master && !power && name != "buckets" && !codec.empty())
     throw ConfigError(what, "sends no codes, but a codec is given",
-                      "use exchange coded, coded_hops, master or power_sgd, or no codec");
-  if ((coded || master || zero1 || power) && (!options.allreduce.empty() || solver.has_allreduce()))
+                      "use exchange buckets, coded, coded_hops, master or power_sgd, or no codec");
+  const bool sums_codes = coded || (name == "buckets" && !codec.empty());
+  if ((sums_codes || master || zero1 || power) && (!options.allreduce.empty() || solver.has_allreduce()))
     throw ConfigError(what,
-                      coded    ? "sums codes in its own way, but an allreduce is given"
-                      : master ? "sums gradients for rank 0 only, but an allreduce is given"
-                      : zero1  ? "runs the halves of circulant, but an allreduce is given"
-                               : "sums narrow matrices by auto, but an allreduce is given",
+                      sums_codes ? "sums codes in its own way, but an allreduce is given"
+                      : master   ? "sums gradients for rank 0 only, but an allreduce is given"
+                      : zero1    ? "runs the halves of circulant, but an allreduce is given"
+                                 : "sums narrow matrices by auto, but an allreduce is given",
                       "leave allreduce out");
-  const std::string& codec = first_of(options.codec, solver.codec());
-  const std::string with = zero1                         ? "halves of 'circulant'"
-                           : !coded && !master && !power ? "allreduce '" + allreduce + "'"
-                           : !codec.empty()              ? codec
-                           : power                       ? "rank4"
-                           : coded                       ? "dynamic_tree8"
-                                                         : "fp32";
-  CORTADO_LOG(info) << team.topology().describe() << "; gradients by " << what << ", " << with;
+  const std::string with = zero1                              ? "halves of 'circulant'"
+                           : !codec.empty()                   ? codec
+                           : !sums_codes && !master && !power ? "allreduce '" + allreduce + "'"
+                           : power                            ? "rank4"
+                           : coded                            ? "dynamic_tree8"
+                                                              : "fp32";
+  CORTADO_LOG(info) << team.topology().describe() << "; gradients by " << what << ", " << with
+                    << (why.empty() ? "" : " (by default: " + why + ")");
   std::vector<CollectiveRule> rules = options.topology.read_rules();
   if (coded)
     return std::make_unique<CodedAllreduce>(team, session.group, find_codec(with),
@@ -73,13 +81,10 @@ std::unique_ptr<GradientExchange> make_exchange(const Session& session, const Ex
     team.set_rules(std::move(rules));
     return std::make_unique<MasterUpdate>(team, session.group, find_codec(with));
   }
-  if (name == "buckets") {
-    if (session.processor->core_groups() > 1)
-      throw ConfigError(what, "cannot run with several core groups in a process: they meet after backward only",
-                        "start a rank for each core group, or use host_sums");
+  if (name == "buckets" || (name == "host_sums" && team.topology().ranks() > 1 && BucketAllreduce::why_not().empty()))
     return std::make_unique<BucketAllreduce>(team.team().communicator, session.group, options.topology.places,
-                                             std::move(rules), allreduce, timeline);
-  }
+                                             std::move(rules), allreduce, timeline,
+                                             codec.empty() ? nullptr : &find_codec(codec));
   if (power) {
     team.set_rules(std::move(rules));
     return std::make_unique<PowerSgd>(team, session.group, parse_rank(with),

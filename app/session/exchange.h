@@ -3,6 +3,7 @@
 #include <string>
 
 #include "app/session/session.h"
+#include "comm/exchange/default_exchange.h"
 #include "comm/job_team.h"
 #include "core/base/timeline.h"
 #include "core/solver/gradient_exchange.h"
@@ -32,8 +33,13 @@ struct ExchangeOptions {
 /// there is one core group.
 bool uses_host_sums(const Session& session, const ExchangeOptions& options, const caffe::SolverParameter& solver);
 
-/// Makes the exchange by which the job's ranks agree on gradients: the options', or else the solver's. Borrows
-/// `team`. Logs the exchange. `timeline` records its work; nullptr means no record. Throws ConfigError for unknown
+/// The exchange by which the job's ranks agree on gradients: the options', or else the solver's, for which there is no
+/// reason to tell; or else the default.
+DefaultExchange chosen_exchange(const Session& session, const ExchangeOptions& options,
+                                const caffe::SolverParameter& solver);
+
+/// Makes the exchange by which the job's ranks agree on gradients: chosen_exchange. Borrows `team`. Logs
+/// the exchange. `timeline` records its work; nullptr means no record. Throws ConfigError for unknown
 /// names and for names that do not go together. Collective.
 std::unique_ptr<GradientExchange> make_exchange(const Session& session, const ExchangeOptions& options,
                                                 const caffe::SolverParameter& solver, JobTeam& team,

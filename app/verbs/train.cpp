@@ -117,18 +117,18 @@ void Train::add_to(Flags& flags) {
   session_.add_memory(flags);
   add_tuning(flags, tuning_);
   flags.add("--exchange", exchange_.exchange,
-            "How ranks agree on gradients: packed, host_sums (while backward goes on), buckets (and the next forward), "
-            "coded, coded_hops, master (rank 0 updates), zero1 (each a part of the weights), power_sgd "
-            "(inner products as narrow matrices); default is the solver's, "
-            "packed");
+            "How ranks agree on gradients: buckets (while backward and the next forward go on), packed, host_sums "
+            "(while backward goes on), coded, coded_hops, master (rank 0 updates), zero1 (each a part of the weights), "
+            "power_sgd (inner products as narrow matrices); default is the solver's, or buckets where they can be, "
+            "else packed");
   flags
       .add("--timeline", timeline_,
            "Write what every iteration spends its time with, for Perfetto or chrome://tracing, and print shares")
       .replaces_json()
       .compared_by([](StartFields&) {});  // all ranks write one or none does
   flags.add("--codec", exchange_.codec,
-            "What coded exchanges send, or master's weights: " + codec_names() +
-                "; power_sgd's rank1, rank2, ...; default is the solver's, dynamic_tree8 or fp32");
+            "What buckets and coded exchanges send, or master's weights: " + codec_names() +
+                "; power_sgd's rank1, rank2, ...; default is the solver's, or fp32; of coded dynamic_tree8");
   flags.add(
       "--allreduce", exchange_.allreduce,
       "The algorithm of packed and buckets: " + algorithm_names("allreduce") + "; auto: what the cost model chooses");
@@ -227,7 +227,7 @@ std::unique_ptr<RunRecord> Train::make_record(const Session& session, const caff
   start.hosts = hosts;
   start.weights = weights_;
   start.snapshot = snapshot_;
-  start.exchange = exchange_.exchange.empty() ? parameter.exchange() : exchange_.exchange;
+  start.exchange = chosen_exchange(session, exchange_, parameter).name;
   start.codec = exchange_.codec;
   start.allreduce = exchange_.allreduce;
   OrderedJson description;

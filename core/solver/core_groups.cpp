@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -18,10 +19,18 @@ namespace {
 /// What the core groups of a process show each other between two meetings.
 struct SharedBoard {
   SharedBoard(const Replicas& its_processes, GradientExchange& its_exchange, int groups)
-      : processes(its_processes), exchange(its_exchange), shown(static_cast<std::size_t>(groups)) {}
+      : processes(its_processes),
+        exchange(its_exchange),
+        shown(static_cast<std::size_t>(groups)),
+        final_gradients(static_cast<std::size_t>(groups)) {}
   const Replicas& processes;
   GradientExchange& exchange;
   std::vector<void*> shown;  ///< by index
+  struct FinalGradients {
+    std::atomic<float*> arena{nullptr};
+    std::atomic<i64> end{0};  ///< in the arena, of those of this iteration
+  };
+  std::vector<FinalGradients> final_gradients;  ///< by index
   float factor = 1;
 
   int groups() const { return static_cast<int>(shown.size()); }
@@ -90,18 +99,38 @@ class GroupReplicas : public Replicas {
   const int index_;
 };
 
+/// Core group 0 adds up the gradients of all: after backward, or where the exchange sends them meanwhile, as soon as
+/// all have brought a layer's. It looks for them as it ends with a layer of its own, and waits for nobody until the
+/// end.
 class GroupExchange : public GradientExchange {
  public:
   GroupExchange(SharedBoard& board, CoreGroup& group, GroupBarrier& barrier)
       : board_(board), group_(group), barrier_(barrier) {}
   bool has_master() const override { return board_.exchange.has_master(); }
 
+  void layer_finished(Net& net, std::size_t index) override {
+    if (!board_.exchange.comes_in_parts()) return;
+    if (final_.empty()) final_ = net.final_gradients();
+    group_.wait();
+    own_final().arena.store(net.gradient_arena()->data, std::memory_order_relaxed);
+    own_final().end.store(final_[index], std::memory_order_release);
+    if (group_.index() != 0) return;
+    finished_.push_back(index);
+    i64 end = final_[index];
+    for (const auto& each : board_.final_gradients) end = std::min(end, each.end.load(std::memory_order_acquire));
+    pass_on(net, end);
+  }
+
   float finish(Net& net) override {
     const Storage& own = *net.gradient_arena();
+    own_final().arena.store(own.data, std::memory_order_relaxed);
     show(own);
+    own_final().end.store(0, std::memory_order_relaxed);
     if (group_.index() == 0) {
-      for (int other = 1; other < board_.groups(); ++other) add(shown_by(other), own);
+      pass_on(net, own.count);
+      add_others(own, own.count);
       group_.wait();
+      added_ = 0;
       board_.factor = board_.exchange.finish(net) / static_cast<float>(board_.groups());
     }
     barrier_.arrive_and_wait();
@@ -126,16 +155,33 @@ class GroupExchange : public GradientExchange {
   }
 
  private:
-  /// Adds another core group's values to this one's. Its memory may be another device's, where only copies reach.
-  void add(const float* from, const Storage& own) {
-    if (group_.spec().host_memory) return add_values(group_, from, own.data, own.count);
-    const i64 piece = std::min(own.count, i64{1} << 22);
+  SharedBoard::FinalGradients& own_final() { return board_.final_gradients[static_cast<std::size_t>(group_.index())]; }
+  /// Hands on to the exchange the layers whose gradients end before `end`, where those of all core groups are final.
+  void pass_on(Net& net, i64 end) {
+    for (; !finished_.empty() && final_[finished_.front()] <= end; finished_.pop_front()) {
+      add_others(*net.gradient_arena(), final_[finished_.front()]);
+      board_.exchange.layer_finished(net, finished_.front());
+    }
+  }
+  /// Adds the others' gradients up to `end` that were not added yet.
+  void add_others(const Storage& own, i64 end) {
+    if (end <= added_) return;
+    for (int other = 1; other < board_.groups(); ++other)
+      add(board_.final_gradients[static_cast<std::size_t>(other)].arena.load(std::memory_order_relaxed) + added_,
+          own.data + added_, end - added_, own.count);
+    added_ = end;
+  }
+  /// y += another core group's values. Its memory may be another device's, where only copies reach. `most` is as many
+  /// as ever.
+  void add(const float* from, float* y, i64 n, i64 most) {
+    if (group_.spec().host_memory) return add_values(group_, from, y, n);
+    const i64 piece = std::min(most, i64{1} << 22);
     const auto bytes_of = [](i64 count) { return static_cast<std::size_t>(count) * sizeof(float); };
     if (copied_.bytes() < bytes_of(piece)) copied_ = ClusterMemory(group_, bytes_of(piece));
-    for (i64 first = 0; first < own.count; first += piece) {
-      const i64 count = std::min(piece, own.count - first);
+    for (i64 first = 0; first < n; first += piece) {
+      const i64 count = std::min(piece, n - first);
       group_.copy(copied_.get(), from + first, bytes_of(count));
-      add_values(group_, copied_.as<float>(), own.data + first, count);
+      add_values(group_, copied_.as<float>(), y + first, count);
     }
   }
   float* shown_by(int group) const { return static_cast<float*>(board_.shown[static_cast<std::size_t>(group)]); }
@@ -159,6 +205,9 @@ class GroupExchange : public GradientExchange {
   CoreGroup& group_;
   GroupBarrier& barrier_;
   ClusterMemory copied_;
+  std::vector<i64> final_;            // Net::final_gradients
+  std::deque<std::size_t> finished_;  // of core group 0: layers that are not handed on
+  i64 added_ = 0;                     // of core group 0: so far the arena holds the sums of all
 };
 
 /// The process's sums in host memory, in pieces: what becomes final with one layer. Where core groups' own memory is
@@ -233,7 +282,11 @@ class HostSumExchange : public GradientExchange {
       ++iteration_;
     }
     bring(net, final_[index]);
-    if (board_.processes.size() == 1) take_back(net);
+    if (board_.processes.size() == 1) return take_back(net);
+    if (group_.index() != 0 || !board_.exchange.comes_in_parts()) return;
+    finished_.push_back(index);
+    take_back(net);
+    pass_on(net);
   }
 
   float finish(Net& net) override {
@@ -273,12 +326,20 @@ class HostSumExchange : public GradientExchange {
                     static_cast<std::size_t>(sums_.end(taken_) - sums_.begin(taken_)) * sizeof(float), back_);
     }
   }
+  /// Hands on to the exchange with other processes the layers whose sums core group 0 has.
+  void pass_on(Net& net) {
+    if (finished_.empty() || final_[finished_.front()] > sums_.begin(taken_)) return;
+    group_.wait();
+    for (; !finished_.empty() && final_[finished_.front()] <= sums_.begin(taken_); finished_.pop_front())
+      board_.exchange.layer_finished(net, finished_.front());
+  }
   /// The sums of the process enter the exchange with others as core group 0's gradients.
   void across_processes(Net& net) {
     const Storage& own = *net.gradient_arena();
     const auto bytes = static_cast<std::size_t>(own.count) * sizeof(float);
     if (group_.index() == 0) {
       take_back(net);
+      pass_on(net);
       group_.wait();
       board_.factor = board_.exchange.finish(net) / static_cast<float>(board_.groups());
       board_.shown[0] = own.data;
@@ -293,6 +354,7 @@ class HostSumExchange : public GradientExchange {
   GroupBarrier& barrier_;
   const Stream back_;
   std::vector<i64> final_;
+  std::deque<std::size_t> finished_;  // of core group 0: layers that are not handed on
   std::size_t brought_ = 0, taken_ = 0;
   i64 iteration_ = 0;  // counts from 1
   std::vector<float> staging_;

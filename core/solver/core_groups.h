@@ -7,13 +7,15 @@ namespace cortado {
 
 /// Trains on all core groups of a processor (swCaffe section V-A, figure 5): each is a replica that trains on its part
 /// of the process's batch, on a thread of its own. Core group 0 adds up the gradients of all, exchanges the sum with
-/// other processes, and the others copy it.
+/// other processes, and the others copy it. An exchange that sends gradients while backward goes on gets the sums of
+/// layers as soon as all core groups have brought theirs.
 ///
 /// If `options.host_sums` is set, gradients meet in host memory instead while backward goes on, layer by layer in the
 /// order in which core groups bring them, and each core group takes the sums back as soon as all have come (TRL,
 /// section III): nothing to wait for after backward but the first layers, and one buffer more, on the host, where that
-/// is not the core groups' own memory. Sums of two are the same bits as otherwise; with more, the order of additions
-/// differs from run to run.
+/// is not the core groups' own memory. With several processes core group 0 takes them, for the exchange, and the others
+/// copy the end result. Sums of two are the same bits as otherwise; with more, the order of additions differs from run
+/// to run.
 ///
 /// Calls train(options) once per core group, with `options` made for it: its core group, the replicas of all processes
 /// (rank = process rank x core groups + index), and the exchange. `options.group` is core group 0. With one core group

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/base/clock.h"
 #include "core/net/current_work.h"
 
 namespace cortado {
@@ -47,7 +48,10 @@ void LayerwiseUpdate::complete() {
 
 void LayerwiseUpdate::wait_for_gradients(std::size_t learnable) {
   const Net::Learnable& of = net_.learnable()[learnable];
-  if (of.division == nullptr) exchange_.wait_for(net_, of.arena_offset, of.blob->count());
+  if (of.division != nullptr) return;
+  const auto begin = Clock::now();
+  exchange_.wait_for(net_, of.arena_offset, of.blob->count());
+  waited_ += seconds_since(begin);
 }
 
 void LayerwiseUpdate::update(std::size_t learnable) {

@@ -1,5 +1,6 @@
 #pragma once
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/timeline.h"
@@ -24,6 +25,8 @@ class LayerwiseUpdate {
   /// Updates all other parameters. It comes before anything but that forward reads weights, histories or gradients.
   void complete();
   bool is_complete() const { return left_ == 0; }
+  /// The seconds that this thread has waited for gradients since it was asked last.
+  double take_waited() { return std::exchange(waited_, 0); }
 
  private:
   void update(std::size_t learnable);
@@ -39,6 +42,7 @@ class LayerwiseUpdate {
   Optimizer::Step step_;
   std::vector<bool> is_old_;  ///< by learnable
   std::size_t left_ = 0;      ///< the number of old ones
+  double waited_ = 0;         ///< seconds
 };
 
 }  // namespace cortado

@@ -244,8 +244,8 @@ void Solver::State::record_iteration(double seconds, bool displays) {
   if (!keeps_record()) return;
   const double shown = smoothed.value();
   options.record->trained({iteration, last_loss, cortado::learning_rate(parameter, iteration), images_per_iteration(),
-                           seconds, waited_for_ranks, exchanged, displays ? &shown : nullptr,
-                           displays ? &displayed : nullptr});
+                           seconds, waited_for_ranks, exchanged + (update ? update->take_waited() : 0),
+                           displays ? &shown : nullptr, displays ? &displayed : nullptr});
 }
 
 void Solver::State::tell_progress(double seconds) {

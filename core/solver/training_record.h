@@ -32,7 +32,8 @@ class TrainingRecord {
     double rate;     ///< the learning rate of its update
     double images;   ///< of all ranks; 0 means that the net has no batch
     double seconds;  ///< without tests and snapshots
-    /// Seconds of `seconds` in which rank 0 waited for the slowest rank, and in which it exchanged gradients.
+    /// Seconds of `seconds` in which rank 0 waited for the slowest rank, and in which it exchanged gradients or
+    /// waited for them.
     double waited_for_ranks, exchanged;
     /// The log's loss and outputs, in the iterations that it shows; nullptr in the others.
     const double* smoothed_loss;

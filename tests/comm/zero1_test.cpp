@@ -1,6 +1,7 @@
-// Updates in parts: the bits of packed with the allreduce circulant, at every number of ranks.
+// Updates in parts, and buckets: the bits of packed with the allreduce circulant, at every number of ranks.
 #include <gtest/gtest.h>
 
+#include "comm/exchange/bucket_allreduce.h"
 #include "comm/exchange/packed_allreduce.h"
 #include "comm/exchange/zero1_update.h"
 #include "core/base/error.h"
@@ -34,6 +35,8 @@ class Zero1Test : public ::testing::TestWithParam<std::string> {
   JobTeam team_{job().replicas().communicator(), group_};
   PackedAllreduce packed_{team_, group_, "circulant"};
   Zero1Update zero1_{team_, group_};
+  BucketAllreduce buckets_{
+      job().replicas().communicator(), group_, {}, {}, "circulant", nullptr, nullptr, {2048, 8192}};
 };
 
 TEST_P(Zero1Test, PartsMakeUpTheArenas) {
@@ -57,11 +60,13 @@ TEST_P(Zero1Test, TrainsTheBitsOfPacked) {
   for (const std::string type : types)
     for (const int n : {1, 67, 129, 4099}) {
       SCOPED_TRACE(type + std::to_string(n));
-      const auto whole = solver(packed_, type, n), parts = solver(zero1_, type, n);
+      const auto whole = solver(packed_, type, n), parts = solver(zero1_, type, n), sent = solver(buckets_, type, n);
       for (int i = 0; i < 4; ++i) {
         whole->step(1);
         parts->step(1);
+        sent->step(1);
         ASSERT_EQ(parameters_of(parts->net()), parameters_of(whole->net())) << "iteration " << i;
+        ASSERT_EQ(parameters_of(sent->net()), parameters_of(whole->net())) << "buckets, iteration " << i;
         EXPECT_EQ(parts->last_loss(), whole->last_loss());
       }
     }
