@@ -10,9 +10,6 @@ namespace cortado {
 namespace {
 /// The bytes of a rank in the memory of its node: chunks that stay in the second-level cache.
 constexpr i64 slot_bytes = 512 * 1024;
-/// Below this the library's few microseconds within a node are not to be beaten, where each rank has a processor: MPICH
-/// waits busily, and keeps those that it waits for from running where they share one.
-constexpr i64 worth_sharing = 16 * 1024;
 
 /// True if the ranks of each declared node are on one real node: a file may declare others.
 bool shares_memory(const Topology& declared, const Topology& real) {
@@ -75,57 +72,22 @@ JobTeam::JobTeam(MPI_Comm communicator, std::unique_ptr<LocalSum> sum, const Top
   }
 }
 
-void JobTeam::run(const CollectiveChoice& choice, const HostValues& values) {
+void JobTeam::run(const CollectiveChoice& choice, const HostValues& values, int root) {
   team_.chunk_bytes = choice.chunk_bytes;
   team_.radix = choice.radix;
+  team_.root = root;
   choice.algorithm->run(team_, values);
 }
 
-bool JobTeam::fits(const CollectiveRule& rule, const std::string& collective, i64 bytes) const {
-  return rule.collective == collective && (rule.ranks == 0 || rule.ranks == topology_.ranks()) &&
-         (rule.nodes == 0 || rule.nodes == topology_.nodes()) && bytes >= rule.least_bytes &&
-         (rule.most_bytes < 0 || bytes <= rule.most_bytes);
-}
-
 CollectiveChoice JobTeam::choose(const std::string& collective, const std::string& name, i64 bytes) const {
-  const std::vector<Algorithm>& all = algorithms_of(collective);
   if (name != "auto") {
-    const Algorithm& wanted = find_algorithm(all, name);
+    const Algorithm& wanted = find_algorithm(algorithms_of(collective), name);
     const std::string problem = wanted.why_not(team_);
     if (!problem.empty()) throw ConfigError("collective '" + name + "'", "cannot run: " + problem);
-    return {&wanted};
+    return with_settings(wanted, network_, shape_of(topology_), bytes);
   }
-  for (const CollectiveRule& rule : rules_) {
-    if (!fits(rule, collective, bytes)) continue;
-    const Algorithm& ruled = find_algorithm(all, rule.algorithm);
-    if (!ruled.why_not(team_).empty()) continue;
-    CollectiveChoice choice{&ruled};
-    if (rule.chunk_bytes > 0) choice.chunk_bytes = rule.chunk_bytes;
-    if (rule.radix > 0) choice.radix = rule.radix;
-    return choice;
-  }
-  return {&by_model(all, bytes)};
-}
-
-const Algorithm& JobTeam::by_model(const std::vector<Algorithm>& all, i64 bytes) const {
-  const Algorithm& library = find_algorithm(all, "library");
-  const Algorithm& shared = find_algorithm(all, "two_level");
-  if (topology_.nodes() == 1) {
-    const bool worth = shared.why_not(team_).empty() && (bytes >= worth_sharing || node_->is_crowded());
-    return worth ? shared : library;
-  }
-  const Algorithm* best = &library;
-  const Network network;
-  double least = 0;
-  for (const Algorithm& algorithm : all) {
-    if (&algorithm == &library || !algorithm.why_not(team_).empty()) continue;
-    const double cost = algorithm.cost(network, shape_of(topology_), bytes, team_.chunk_bytes, team_.radix);
-    if (best == &library || cost < least) {
-      best = &algorithm;
-      least = cost;
-    }
-  }
-  return *best;
+  const auto ruled = choose_by_rules(rules_, collective, team_, network_, bytes);
+  return ruled ? *ruled : choose_by_model(collective, team_, network_, bytes);
 }
 
 }  // namespace cortado

@@ -1,7 +1,7 @@
 #pragma once
 #include <memory>
 
-#include "comm/collective/collective.h"
+#include "comm/collective/choice.h"
 #include "comm/collective/node_memory.h"
 #include "core/machine/core_group.h"
 
@@ -35,23 +35,6 @@ struct TopologyOptions {
   int nodes_per_supernode = 0;  ///< 0 means as Topology::of_job
 };
 
-/// A measured fastest algorithm for some jobs and lengths (cortado tune --collectives).
-struct CollectiveRule {
-  std::string collective;                ///< "allreduce", "reduce" or "broadcast"
-  int ranks = 0, nodes = 0;              ///< the job's; 0 means any
-  i64 least_bytes = 0, most_bytes = -1;  ///< the values' length; -1 means any
-  std::string algorithm;
-  i64 chunk_bytes = 0;  ///< 0: the default
-  int radix = 0;        ///< 0: the default
-};
-
-/// An algorithm with its settings.
-struct CollectiveChoice {
-  const Algorithm* algorithm;
-  i64 chunk_bytes = Team().chunk_bytes;
-  int radix = Team().radix;
-};
-
 /// The ranks of a job as a team for collectives. Construction and use are collective.
 class JobTeam {
  public:
@@ -62,27 +45,28 @@ class JobTeam {
   Team& team() { return team_; }
   const Topology& topology() const { return topology_; }
 
-  /// Sets the rules for "auto": the first that fits and whose algorithm can run decides.
+  /// Sets the rules for "auto", which decide where one fits (choose_by_rules).
   void set_rules(std::vector<CollectiveRule> rules) { rules_ = std::move(rules); }
+  /// Sets what the models know; the same on all ranks. Before, they assume TaihuLight's links.
+  void set_network(Network network) { network_ = std::move(network); }
+  const Network& network() const { return network_; }
 
-  /// The algorithm of that name. For "auto" the rules decide, or else the cost model takes the fastest. Throws
-  /// ConfigError for unknown names, and for algorithms that refuse this job.
+  /// The algorithm of that name, with the settings of the model. For "auto" the rules decide, or else the model takes
+  /// the fastest. Throws ConfigError for unknown names, and for algorithms that refuse this job.
   CollectiveChoice choose(const std::string& collective, const std::string& name, i64 bytes) const;
   CollectiveChoice allreduce(const std::string& name, i64 bytes) const { return choose("allreduce", name, bytes); }
   CollectiveChoice reduce(const std::string& name, i64 bytes) const { return choose("reduce", name, bytes); }
   CollectiveChoice broadcast(const std::string& name, i64 bytes) const { return choose("broadcast", name, bytes); }
-  /// Runs the chosen algorithm.
-  void run(const CollectiveChoice& choice, const HostValues& values);
+  /// Runs the chosen algorithm. `root` is that of reduces and broadcasts.
+  void run(const CollectiveChoice& choice, const HostValues& values, int root = 0);
 
  private:
-  bool fits(const CollectiveRule& rule, const std::string& collective, i64 bytes) const;
-  const Algorithm& by_model(const std::vector<Algorithm>& all, i64 bytes) const;
-
   Topology topology_;
   std::unique_ptr<LocalSum> sum_;
   std::unique_ptr<NodeMemory> node_;
   Team team_;
   std::vector<CollectiveRule> rules_;
+  Network network_;
 };
 
 }  // namespace cortado

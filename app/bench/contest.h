@@ -25,6 +25,11 @@ struct Contestant {
   std::vector<Latency> rounds = {};
 
   Latency median() const;
+  /// The slowest rank's seconds: the median, the least and the most of the rounds.
+  struct Spread {
+    double median, least, most;
+  };
+  Spread slowest() const;
   const std::string& name() const { return choice.algorithm->name; }
 };
 
@@ -33,6 +38,8 @@ class Contest {
  public:
   Contest(const Session& session, const TopologyRules& topology, const std::vector<i64>& sizes);
   JobTeam& job() { return job_; }
+  /// The root of reduces and broadcasts from now on. Throws ConfigError for a rank that the job does not have.
+  void set_root(int root);
 
   /// Runs the contestants in turn, `rounds` times, each for about as long as `bytes_a_round` take. Each time begins
   /// after all ranks have met, and the ranks whose values count have just written them, as training does. Reading
@@ -48,6 +55,7 @@ class Contest {
 
   JobTeam job_;
   std::vector<float> values_;
+  int root_ = 0;
 };
 
 }  // namespace cortado

@@ -53,7 +53,7 @@ class ExchangeTrials {
         net_(net),
         gradients_(static_cast<std::size_t>(net.gradient_arena()->count)),
         looked_at_(std::min<std::size_t>(gradients_.size(), std::size_t{1} << 20)) {
-    job_.set_rules(topology.read_rules());
+    learn_collectives(session, job_, topology, false);
   }
   JobTeam& job() { return job_; }
 

@@ -36,16 +36,25 @@ class Networks {
   void add(const Network& network) { all_.push_back(network); }
   Network median_of_each() const {
     Network network;
-    for (const auto constant : {&Network::latency, &Network::byte_inside, &Network::byte_across, &Network::byte_summed,
-                                &Network::meeting, &Network::byte_in_memory}) {
-      std::vector<double> values;
-      for (const Network& one : all_) values.push_back(one.*constant);
-      network.*constant = median(values);
+    for (const auto constant :
+         {&Network::byte_summed, &Network::sum_start, &Network::meeting, &Network::byte_in_memory})
+      network.*constant = median_of([&](const Network& one) { return one.*constant; });
+    for (const auto link : {&Network::in_node, &Network::inside, &Network::across}) {
+      network.*link = {{{0, median_of([&](const Network& one) { return (one.*link).seconds(0); })}},
+                       median_of([&](const Network& one) { return (one.*link).bandwidth; }),
+                       median_of([&](const Network& one) { return (one.*link).gap; }),
+                       (all_[0].*link).in_order};
     }
     return network;
   }
 
  private:
+  template <class Value>
+  double median_of(Value value) const {
+    std::vector<double> values;
+    for (const Network& one : all_) values.push_back(value(one));
+    return median(values);
+  }
   std::vector<Network> all_;
 };
 
@@ -108,7 +117,7 @@ class PredictionCheck {
     ProgressBar bar("training");
     for (int round = -1; round < rounds; ++round) {  // the first warms up
       for (Candidate& candidate : candidates_) run_round(candidate, round >= 0);
-      const Network network = measure_network(team_.team());
+      const Network network = measure_network(team_.team(), false);
       if (round >= 0) networks_.add(network);
       if (session_.job.rank() == 0) bar.show(round + 2, rounds + 1);
     }
@@ -143,8 +152,8 @@ class PredictionCheck {
                            const Coding& coding) const {
     Links links;
     links.devices_per_node = shape_of(team_.topology()).node_ranks;
-    links.inside = {{{0, network.latency}}, 1 / network.byte_inside};
-    links.across = {{{0, network.latency}}, 1 / network.byte_across};
+    links.inside = links.devices_per_node > 1 ? network.in_node : network.inside;
+    links.across = network.inside;
     Parallelism how;
     how.fully_connected = FullyConnected::data;
     how.hidden_behind = exchange == "buckets" ? HiddenBehind::next_forward : HiddenBehind::nothing;
@@ -152,11 +161,15 @@ class PredictionCheck {
       how.sum = [&](int, i64 values) {
         const auto choice =
             team_.allreduce(flags_.exchange.allreduce.empty() ? "auto" : flags_.exchange.allreduce, 4 * values);
-        return choice.algorithm->cost(network, shape_of(team_.topology()), 4 * values, choice.chunk_bytes,
-                                      choice.radix);
+        return choice.cost(network, shape_of(team_.topology()), 4 * values);
       };
     }
     return predict(work, links, exchange == "coded" ? coding : Coding(), how, session_.job.size());
+  }
+
+  /// The one that messages of all ranks wait for.
+  const Link& link_of(const Network& network) const {
+    return team_.topology().nodes() > 1 ? network.inside : network.in_node;
   }
 
   void report(const Work& work, const Network& network, const Coding& coding) const {
@@ -176,8 +189,8 @@ class PredictionCheck {
                   {"topology", team_.topology().describe()},
                   {"codec", codec_.name()},
                   {"iterations", flags_.iterations},
-                  {"latency_us", 1e6 * network.latency},
-                  {"gbytes_per_s", 1e-9 / network.byte_inside},
+                  {"latency_us", 1e6 * link_of(network).seconds(0)},
+                  {"gbytes_per_s", 1e-9 * link_of(network).bandwidth},
                   {"encode_ns", 1e9 * coding.encode},
                   {"decode_ns", 1e9 * coding.decode}});
     // An exchange ends when the slowest has come.
@@ -200,8 +213,8 @@ class PredictionCheck {
         "\n{}, batch {} a rank, {}. Alone: all ranks train at once without exchange; waiting: of "
         "each iteration for its slowest rank. Messages: {:.1f} us and "
         "{:.2f} GB/s; {}: {:.2f} ns to encode a value, {:.2f} to decode. Medians of {} rounds in turn.\n",
-        net_.name(), work.batch, team_.topology().describe(), 1e6 * network.latency, 1e-9 / network.byte_inside,
-        codec_.name(), 1e9 * coding.encode, 1e9 * coding.decode, rounds);
+        net_.name(), work.batch, team_.topology().describe(), 1e6 * link_of(network).seconds(0),
+        1e-9 * link_of(network).bandwidth, codec_.name(), 1e9 * coding.encode, 1e9 * coding.decode, rounds);
     show(table, session_.job, text, flags_.json);
   }
 

@@ -12,7 +12,7 @@
 #include "app/predict/prediction_machine.h"
 #include "app/report/report.h"
 #include "app/tune/tuning.h"
-#include "comm/collective/collective.h"
+#include "comm/collective/choice.h"
 #include "comm/exchange/default_exchange.h"
 #include "core/base/error.h"
 #include "core/base/printable.h"
@@ -46,12 +46,11 @@ std::function<double(int, i64)> cost_of(const std::string& name, const Links& li
   return [&algorithm, &links](int devices, i64 values) {
     const Link& link = links.nodes(devices) > 1 ? links.across : links.inside;
     Network network;
-    network.latency = network.meeting = link.seconds(0);
-    network.byte_inside = network.byte_across = 1 / link.bandwidth;
+    network.meeting = link.seconds(0);
+    network.in_node = network.inside = network.across = link;
     network.byte_in_memory = 1 / links.inside.bandwidth;
-    const Team defaults;
-    return algorithm.cost(network, {devices, devices, std::min(devices, links.devices_per_node)}, 4 * values,
-                          defaults.chunk_bytes, defaults.radix);
+    const JobShape job{devices, devices, std::min(devices, links.devices_per_node)};
+    return with_settings(algorithm, network, job, 4 * values).cost(network, job, 4 * values);
   };
 }
 

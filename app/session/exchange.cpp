@@ -1,5 +1,6 @@
 #include "app/session/exchange.h"
 
+#include "app/session/network_file.h"
 #include "app/tune/collective_rules.h"
 #include "comm/exchange/bucket_allreduce.h"
 #include "comm/exchange/coded_allreduce.h"
@@ -29,6 +30,13 @@ i64 parse_rank(const std::string& codec) {
 
 std::vector<CollectiveRule> TopologyRules::read_rules() const {
   return rules.empty() ? std::vector<CollectiveRule>() : cortado::read_rules(rules);
+}
+
+void learn_collectives(const Session& session, JobTeam& team, const TopologyRules& how, bool sizes_messages) {
+  team.set_rules(how.read_rules());
+  // On one node the choice does not depend on the network.
+  if (team.topology().nodes() > 1 || sizes_messages || how.network != "cached")
+    learn_network(session, team, how.network);
 }
 
 bool uses_host_sums(const Session& session, const ExchangeOptions& options, const caffe::SolverParameter& solver) {
@@ -73,20 +81,21 @@ std::unique_ptr<GradientExchange> make_exchange(const Session& session, const Ex
                                                               : "fp32";
   CORTADO_LOG(info) << team.topology().describe() << "; gradients by " << what << ", " << with
                     << (why.empty() ? "" : " (by default: " + why + ")");
-  std::vector<CollectiveRule> rules = options.topology.read_rules();
   if (coded)
     return std::make_unique<CodedAllreduce>(team, session.group, find_codec(with),
                                             name == "coded" ? CodedAllreduce::Way::once : CodedAllreduce::Way::hops);
   if (master) {
-    team.set_rules(std::move(rules));
+    learn_collectives(session, team, options.topology, false);
     return std::make_unique<MasterUpdate>(team, session.group, find_codec(with));
   }
-  if (name == "buckets" || (name == "host_sums" && team.topology().ranks() > 1 && BucketAllreduce::why_not().empty()))
-    return std::make_unique<BucketAllreduce>(team.team().communicator, session.group, options.topology.places,
-                                             std::move(rules), allreduce, timeline,
-                                             codec.empty() ? nullptr : &find_codec(codec));
+  if (name == "buckets" || (name == "host_sums" && team.topology().ranks() > 1 && BucketAllreduce::why_not().empty())) {
+    learn_collectives(session, team, options.topology, false);
+    return std::make_unique<BucketAllreduce>(
+        team.team().communicator, session.group, options.topology.places, options.topology.read_rules(), allreduce,
+        timeline, codec.empty() ? nullptr : &find_codec(codec), BucketSizes(), &team.network());
+  }
   if (power) {
-    team.set_rules(std::move(rules));
+    learn_collectives(session, team, options.topology, false);
     return std::make_unique<PowerSgd>(team, session.group, parse_rank(with),
                                       [](CoreGroup& group, const MatrixLibrary::Gemm& product) {
                                         multiply(group, preferred_multiplier(group), product);
@@ -101,7 +110,7 @@ std::unique_ptr<GradientExchange> make_exchange(const Session& session, const Ex
   if (name != "packed" && name != "host_sums")
     throw ConfigError(what, "is not known",
                       "there are: packed, host_sums, buckets, coded, coded_hops, master, zero1, power_sgd");
-  team.set_rules(std::move(rules));
+  learn_collectives(session, team, options.topology, false);
   return std::make_unique<PackedAllreduce>(team, session.group, allreduce);
 }
 

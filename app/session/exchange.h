@@ -14,10 +14,11 @@ class SolverParameter;
 
 namespace cortado {
 
-/// The places of ranks, and a file of which collective is fastest there.
+/// The places of ranks, and what is known of collectives there.
 struct TopologyRules {
   TopologyOptions places;
-  std::string rules;  ///< of cortado tune --collectives; empty means no rules
+  std::string rules;               ///< of cortado tune --collectives; empty means no rules
+  std::string network = "cached";  ///< as learn_network
 
   /// Reads the file's rules; there are none without a file. Throws FileError, ConfigError.
   std::vector<CollectiveRule> read_rules() const;
@@ -28,6 +29,10 @@ struct ExchangeOptions {
   std::string exchange, allreduce, codec;
   TopologyRules topology;
 };
+
+/// Gives the team rules and the network, where choices depend on it: across nodes, and where `sizes_messages` says that
+/// the length of messages follows from it. Throws FileError, ConfigError. Collective.
+void learn_collectives(const Session& session, JobTeam& team, const TopologyRules& how, bool sizes_messages);
 
 /// True if core groups meet in host memory (SolverOptions::host_sums). Throws ConfigError where that is wanted and
 /// there is one core group.

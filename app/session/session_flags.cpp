@@ -74,6 +74,11 @@ void add_topology(Flags& flags, TopologyRules& topology) {
   add_file(flags, "--topology", topology.places.file,
            "Text with a line per rank: its node, and its supernode; default: found out");
   add_file(flags, "--rules", topology.rules, "Rules of which collective is fastest (cortado tune --collectives)");
+  flags
+      .add("--network", topology.network,
+           "What the models of collectives know: cached, as measured before on these hosts, or measured now; measure, "
+           "anew; assume, TaihuLight's links; or a file, as the cache has them")
+      .shows_default();
   flags.add("--supernode", topology.places.nodes_per_supernode, "Nodes of a supernode; default: all in one").positive();
 }
 

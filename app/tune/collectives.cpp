@@ -10,13 +10,13 @@
 namespace cortado {
 namespace {
 
-/// The settings worth trying for an algorithm.
-std::vector<CollectiveChoice> settings_of(const Algorithm& algorithm) {
-  std::vector<CollectiveChoice> choices(1, CollectiveChoice{&algorithm});
-  if (algorithm.name.find("pipelined") != std::string::npos)
-    for (const i64 chunk : {i64{64} << 10, i64{256} << 10}) choices.push_back({&algorithm, chunk});
-  if (algorithm.name == "knomial")
-    for (const int radix : {4, 8}) choices.push_back({&algorithm, choices[0].chunk_bytes, radix});
+/// The settings worth trying for an algorithm: those of the model, and others.
+std::vector<CollectiveChoice> settings_of(const Algorithm& algorithm, const JobTeam& job, i64 bytes) {
+  std::vector<CollectiveChoice> choices(1, with_settings(algorithm, job.network(), shape_of(job.topology()), bytes));
+  if (algorithm.chunk)
+    for (const i64 chunk : {i64{64} << 10, i64{256} << 10, i64{1} << 20}) choices.push_back({&algorithm, chunk});
+  if (algorithm.has_radix)
+    for (const int radix : {2, 4, 8}) choices.push_back({&algorithm, choices[0].chunk_bytes, radix});
   return choices;
 }
 
@@ -26,6 +26,7 @@ void tune_collectives(const Session& session, const CollectiveTuning& how) {
   const std::vector<i64> sizes = sizes_or(how.sizes, i64{64} << 20);
   Contest contest(session, how.topology, sizes);
   JobTeam& job = contest.job();
+  learn_collectives(session, job, how.topology, true);
   Report report({{"collective", "collective"},
                  {"size", "size"},
                  {"algorithm", "fastest"},
@@ -42,7 +43,7 @@ void tune_collectives(const Session& session, const CollectiveTuning& how) {
       std::vector<Contestant> contestants;  // the library's last
       for (const Algorithm& algorithm : algorithms_of(collective))
         if (algorithm.why_not(job.team()).empty())
-          for (const CollectiveChoice& choice : settings_of(algorithm)) contestants.push_back({choice});
+          for (const CollectiveChoice& choice : settings_of(algorithm, job, sizes[s])) contestants.push_back({choice});
       contest.measure(collective, contestants, sizes[s], how.iterations, i64{4} << 20);
       const auto best = std::min_element(contestants.begin(), contestants.end(), [](const auto& a, const auto& b) {
         return a.median().average < b.median().average;

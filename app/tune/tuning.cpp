@@ -1,20 +1,11 @@
 #include "app/tune/tuning.h"
 
-#include <cstdlib>
-
 #include "app/build_info.h"
 #include "core/base/file.h"
+#include "core/base/user_folders.h"
 #include "core/solver/agreement.h"
 
 namespace cortado {
-namespace {
-std::string of_user() {
-  const char *const config = std::getenv("XDG_CONFIG_HOME"), *const home = std::getenv("HOME");
-  const std::string folder =
-      config != nullptr && *config != '\0' ? config : std::string(home != nullptr ? home : "") + "/.config";
-  return folder + "/cortado/tuning.prototxt";
-}
-}  // namespace
 
 TuningTable empty_tuning(const MachineSpec& machine) {
   using namespace build_info;
@@ -25,7 +16,7 @@ TuningTable empty_tuning(const MachineSpec& machine) {
 TuningTable read_tuning(const MachineSpec& machine, const std::string& file, const Replicas& ranks) {
   TuningTable table = empty_tuning(machine);
   on_root(ranks, [&] {
-    for (const std::string& known : {std::string("models/tuning.prototxt"), of_user()})
+    for (const std::string& known : {std::string("models/tuning.prototxt"), user_config_folder() + "/tuning.prototxt"})
       if (exists(known)) table.read(known);
     if (!file.empty()) table.read(file);
   });

@@ -1,54 +1,98 @@
 // Broadcast along a chain of ranks: whole (Awan et al. 2018, equation 2), or in chunks that are under way on all links
 // at once (equation 5). Reduce in chunks goes the other way.
 #include <algorithm>
+#include <deque>
 
 #include "comm/collective/messages.h"
 
 namespace cortado {
 namespace {
 
+/// Messages that a rank awaits at once, so that latency holds up none of them; and messages that leave it unfinished.
+constexpr i64 window = 8, most_leaving = 64;
+
+/// Takes turns among messages that are under way.
+class Turns {
+ public:
+  Turns(const Team& team, const std::string& name, i64 count) {
+    for (i64 i = 0; i < count; ++i) all_.emplace_back(team, name);
+  }
+  Messages& of(i64 c) { return all_[static_cast<std::size_t>(c) % all_.size()]; }
+  void wait(i64 chunks) {
+    for (i64 c = 0; c < static_cast<i64>(all_.size()); ++c) of(c).wait(static_cast<int>(chunks));
+  }
+
+ private:
+  std::deque<Messages> all_;
+};
+
 void pass_on(const Team& team, const HostValues& values, i64 chunk, const std::string& name) {
-  const int rank = team.rank(), last = team.size() - 1;
+  const int place = team.place(), last = team.size() - 1;
   const i64 chunks = (values.count + chunk - 1) / chunk;
   const auto part = [&](i64 c) { return values.part(c * chunk, std::min(chunk, values.count - c * chunk)); };
-  Messages sends(team, name), even(team, name), odd(team, name);
-  Messages* const receives[] = {&even, &odd};
-  if (rank > 0 && chunks > 0) even.receive(rank - 1, part(0));
+  Turns arriving(team, name, window), leaving(team, name, most_leaving);
+  const auto await_chunk = [&](i64 c) {
+    if (place > 0 && c < chunks) arriving.of(c).receive(team.rank_at(place - 1), part(c));
+  };
+  for (i64 c = 0; c < window; ++c) await_chunk(c);
   for (i64 c = 0; c < chunks; ++c) {
-    if (rank > 0) {
-      if (c + 1 < chunks) receives[(c + 1) % 2]->receive(rank - 1, part(c + 1));
-      receives[c % 2]->wait(static_cast<int>(c));
-    }
-    if (rank < last) sends.send(rank + 1, part(c));
+    arriving.of(c).wait(static_cast<int>(c));
+    await_chunk(c + window);
+    if (place == last) continue;
+    leaving.of(c).wait(static_cast<int>(c));
+    leaving.of(c).send(team.rank_at(place + 1), part(c));
   }
-  sends.wait(static_cast<int>(chunks));
+  leaving.wait(chunks);
 }
 
 void add_up(const Team& team, const HostValues& values, i64 longest) {
-  const int rank = team.rank(), last = team.size() - 1;
+  const int place = team.place(), last = team.size() - 1;
   const i64 chunk = std::max<i64>(1, std::min(longest, values.count)), chunks = (values.count + chunk - 1) / chunk;
+  const i64 slots = std::min(window, chunks);
   const auto part = [&](i64 c) { return values.part(c * chunk, std::min(chunk, values.count - c * chunk)); };
-  const HostValues memory = scratch(team, values, rank < last ? 2 * chunk : 0);
-  const auto arrived = [&](i64 c) { return memory.part(c % 2 * chunk, part(c).count); };
-  Messages sends(team, "chain_pipelined"), even(team, "chain_pipelined"), odd(team, "chain_pipelined");
-  Messages* const receives[] = {&even, &odd};
-  if (rank < last && chunks > 0) even.receive(rank + 1, arrived(0));
+  const HostValues memory = scratch(team, values, place < last ? slots * chunk : 0);
+  const auto arrived = [&](i64 c) { return memory.part(c % slots * chunk, part(c).count); };
+  Turns arriving(team, "chain_pipelined", window), leaving(team, "chain_pipelined", most_leaving);
+  const auto await_chunk = [&](i64 c) {
+    if (place < last && c < chunks) arriving.of(c).receive(team.rank_at(place + 1), arrived(c));
+  };
+  for (i64 c = 0; c < slots; ++c) await_chunk(c);
   for (i64 c = 0; c < chunks; ++c) {
-    if (rank < last) {
-      if (c + 1 < chunks) receives[(c + 1) % 2]->receive(rank + 1, arrived(c + 1));
-      receives[c % 2]->wait(static_cast<int>(c));
+    if (place < last) {
+      arriving.of(c).wait(static_cast<int>(c));
       team.sum->add(arrived(c), part(c));
+      await_chunk(c + slots);
     }
-    if (rank > 0) sends.send(rank - 1, part(c));
+    if (place == 0) continue;
+    leaving.of(c).wait(static_cast<int>(c));
+    leaving.of(c).send(team.rank_at(place - 1), part(c));
   }
-  sends.wait(static_cast<int>(chunks));
+  leaving.wait(chunks);
 }
 
-/// (n / C + p - 2) steps of C bytes, which take `a_byte` each.
-double steps_in_chunks(const Network& net, const JobShape& job, i64 bytes, i64 chunk_bytes, double a_byte) {
+/// The first chunk takes p - 1 steps; the others follow it as fast as links and sums let them. Where chunks that are
+/// under way share the bandwidth, a window of them goes on as one.
+double pipeline_cost(const Network& net, const JobShape& job, i64 bytes, i64 chunk_bytes, bool sums) {
   if (job.ranks == 1) return 0;
-  const double m = static_cast<double>(bytes), c = std::min(m, static_cast<double>(chunk_bytes));
-  return ((c > 0 ? m / c : 1) + job.ranks - 2) * (net.latency + c * a_byte);
+  const double m = static_cast<double>(bytes), c = std::max(1.0, std::min(m, static_cast<double>(chunk_bytes)));
+  const Link link = neighbour_link(net, job, c);
+  const double chunks = m / c, together = link.in_order ? 1 : std::min(chunks, static_cast<double>(window));
+  const double sum = sums ? net.sum(c) : 0;
+  const double first = link.seconds(together * c) + sum;
+  const double each =
+      link.in_order ? std::max({c / link.bandwidth + link.gap, sum, link.seconds(c) / static_cast<double>(window)})
+                    : std::max(link.seconds(together * c) / together, sum);
+  return (job.ranks - 1) * first + std::max(0.0, chunks - together) * each;
+}
+
+/// C* = sqrt(n alpha / ((p - 2) beta)), alpha the seconds that a further chunk takes besides its bytes. With sums,
+/// which go on beside messages, beta is what the first chunk has more to wait for than the others.
+i64 pipeline_chunk(const Network& net, const JobShape& job, i64 bytes, bool sums) {
+  const Link link = neighbour_link(net, job, static_cast<double>(bytes));
+  const double gamma = sums ? net.byte_summed : 0, beta = 1 / link.bandwidth, start = sums ? net.sum_start : 0;
+  const double waited = (job.ranks - 1) * (beta + gamma) - std::max(beta, gamma);
+  if (!link.in_order) return std::max(best_chunk(bytes, link.seconds(0) + start, waited) / window, least_chunk);
+  return best_chunk(bytes, std::max(link.gap, link.seconds(0) / static_cast<double>(window)) + start, waited);
 }
 
 i64 chunk_of(const Team& team, const HostValues& values) {
@@ -63,26 +107,35 @@ Algorithm chain_broadcast() {
             pass_on(team, values, std::max<i64>(1, values.count), "chain");
           },
           [](const Network& net, const JobShape& job, i64 bytes, i64, int) {
-            return (job.ranks - 1) * (net.latency + static_cast<double>(bytes) * net.byte_inside);
+            const auto n = static_cast<double>(bytes);
+            return (job.ranks - 1) * neighbour_link(net, job, n).seconds(n);
           }};
 }
 
 Algorithm pipelined_chain() {
-  return {"chain_pipelined", "from neighbour to neighbour, in chunks",
-          [](const Team& team, const HostValues& values) {
-            pass_on(team, values, chunk_of(team, values), "chain_pipelined");
-          },
-          [](const Network& net, const JobShape& job, i64 bytes, i64 chunk_bytes, int) {
-            return steps_in_chunks(net, job, bytes, chunk_bytes, net.byte_inside);
-          }};
+  Algorithm algorithm{"chain_pipelined", "from neighbour to neighbour, in chunks",
+                      [](const Team& team, const HostValues& values) {
+                        pass_on(team, values, chunk_of(team, values), "chain_pipelined");
+                      },
+                      [](const Network& net, const JobShape& job, i64 bytes, i64 chunk, int) {
+                        return pipeline_cost(net, job, bytes, chunk, false);
+                      }};
+  algorithm.chunk = [](const Network& net, const JobShape& job, i64 bytes) {
+    return pipeline_chunk(net, job, bytes, false);
+  };
+  return algorithm;
 }
 
 Algorithm pipelined_chain_reduce() {
-  return {"chain_pipelined", "from neighbour to neighbour, in chunks",
-          [](const Team& team, const HostValues& values) { add_up(team, values, chunk_of(team, values)); },
-          [](const Network& net, const JobShape& job, i64 bytes, i64 chunk_bytes, int) {
-            return steps_in_chunks(net, job, bytes, chunk_bytes, net.byte_inside + net.byte_summed);
-          }};
+  Algorithm algorithm{"chain_pipelined", "from neighbour to neighbour, in chunks",
+                      [](const Team& team, const HostValues& values) { add_up(team, values, chunk_of(team, values)); },
+                      [](const Network& net, const JobShape& job, i64 bytes, i64 chunk, int) {
+                        return pipeline_cost(net, job, bytes, chunk, true);
+                      }};
+  algorithm.chunk = [](const Network& net, const JobShape& job, i64 bytes) {
+    return pipeline_chunk(net, job, bytes, true);
+  };
+  return algorithm;
 }
 
 }  // namespace cortado

@@ -67,14 +67,23 @@ void reduce_at_once(const Team& team, const HostValues& values) {
 }
 
 /// 2 ceil(log2 p) alpha + 2 (p - S) / p n beta_1 + 2 (S - 1) / p n beta_2 + (p - 1) / p n gamma, S supernodes: no
-/// allreduce that sends every value once each way can do with less. Where blocks go at once, the first half takes p - 1
-/// messages.
+/// allreduce that sends every value once each way can do with less. Each step is counted by its own link. Where blocks
+/// go at once, the first half takes p - 1 messages.
 double circulant_cost(const Network& net, const JobShape& job, i64 bytes, i64, int) {
-  const double p = job.ranks, n = static_cast<double>(bytes);
-  const double supernodes = std::max(1.0, p / job.supernode_ranks);
-  const int steps = log2_ceiling(job.ranks), messages = goes_at_once(job.ranks) ? job.ranks - 1 : steps;
-  return (messages + steps) * net.latency + 2 * (p - supernodes) / p * n * net.byte_inside +
-         2 * (supernodes - 1) / p * n * net.byte_across + (p - 1) / p * n * net.byte_summed;
+  const int supernodes = job.supernodes();
+  const auto link_over = [&](int distance) -> const Link& {
+    return distance % supernodes != 0 ? net.across : link_at(net, job, distance / supernodes);
+  };
+  const bool at_once = goes_at_once(job.ranks);
+  const std::vector<int> skips = skips_for(job.ranks, supernodes);
+  double seconds = 0;
+  for (std::size_t k = 1; k < skips.size(); ++k) {
+    const double part = static_cast<double>(bytes) * (skips[k - 1] - skips[k]) / job.ranks;
+    seconds += (at_once ? 1 : 2) * link_over(skips[k]).seconds(part) + net.sum(part);
+  }
+  for (int distance = 1; at_once && distance < job.ranks; ++distance)
+    seconds += link_over(distance).seconds(static_cast<double>(bytes) / job.ranks);
+  return seconds;
 }
 
 }  // namespace

@@ -6,8 +6,47 @@
 
 namespace cortado {
 
+namespace {
+/// The most ranks of a group whose next rank is in another one; 1 at least.
+int most_exits(const std::vector<int>& group) {
+  std::map<int, int> exits;
+  for (std::size_t r = 0; r < group.size(); ++r)
+    if (group[r] != group[(r + 1) % group.size()]) ++exits[group[r]];
+  int most = 1;
+  for (const auto& [number, count] : exits) most = std::max(most, count);
+  return most;
+}
+
+/// Consecutive ranks that share a node; 1 where ranks go round the nodes.
+int ranks_in_row(const JobShape& job) { return job.node_exits > 1 ? 1 : job.node_ranks; }
+}  // namespace
+
 JobShape shape_of(const Topology& topology) {
-  return {topology.ranks(), topology.largest_supernode(), topology.ranks() / std::max(1, topology.nodes())};
+  return {topology.ranks(), topology.largest_supernode(), topology.ranks() / std::max(1, topology.nodes()),
+          most_exits(topology.node), most_exits(topology.supernode)};
+}
+
+const Link& link_at(const Network& net, const JobShape& job, int distance) {
+  if (job.supernode_exits == 1 ? distance >= job.supernode_ranks : job.supernodes() > 1) return net.across;
+  return distance >= ranks_in_row(job) ? net.inside : net.in_node;
+}
+
+Link lone_link_at(const Network& net, const JobShape& job, int distance) {
+  const Link& link = link_at(net, job, distance);
+  const int senders = &link == &net.across ? job.supernode_ranks : &link == &net.inside ? job.node_ranks : 1;
+  return link.shared_by(1.0 / std::max(1, senders));
+}
+
+Link neighbour_link(const Network& net, const JobShape& job, double bytes) {
+  std::vector<Link> links;
+  if (ranks_in_row(job) > 1) links.push_back(net.in_node);
+  if (job.supernode_ranks > job.node_ranks)
+    links.push_back(net.inside.shared_by(static_cast<double>(job.node_exits) / std::max(1, job.node_ranks)));
+  if (job.supernodes() > 1)
+    links.push_back(net.across.shared_by(static_cast<double>(job.supernode_exits) / std::max(1, job.supernode_ranks)));
+  if (links.empty()) return net.in_node;
+  return *std::max_element(links.begin(), links.end(),
+                           [&](const Link& a, const Link& b) { return a.seconds(bytes) < b.seconds(bytes); });
 }
 
 const std::vector<Algorithm>& allreduce_algorithms() {

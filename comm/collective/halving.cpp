@@ -99,28 +99,36 @@ void halve_and_double(const Team& team, const HostValues& values, const std::vec
 }
 
 /// 2 log2(p) alpha + 2 near n beta_1 + 2 far n beta_2 + (p - 1) / p n gamma, and twice the whole where ranks are
-/// folded.
-double cost(const Network& net, const JobShape& job, i64 bytes, double near, double far) {
-  const double p = job.ranks, n = static_cast<double>(bytes);
-  if (job.ranks == 1) return 0;
-  int steps = 0, active = 1;
-  for (; 2 * active <= job.ranks; active *= 2) ++steps;
-  const bool folded = active != job.ranks;
-  return 2 * steps * net.latency + 2 * near * n * net.byte_inside + 2 * far * n * net.byte_across +
-         (p - 1) / p * n * net.byte_summed +
-         (folded ? 2 * net.latency + 2 * n * net.byte_inside + n * net.byte_summed : 0);
+/// folded. `link(d)` is the link to the partner at distance d, which a part of the values crosses: d / p of them with
+/// the farthest first, 1 / 2d with the nearest first.
+template <class LinkOf>
+double cost(const Network& net, const JobShape& job, i64 bytes, bool near_first, LinkOf link) {
+  const auto n = static_cast<double>(bytes);
+  double seconds = 0;
+  int active = 1;
+  while (2 * active <= job.ranks) active *= 2;
+  for (int distance = 1; distance < active; distance *= 2) {
+    const double part = near_first ? n / 2 / distance : n * distance / active;
+    seconds += 2 * link(distance).seconds(part) + net.sum(part);
+  }
+  return active == job.ranks ? seconds : seconds + 2 * link(1).seconds(n) + net.sum(n);
 }
 
 /// swCaffe equations 2 to 4.
 double far_first_cost(const Network& net, const JobShape& job, i64 bytes, i64, int) {
-  const double p = job.ranks, q = std::min(job.ranks, job.supernode_ranks);
-  return cost(net, job, bytes, (q - 1) / p, (p - q) / p);
+  return cost(net, job, bytes, false, [&](int distance) -> const Link& { return link_at(net, job, distance); });
 }
 
 /// swCaffe equations 5 and 6.
+double round_robin_cost(const Network& net, const JobShape& job, i64 bytes, i64, int) {
+  const int supernodes = job.supernodes();
+  return cost(net, job, bytes, false, [&](int distance) -> const Link& {
+    return distance < supernodes ? net.across : link_at(net, job, distance / supernodes);
+  });
+}
+
 double near_first_cost(const Network& net, const JobShape& job, i64 bytes, i64, int) {
-  const double p = job.ranks, supernodes = std::max(1.0, p / job.supernode_ranks);
-  return cost(net, job, bytes, (p - supernodes) / p, (supernodes - 1) / p);
+  return cost(net, job, bytes, true, [&](int distance) -> const Link& { return link_at(net, job, distance); });
 }
 
 }  // namespace
@@ -138,7 +146,7 @@ Algorithm round_robin_halving() {
           [](const Team& team, const HostValues& values) {
             halve_and_double(team, values, team.topology->round_robin(), false, "halving_round_robin");
           },
-          near_first_cost};
+          round_robin_cost};
 }
 
 Algorithm near_first_halving() {

@@ -1,5 +1,7 @@
 // Broadcast along a k-nomial tree (Awan et al. 2018, equation 3): in each round those who have the values send them to
 // k - 1 others. Reduce goes the other way.
+#include <algorithm>
+
 #include "comm/collective/messages.h"
 
 namespace cortado {
@@ -7,19 +9,20 @@ namespace {
 
 /// A rank's place in the tree.
 struct Place {
-  explicit Place(const Team& team) : p(team.size()), rank(team.rank()), k(team.radix < 2 ? 2 : team.radix) {
-    for (; span < p && rank % (span * k) == 0; span *= k) {}
+  explicit Place(const Team& of) : team(of), p(of.size()), place(of.place()), k(of.radix < 2 ? 2 : of.radix) {
+    for (; span < p && place % (span * k) == 0; span *= k) {}
   }
-  int parent() const { return static_cast<int>(rank - rank % (span * k)); }
+  int parent() const { return team.rank_at(static_cast<int>(place - place % (span * k))); }
   /// The children that lie `below` apart.
   std::vector<int> children(i64 below) const {
     std::vector<int> all;
     for (int child = 1; child < k; ++child)
-      if (rank + child * below < p) all.push_back(static_cast<int>(rank + child * below));
+      if (place + child * below < p) all.push_back(team.rank_at(static_cast<int>(place + child * below)));
     return all;
   }
 
-  const int p, rank, k;
+  const Team& team;
+  const int p, place, k;
   i64 span = 1;  // ranks below this one, itself among them, unless the last ones are missing
 };
 
@@ -27,7 +30,7 @@ void send_down(const Team& team, const HostValues& values) {
   const Place place(team);
   Messages messages(team, "knomial");
   int step = 0;
-  if (place.rank > 0) {
+  if (place.place > 0) {
     messages.receive(place.parent(), values);
     messages.wait(++step);
   }
@@ -50,33 +53,46 @@ void sum_up(const Team& team, const HostValues& values) {
     messages.wait(++step);
     for (i64 c = 0; c < n; ++c) team.sum->add(arrived.part(c * values.count, values.count), values);
   }
-  if (place.rank == 0) return;
+  if (place.place == 0) return;
   messages.send(place.parent(), values);
   messages.wait(++step);
 }
 
-int rounds(int ranks, int radix) {
-  int count = 0;
-  for (i64 reached = 1; reached < ranks; reached *= radix) ++count;
-  return count;
+/// The sum over rounds j of alpha + (k - 2) g + (k - 1) n beta, and of k - 1 sums of n in a reduce: a rank's messages
+/// of a round are under way at once.
+double rounds_cost(const Network& net, const JobShape& job, i64 bytes, int radix, bool sums) {
+  const auto n = static_cast<double>(bytes);
+  double seconds = 0, nearer = 0;
+  for (i64 distance = 1; distance < job.ranks; distance *= radix) {
+    const auto others = static_cast<double>(std::min<i64>(radix - 1, (job.ranks - 1) / distance));
+    const Link link = lone_link_at(net, job, static_cast<int>(others) * static_cast<int>(distance));
+    // A broadcast's short messages of later rounds go out at once, and may share the link.
+    const bool is_shared = !sums && !link.in_order && n <= link.sent_at_once;
+    const double further = others - 1 + (is_shared ? nearer : 0);
+    seconds += link.seconds(n) + further * (link.gap + n / link.bandwidth) + (sums ? others * net.sum(n) : 0);
+    nearer += others;
+  }
+  return seconds;
 }
 
 }  // namespace
 
-/// ceil(log_k p) rounds; in each a rank sends up to k - 1 times.
 Algorithm knomial_broadcast() {
-  return {
-      "knomial", "k-nomial tree", send_down, [](const Network& net, const JobShape& job, i64 bytes, i64, int radix) {
-        return rounds(job.ranks, radix) * (radix - 1) * (net.latency + static_cast<double>(bytes) * net.byte_inside);
-      }};
+  Algorithm algorithm{"knomial", "k-nomial tree", send_down,
+                      [](const Network& net, const JobShape& job, i64 bytes, i64, int k) {
+                        return rounds_cost(net, job, bytes, k, false);
+                      }};
+  algorithm.has_radix = true;
+  return algorithm;
 }
 
-/// Takes as many rounds as the broadcast, with a sum for every message.
 Algorithm knomial_reduce() {
-  return {"knomial", "k-nomial tree", sum_up, [](const Network& net, const JobShape& job, i64 bytes, i64, int radix) {
-            return rounds(job.ranks, radix) * (radix - 1) *
-                   (net.latency + static_cast<double>(bytes) * (net.byte_inside + net.byte_summed));
-          }};
+  Algorithm algorithm{"knomial", "k-nomial tree", sum_up,
+                      [](const Network& net, const JobShape& job, i64 bytes, i64, int k) {
+                        return rounds_cost(net, job, bytes, k, true);
+                      }};
+  algorithm.has_radix = true;
+  return algorithm;
 }
 
 }  // namespace cortado

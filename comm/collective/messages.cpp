@@ -1,6 +1,7 @@
 #include "comm/collective/messages.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <new>
 #include <set>
@@ -64,6 +65,14 @@ std::vector<int> Messages::missing() const {
 }
 
 void meet(const Team& team) { barrier(team.communicator, "collective 'meet'"); }
+
+i64 best_chunk(i64 bytes, double further, double a_byte) {
+  constexpr i64 granularity = 256;
+  if (bytes <= least_chunk || a_byte <= 0) return std::max<i64>(1, bytes);
+  const double best = std::sqrt(static_cast<double>(bytes) * further / a_byte);
+  if (best >= static_cast<double>(bytes)) return bytes;
+  return std::max(least_chunk, static_cast<i64>(best) / granularity * granularity);
+}
 
 HostValues scratch(const Team& team, const HostValues& like, i64 count) {
   constexpr std::size_t page = 4096;

@@ -50,6 +50,11 @@ inline HostValues block_of(const HostValues& values, i64 blocks, i64 first, i64 
 /// The team's memory for `count` received values.
 HostValues scratch(const Team& team, const HostValues& like, i64 count);
 
+/// The chunk that takes least where a further chunk costs `further` seconds, and its bytes are waited for `a_byte`
+/// seconds each before all links are busy: C* = sqrt(n further / a_byte). It is at most `bytes`, and at least 4 KB.
+constexpr i64 least_chunk = 4096;
+i64 best_chunk(i64 bytes, double further, double a_byte);
+
 /// The least integer not below log2(n), for n >= 1.
 inline int log2_ceiling(i64 n) {
   int bits = 0;

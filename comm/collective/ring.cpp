@@ -43,16 +43,30 @@ void pass_round(const Team& team, const HostValues& values, i64 chunk, const std
 
 /// 2 (p - 1) alpha + 2 (p - 1) / p n beta_1 + (p - 1) / p n gamma: one message at a time leaves a supernode.
 double ring_cost(const Network& net, const JobShape& job, i64 bytes, i64, int) {
-  const double p = job.ranks, n = static_cast<double>(bytes);
-  return 2 * (p - 1) * net.latency + (p - 1) / p * n * (2 * net.byte_inside + net.byte_summed);
+  const double block = static_cast<double>(bytes) / job.ranks;
+  return (job.ranks - 1) * (2 * neighbour_link(net, job, block).seconds(block) + net.sum(block));
+}
+
+/// Seconds of a further chunk beside its bytes: two are under way at once.
+double further_chunk(const Network& net, const Link& link) {
+  return std::max(link.gap, link.seconds(0) / 2) + net.sum_start;
 }
 
 /// The same with sums hidden behind messages, or messages behind sums, but for one chunk a step.
 double pipelined_cost(const Network& net, const JobShape& job, i64 bytes, i64 chunk_bytes, int) {
-  const double p = job.ranks, block = static_cast<double>(bytes) / p;
-  const double chunk = std::min(block, static_cast<double>(chunk_bytes)), chunks = chunk > 0 ? block / chunk : 1;
-  return (p - 1) * ((1 + chunks) * net.latency + block * net.byte_inside +
-                    std::max(block * net.byte_inside, (block - chunk) * net.byte_summed) + chunk * net.byte_summed);
+  const double block = static_cast<double>(bytes) / job.ranks,
+               chunk = std::min(block, static_cast<double>(chunk_bytes));
+  const Link link = neighbour_link(net, job, chunk);
+  const double more = chunk > 0 ? block / chunk - 1 : 0;
+  const double further = further_chunk(net, link) + chunk * std::max(1 / link.bandwidth, net.byte_summed);
+  return (job.ranks - 1) * (link.seconds(chunk) + more * further + net.sum(chunk) + link.seconds(block));
+}
+
+/// Of a step, bytes are waited for by the sum of one chunk or by its message.
+i64 ring_chunk(const Network& net, const JobShape& job, i64 bytes) {
+  const i64 block = (bytes + job.ranks - 1) / job.ranks;
+  const Link link = neighbour_link(net, job, static_cast<double>(block));
+  return best_chunk(block, further_chunk(net, link), std::min(1 / link.bandwidth, net.byte_summed));
 }
 
 }  // namespace
@@ -66,11 +80,14 @@ Algorithm ring() {
 }
 
 Algorithm pipelined_ring() {
-  return {"ring_pipelined", "ring in chunks",
-          [](const Team& team, const HostValues& values) {
-            pass_round(team, values, std::max<i64>(1, team.chunk_bytes / bytes_of(values.element)), "ring_pipelined");
-          },
-          pipelined_cost};
+  Algorithm algorithm{"ring_pipelined", "ring in chunks",
+                      [](const Team& team, const HostValues& values) {
+                        pass_round(team, values, std::max<i64>(1, team.chunk_bytes / bytes_of(values.element)),
+                                   "ring_pipelined");
+                      },
+                      pipelined_cost};
+  algorithm.chunk = ring_chunk;
+  return algorithm;
 }
 
 }  // namespace cortado

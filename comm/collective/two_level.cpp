@@ -3,6 +3,7 @@
 // ranks that sum the same piece reduce it among themselves (all of a node's ranks send at once); then the pieces are
 // shared in the same way.
 #include <algorithm>
+#include <map>
 
 #include "comm/collective/messages.h"
 #include "comm/collective/node_memory.h"
@@ -48,9 +49,9 @@ class TwoLevel {
         size_(node_.size()),
         slots_(node_, values) {}
 
-  /// On all ranks, or on rank 0 alone.
+  /// On all ranks, or on the root alone.
   void sum(bool on_all) {
-    takes_ = on_all || team_.rank() == 0;
+    takes_ = on_all || team_.place() == 0;
     chunk_ = std::max<i64>(1, slots_.count() / size_);
     chunks_ = (block_begin(values_.count, size_, 1) + chunk_ - 1) / chunk_;  // of the longest piece
     const bool alone = team_.topology->nodes() == 1;
@@ -70,16 +71,19 @@ class TwoLevel {
     meet();
   }
 
-  /// Rank 0's values: across nodes along a chain of the nodes' first ranks, then through shared memory.
+  /// The root's values: across nodes along a chain of the ranks with the root's number on their nodes, then through
+  /// shared memory.
   void broadcast() {
-    if (team_.topology->nodes() > 1 && own_ == 0) across(pipelined_chain(), values_);
+    const int first = number_on_node(team_.root);
+    if (team_.topology->nodes() > 1 && own_ == first) across(pipelined_chain(), values_);
     chunk_ = std::min(slots_.count(), broadcast_chunk / bytes_of(values_.element));
     const i64 chunks = (values_.count + chunk_ - 1) / chunk_;
     const Piece all{values_};
     for (i64 c = 0; c <= chunks; ++c) {
-      if (own_ == 0 && c < chunks) copy(all.chunk(c, chunk_), slots_.of(0, c).part(0, all.chunk(c, chunk_).count));
+      if (own_ == first && c < chunks)
+        copy(all.chunk(c, chunk_), slots_.of(first, c).part(0, all.chunk(c, chunk_).count));
       meet();
-      if (own_ != 0 && c < chunks) copy(slots_.of(0, c), all.chunk(c, chunk_));
+      if (own_ != first && c < chunks) copy(slots_.of(first, c), all.chunk(c, chunk_));
     }
   }
 
@@ -121,23 +125,38 @@ class TwoLevel {
   /// Runs the algorithm among the ranks that have this one's place in their nodes.
   void across(const Algorithm& algorithm, const HostValues& values) {
     Team column = team_;
-    const Topology nodes = column_topology();
+    const std::vector<int> ranks = column_ranks();
+    const Topology nodes = column_topology(ranks);
     column.communicator = node_.column();
     column.topology = &nodes;
+    const auto root = std::find(ranks.begin(), ranks.end(), team_.root) - ranks.begin();
+    column.root = root < static_cast<std::ptrdiff_t>(ranks.size()) ? static_cast<int>(root) : 0;
     algorithm.run(column, values);
     team_.memory = column.memory;  // what it grew to serves the next time
     team_.memory_bytes = column.memory_bytes;
   }
 
-  /// The nodes, each as one rank.
-  Topology column_topology() const {
+  int number_on_node(int rank) const {
+    const std::vector<int>& node = team_.topology->node;
+    return static_cast<int>(std::count(node.begin(), node.begin() + rank, node[static_cast<std::size_t>(rank)]));
+  }
+  /// The ranks that have this one's number on their nodes, in the order of the column.
+  std::vector<int> column_ranks() const {
+    std::vector<int> ranks, seen(static_cast<std::size_t>(team_.topology->nodes()), 0);
+    for (int r = 0; r < team_.topology->ranks(); ++r)
+      if (seen[static_cast<std::size_t>(team_.topology->node[static_cast<std::size_t>(r)])]++ == own_)
+        ranks.push_back(r);
+    return ranks;
+  }
+  /// Each of them on a node of its own.
+  Topology column_topology(const std::vector<int>& ranks) const {
     Topology made;
-    const auto& job = *team_.topology;
-    for (int r = 0; r < job.ranks(); ++r)
-      if (job.node[static_cast<std::size_t>(r)] == static_cast<int>(made.node.size())) {
-        made.node.push_back(static_cast<int>(made.node.size()));
-        made.supernode.push_back(job.supernode[static_cast<std::size_t>(r)]);
-      }
+    std::map<int, int> numbers;
+    for (const int r : ranks) {
+      made.node.push_back(static_cast<int>(made.node.size()));
+      const int supernode = team_.topology->supernode[static_cast<std::size_t>(r)];
+      made.supernode.push_back(numbers.emplace(supernode, static_cast<int>(numbers.size())).first->second);
+    }
     return made;
   }
 
@@ -157,18 +176,34 @@ std::string refuse(const Team& team) {
   return team.size() == 1 ? "there is one rank" : "";
 }
 
-/// Memory moves each value some times within a node; across, the circulant allreduce of the pieces.
+/// The nodes as ranks. A link holds when all ranks of a node send, as the ranks of a column do; `lone` ones send alone.
+JobShape nodes_of(const JobShape& job) {
+  const int each = std::max(1, job.node_ranks);
+  return {job.ranks / each, std::max(1, job.supernode_ranks / each)};
+}
+
+/// Memory moves each value some times within a node; across, the circulant allreduce of the pieces, at once.
 double sum_cost(const Network& net, const JobShape& job, i64 bytes, i64, int) {
-  const JobShape nodes{job.ranks / std::max(1, job.node_ranks),
-                       std::max(1, job.supernode_ranks / std::max(1, job.node_ranks))};
   const double n = static_cast<double>(bytes);
-  return 4 * net.meeting + 4 * n * net.byte_in_memory + n * net.byte_summed + circulant().cost(net, nodes, bytes, 0, 0);
+  return 4 * net.meeting + 4 * n * net.byte_in_memory + net.sum(n) +
+         circulant().cost(net, nodes_of(job), bytes / std::max(1, job.node_ranks), 0, 0);
+}
+
+/// The network as the first ranks of nodes see it.
+Network lone_network(const Network& net, const JobShape& job) {
+  Network lone = net;
+  lone.inside = net.inside.shared_by(1.0 / std::max(1, job.node_ranks));
+  lone.across = net.across.shared_by(1.0 / std::max(1, job.node_ranks));
+  return lone;
 }
 
 double broadcast_cost(const Network& net, const JobShape& job, i64 bytes, i64 chunk_bytes, int) {
-  const JobShape nodes{job.ranks / std::max(1, job.node_ranks), 1};
   return 2 * net.meeting + 2 * static_cast<double>(bytes) * net.byte_in_memory +
-         pipelined_chain().cost(net, nodes, bytes, chunk_bytes, 0);
+         pipelined_chain().cost(lone_network(net, job), nodes_of(job), bytes, chunk_bytes, 0);
+}
+
+i64 broadcast_chunk_bytes(const Network& net, const JobShape& job, i64 bytes) {
+  return pipelined_chain().chunk(lone_network(net, job), nodes_of(job), bytes);
 }
 
 }  // namespace
@@ -185,9 +220,11 @@ Algorithm two_level_reduce() {
 }
 
 Algorithm two_level_broadcast() {
-  return {"two_level", "nodes through shared memory, a chain in chunks across",
-          [](const Team& team, const HostValues& values) { TwoLevel(team, values).broadcast(); }, broadcast_cost,
-          refuse};
+  Algorithm algorithm{"two_level", "nodes through shared memory, a chain in chunks across",
+                      [](const Team& team, const HostValues& values) { TwoLevel(team, values).broadcast(); },
+                      broadcast_cost, refuse};
+  algorithm.chunk = broadcast_chunk_bytes;
+  return algorithm;
 }
 
 }  // namespace cortado

@@ -22,7 +22,7 @@ std::string BucketAllreduce::why_not() {
 
 BucketAllreduce::BucketAllreduce(MPI_Comm communicator, CoreGroup& group, const TopologyOptions& options,
                                  std::vector<CollectiveRule> rules, std::string algorithm, Timeline* timeline,
-                                 const Codec* codec, const BucketSizes& sizes)
+                                 const Codec* codec, const BucketSizes& sizes, const Network* network)
     : group_(group),
       helper_(group.make_helper()),
       algorithm_(std::move(algorithm)),
@@ -43,6 +43,7 @@ BucketAllreduce::BucketAllreduce(MPI_Comm communicator, CoreGroup& group, const 
     job_->set_rules(std::move(rules));
     job_->allreduce(algorithm_, 0);
   }
+  if (network != nullptr) job_->set_network(*network);
   thread_ = std::thread([this] { work(); });
 }
 

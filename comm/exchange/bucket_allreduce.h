@@ -38,12 +38,12 @@ class BucketAllreduce : public GradientExchange {
  public:
   /// Duplicates the communicator, borrows the rest. `algorithm` as in JobTeam, of floats. With a `codec`, sums travel
   /// as its codes (CodedSum::Way::once), and codecs with state keep what they leave out; nullptr means floats.
-  /// `timeline` records the buckets; nullptr means no record. Throws ConfigError for an unknown algorithm, a codec of
-  /// weights, where MPI does not let several threads call it, and where the machine cannot code beside computing.
-  /// Collective.
+  /// `timeline` records the buckets; nullptr means no record. `network` is what `auto` knows of the job's; nullptr
+  /// means JobTeam's assumption. Throws ConfigError for an unknown algorithm, a codec of weights, where MPI does not
+  /// let several threads call it, and where the machine cannot code beside computing. Collective.
   BucketAllreduce(MPI_Comm communicator, CoreGroup& group, const TopologyOptions& options,
                   std::vector<CollectiveRule> rules, std::string algorithm, Timeline* timeline = nullptr,
-                  const Codec* codec = nullptr, const BucketSizes& sizes = {});
+                  const Codec* codec = nullptr, const BucketSizes& sizes = {}, const Network* network = nullptr);
   ~BucketAllreduce() override;
   BucketAllreduce(const BucketAllreduce&) = delete;
   BucketAllreduce& operator=(const BucketAllreduce&) = delete;

@@ -1,19 +1,6 @@
 #include "comm/predict/links.h"
 
 namespace cortado {
-namespace {
-double interpolated(const std::vector<Link::Point>& points, double bytes) {
-  if (points.empty()) return 0;
-  if (bytes <= points.front().bytes) return points.front().seconds;
-  for (std::size_t i = 1; i < points.size(); ++i) {
-    const auto &a = points[i - 1], &b = points[i];
-    if (bytes <= b.bytes) return a.seconds + (b.seconds - a.seconds) * (bytes - a.bytes) / (b.bytes - a.bytes);
-  }
-  return points.back().seconds;
-}
-}  // namespace
-
-double Link::seconds(double bytes) const { return interpolated(latency, bytes) + bytes / bandwidth; }
 
 double Links::to_all(int devices, double bytes) const {
   if (devices <= 1) return 0;

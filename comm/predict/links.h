@@ -1,24 +1,10 @@
 #pragma once
 #include <string>
-#include <vector>
 
 #include "comm/codec/codec.h"
+#include "comm/collective/link.h"
 
 namespace cortado {
-
-/// A way that messages take: PCIe inside a node, a network between nodes.
-struct Link {
-  struct Point {
-    double bytes, seconds;
-  };
-  /// The latency of a message by its size, sizes growing. It is interpolated between points and constant outside. One
-  /// point holds for every message; none means no latency.
-  std::vector<Point> latency;
-  double bandwidth = 12e9;  ///< bytes a second
-
-  /// latency(bytes) + bytes / bandwidth
-  double seconds(double bytes) const;
-};
 
 /// The connections between devices (Dettmers 2016, section 2.3). Nodes are filled one after another.
 struct Links {

@@ -68,21 +68,30 @@ void all_reduce(MPI_Comm communicator, const char* what, void* values, int count
       });
 }
 
-void reduce(MPI_Comm communicator, const char* what, void* values, int count, MPI_Datatype type, MPI_Op operation) {
+void reduce(MPI_Comm communicator, const char* what, void* values, int count, MPI_Datatype type, MPI_Op operation,
+            int root) {
   int rank = 0;
   MPI_Comm_rank(communicator, &rank);
-  const void* const from = rank == 0 ? MPI_IN_PLACE : values;
-  void* const to = rank == 0 ? values : nullptr;
+  const void* from = rank == root ? MPI_IN_PLACE : values;
+  std::vector<char> own;
+  if (rank == root && root != 0) {  // where MPICH 4.0 reads from MPI_IN_PLACE as from an address
+    int size = 0;
+    MPI_Type_size(type, &size);
+    const auto* const first = static_cast<const char*>(values);
+    own.assign(first, first + static_cast<std::ptrdiff_t>(count) * size);
+    from = own.data();
+  }
+  void* const to = rank == root ? values : nullptr;
   run(
-      communicator, what, [&] { MPI_Reduce(from, to, count, type, operation, 0, communicator); },
-      [&](MPI_Request* request) { MPI_Ireduce(from, to, count, type, operation, 0, communicator, request); });
+      communicator, what, [&] { MPI_Reduce(from, to, count, type, operation, root, communicator); },
+      [&](MPI_Request* request) { MPI_Ireduce(from, to, count, type, operation, root, communicator, request); });
 }
 
-void broadcast(MPI_Comm communicator, const char* what, void* values, int count, MPI_Datatype type) {
-  if (patience() > 0 && short_broadcast(communicator, what, values, count, type)) return;
+void broadcast(MPI_Comm communicator, const char* what, void* values, int count, MPI_Datatype type, int root) {
+  if (patience() > 0 && short_broadcast(communicator, what, values, count, type, root)) return;
   run(
-      communicator, what, [&] { MPI_Bcast(values, count, type, 0, communicator); },
-      [&](MPI_Request* request) { MPI_Ibcast(values, count, type, 0, communicator, request); });
+      communicator, what, [&] { MPI_Bcast(values, count, type, root, communicator); },
+      [&](MPI_Request* request) { MPI_Ibcast(values, count, type, root, communicator, request); });
 }
 
 void all_gather(MPI_Comm communicator, const char* what, const void* own, int bytes, void* all) {

@@ -14,10 +14,11 @@ namespace cortado {
 // return.
 
 void all_reduce(MPI_Comm communicator, const char* what, void* values, int count, MPI_Datatype type, MPI_Op operation);
-/// Reduces to rank 0; the others' values are undefined afterwards.
-void reduce(MPI_Comm communicator, const char* what, void* values, int count, MPI_Datatype type, MPI_Op operation);
-/// Sends rank 0's values to all.
-void broadcast(MPI_Comm communicator, const char* what, void* values, int count, MPI_Datatype type);
+/// Reduces to rank `root`; the others' values are undefined afterwards.
+void reduce(MPI_Comm communicator, const char* what, void* values, int count, MPI_Datatype type, MPI_Op operation,
+            int root = 0);
+/// Sends the values of rank `root` to all.
+void broadcast(MPI_Comm communicator, const char* what, void* values, int count, MPI_Datatype type, int root = 0);
 /// Gathers `bytes` bytes of every rank, in order of ranks, on all.
 void all_gather(MPI_Comm communicator, const char* what, const void* own, int bytes, void* all);
 /// Gathers every rank's text, in order of ranks, on rank 0; the others get nothing.

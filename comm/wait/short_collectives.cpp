@@ -49,17 +49,19 @@ bool short_all_reduce(MPI_Comm communicator, const char* what, void* values, int
   return true;
 }
 
-bool short_broadcast(MPI_Comm communicator, const char* what, void* values, int count, MPI_Datatype type) {
+bool short_broadcast(MPI_Comm communicator, const char* what, void* values, int count, MPI_Datatype type, int root) {
   const Call call(communicator, count, type);
   if (!call.is_short) return false;
   MPI_Request requests[most_ranks];
-  if (call.rank != 0) {
-    MPI_Irecv(values, count, type, 0, tag, communicator, requests);
-    complete_with(communicator, what, requests[0], 0);
+  if (call.rank != root) {
+    MPI_Irecv(values, count, type, root, tag, communicator, requests);
+    complete_with(communicator, what, requests[0], root);
     return true;
   }
-  for (int peer = 1; peer < call.size; ++peer) MPI_Isend(values, count, type, peer, tag, communicator, &requests[peer]);
-  for (int peer = 1; peer < call.size; ++peer) complete_with(communicator, what, requests[peer], peer);
+  for (int peer = 0; peer < call.size; ++peer)
+    if (peer != root) MPI_Isend(values, count, type, peer, tag, communicator, &requests[peer]);
+  for (int peer = 0; peer < call.size; ++peer)
+    if (peer != root) complete_with(communicator, what, requests[peer], peer);
   return true;
 }
 

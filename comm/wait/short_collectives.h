@@ -10,7 +10,7 @@ namespace cortado {
 /// Recursive doubling, for a power of two of ranks. All get the same bits.
 bool short_all_reduce(MPI_Comm communicator, const char* what, void* values, int count, MPI_Datatype type,
                       MPI_Op operation);
-/// Rank 0 sends to all.
-bool short_broadcast(MPI_Comm communicator, const char* what, void* values, int count, MPI_Datatype type);
+/// Rank `root` sends to all.
+bool short_broadcast(MPI_Comm communicator, const char* what, void* values, int count, MPI_Datatype type, int root);
 
 }  // namespace cortado

@@ -48,7 +48,7 @@ bool same_on_all_ranks(const std::vector<float>& values) {
   return same(roots, values);
 }
 
-/// An allreduce, or a reduce, which leaves the sum on rank 0 only.
+/// An allreduce, or a reduce, which leaves the sum on the team's root only.
 void check_sums(const JobTeam& team, const Algorithm& algorithm, bool on_all) {
   for (const i64 count : lengths()) {
     const auto n = static_cast<std::size_t>(count);
@@ -61,7 +61,7 @@ void check_sums(const JobTeam& team, const Algorithm& algorithm, bool on_all) {
       std::vector<float> values = noise_vector(static_cast<std::uint64_t>(job().rank()) + 1, count);
       algorithm.run(team.team(), {values.data(), count, Precision::fp32});
       if (on_all) { EXPECT_TRUE(same_on_all_ranks(values)) << algorithm.name << " " << count; }
-      if (!on_all && job().rank() != 0) continue;
+      if (!on_all && job().rank() != team.team().root) continue;
       expect_near(values, expected, 1e-5f, 1e-5f);
       if (run == 1) { EXPECT_TRUE(same(values, first)) << algorithm.name << " " << count; }
       first = values;
@@ -94,7 +94,7 @@ TEST_P(CollectivesTest, AllreducesOfBf16) {
   }
 }
 
-TEST_P(CollectivesTest, ReducesSumOnRank0) {
+TEST_P(CollectivesTest, ReducesSumOnTheRoot) {
   const TemporaryFolder folder;
   for (const auto& options : topologies(folder.path().string())) {
     JobTeam team(job().replicas().communicator(), group_of(GetParam()), options);
@@ -103,21 +103,27 @@ TEST_P(CollectivesTest, ReducesSumOnRank0) {
         if (!algorithm.why_not(team.team()).empty()) continue;
         team.team().chunk_bytes = chunk;
         team.team().radix = chunk == 400 ? 3 : 2;
-        check_sums(team, algorithm, false);
+        for (team.team().root = 0; team.team().root < job().size(); ++team.team().root)
+          check_sums(team, algorithm, false);
       }
   }
 }
 
 TEST_P(CollectivesTest, BroadcastsGiveTheRootsValues) {
-  for (const Algorithm& algorithm : broadcast_algorithms()) {
-    if (!algorithm.why_not(team_.team()).empty()) continue;
-    for (const i64 count : lengths())
-      for (const i64 chunk : {400, 1 << 20}) {
-        team_.team().chunk_bytes = chunk;
-        std::vector<float> values = noise_vector(static_cast<std::uint64_t>(job().rank()) + 1, count);
-        algorithm.run(team_.team(), {values.data(), count, Precision::fp32});
-        EXPECT_EQ(values, noise_vector(1, count)) << algorithm.name << " " << count;
-      }
+  const TemporaryFolder folder;
+  for (const auto& options : topologies(folder.path().string())) {
+    JobTeam team(job().replicas().communicator(), group_of(GetParam()), options);
+    for (const Algorithm& algorithm : broadcast_algorithms()) {
+      if (!algorithm.why_not(team.team()).empty()) continue;
+      for (const i64 count : lengths())
+        for (int root = 0; root < job().size(); ++root) {
+          const i64 chunk = root % 2 == 0 ? 400 : 1 << 20;
+          std::vector<float> values = noise_vector(static_cast<std::uint64_t>(job().rank()) + 1, count);
+          team.run({&algorithm, chunk, root % 3 + 2}, {values.data(), count, Precision::fp32}, root);
+          EXPECT_EQ(values, noise_vector(static_cast<std::uint64_t>(root) + 1, count))
+              << algorithm.name << " " << count << " from " << root;
+        }
+    }
   }
 }
 

@@ -2,6 +2,8 @@
 //   collectives check                                  every algorithm, many lengths, both types: right, and the same
 //   on all ranks collectives time BYTES RATE SUPERNODE ALGORITHM... simulated seconds of each allreduce; sums take 1 /
 //   RATE seconds a byte
+//   collectives auto RATE SUPERNODE BYTES...           measures the network, then every algorithm beside the model's
+//   choice
 #include <smpi/smpi.h>
 
 #include <cmath>
@@ -11,7 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "comm/collective/collective.h"
+#include "comm/collective/choice.h"
+#include "comm/collective/measure_network.h"
 #include "comm/wait/deadline.h"
 #include "core/base/log.h"
 
@@ -73,6 +76,7 @@ std::vector<int> radices_of(const Algorithm& algorithm) {
 template <class T>
 int check_length(const Team& team, i64 count, Precision element) {
   int bad = 0;
+  const int root = static_cast<int>(count % team.size());  // each rank's turn comes
   std::vector<T> values(static_cast<std::size_t>(count)), again;
   const HostValues span{values.data(), count, element};
   for (const Algorithm& algorithm : allreduce_algorithms()) {
@@ -104,13 +108,14 @@ int check_length(const Team& team, i64 count, Precision element) {
       if (!algorithm.why_not(team).empty()) continue;
       Team other = team;
       other.radix = radix;
+      other.root = root;
       for (i64 i = 0; i < count; ++i) values[static_cast<std::size_t>(i)] = value<T>(team.rank(), i);
       algorithm.run(other, span);
-      for (i64 i = 0; i < count && team.rank() == 0; ++i) {
+      for (i64 i = 0; i < count && team.rank() == root; ++i) {
         float sum = 0;
         for (int r = 0; r < team.size(); ++r) sum += static_cast<float>(value<T>(r, i));
         if (static_cast<float>(values[static_cast<std::size_t>(i)]) != sum) {
-          bad += fail(algorithm.name.c_str(), count, "wrong sum on rank 0");
+          bad += fail(algorithm.name.c_str(), count, "wrong sum on the root");
           break;
         }
       }
@@ -120,7 +125,8 @@ int check_length(const Team& team, i64 count, Precision element) {
     for (const int radix : radices_of(algorithm)) {
       Team other = team;
       other.radix = radix;
-      for (i64 i = 0; i < count; ++i) values[static_cast<std::size_t>(i)] = value<T>(team.rank() == 0 ? 5 : 6, i);
+      other.root = root;
+      for (i64 i = 0; i < count; ++i) values[static_cast<std::size_t>(i)] = value<T>(team.rank() == root ? 5 : 6, i);
       algorithm.run(other, span);
       for (i64 i = 0; i < count; ++i)
         if (static_cast<float>(values[static_cast<std::size_t>(i)]) != static_cast<float>(value<T>(5, i))) {
@@ -181,12 +187,68 @@ int time(int count, char** arguments) {
     double own = MPI_Wtime() - begin, slowest = 0;
     MPI_Reduce(&own, &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
     Network network;
+    network.in_node.gap = network.inside.gap = network.across.gap = 0;
     network.byte_summed = std::atof(arguments[3]) > 0 ? 1 / std::atof(arguments[3]) : 0;
     const double model = algorithm.cost(network, shape_of(topology), bytes, team.chunk_bytes, 2);
     if (rank == 0) std::printf("%s %.6f %.6f\n", arguments[a], slowest, model);
   }
   SMPI_SHARED_FREE(values);
   SMPI_SHARED_FREE(memory);
+  return 0;
+}
+
+/// Simulated seconds until the last rank has ended; all begin at the same moment.
+double seconds_of(const Team& team, const CollectiveChoice& choice, const HostValues& values) {
+  double start = MPI_Wtime();
+  MPI_Allreduce(MPI_IN_PLACE, &start, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  start += 1;
+  smpi_execute_benched(start - MPI_Wtime());
+  Team own = team;
+  own.chunk_bytes = choice.chunk_bytes;
+  own.radix = choice.radix;
+  choice.algorithm->run(own, values);
+  double seconds = MPI_Wtime() - start;
+  MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  return seconds;
+}
+
+/// Lines "COLLECTIVE BYTES ALGORITHM CHUNK RADIX SECONDS MODEL", those of the model's choice with " auto" behind.
+int choose(int count, char** arguments) {
+  int rank = 0, size = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  ModelledSum sum(std::atof(arguments[2]));
+  const Topology topology = Topology::regular(size, 1, std::atoi(arguments[3]));
+  Team team;
+  team.communicator = MPI_COMM_WORLD;
+  team.topology = &topology;
+  team.sum = &sum;
+  const double begin = MPI_Wtime();
+  const Network network = measure_network(team, true);
+  if (rank == 0) std::printf("measured in %.6f s\n", MPI_Wtime() - begin);
+  const JobShape job = shape_of(topology);
+  for (int a = 4; a < count; ++a) {
+    const i64 bytes = std::atoll(arguments[a]);
+    constexpr i64 enough = 8;  // values that arrive at once
+    void* const values = SMPI_SHARED_MALLOC(static_cast<std::size_t>(bytes));
+    void* const memory = SMPI_SHARED_MALLOC(static_cast<std::size_t>(enough * bytes));
+    team.memory.reset(memory, [](void*) {});
+    team.memory_bytes = enough * bytes;
+    for (const char* collective : {"allreduce", "reduce", "broadcast"}) {
+      const CollectiveChoice chosen = choose_by_model(collective, team, network, bytes);
+      for (const Algorithm& algorithm : algorithms_of(collective)) {
+        if (!algorithm.why_not(team).empty()) continue;
+        const CollectiveChoice choice = with_settings(algorithm, network, job, bytes);
+        const double seconds = seconds_of(team, choice, {values, bytes / 4, Precision::fp32});
+        if (rank == 0)
+          std::printf("%s %lld %s %lld %d %.9f %.9f%s\n", collective, static_cast<long long>(bytes),
+                      algorithm.name.c_str(), static_cast<long long>(choice.chunk_bytes), choice.radix, seconds,
+                      choice.cost(network, job, bytes), choice.algorithm == chosen.algorithm ? " auto" : "");
+      }
+    }
+    SMPI_SHARED_FREE(values);
+    SMPI_SHARED_FREE(memory);
+  }
   return 0;
 }
 
@@ -199,6 +261,7 @@ int main(int count, char** arguments) {
   const std::string what = count > 1 ? arguments[1] : "";
   const int result = (what == "time" && count > 5) || (what == "train" && count > 6) ? cortado::time(count, arguments)
                      : what == "check"                                               ? cortado::check()
+                     : what == "auto" && count > 4                                   ? cortado::choose(count, arguments)
                                                                                      : 2;
   MPI_Finalize();
   return result;
