@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "layers/convolution/planning.h"
+
 namespace cortado {
 namespace {
 
@@ -11,6 +13,7 @@ Planned<PhasesOfImages<T>> plan_images(const MachineSpec& spec, const Convolutio
   PhasesOfImages<T> p{s.sizes(images), phases_of(s), 1, nullptr, nullptr, {}, {}};
   const i64 row = p.columns() * channel_block(s.src) * s.sh;
   p.band = std::clamp<i64>(spec.scratch_bytes / 4 / (4 * row), 1, p.phases.height);
+  shrink(p.band, p.phases.height, [&] { return !spec.is_spread(p.lines()); });
   PlanBuilder book(spec);
   p.x_buf = book.tile<T>("inputs", p.band * row, 1);
   p.to_buf = book.line<float>("phases", p.band * p.phases.width, 1);
