@@ -203,7 +203,10 @@ float BucketAllreduce::finish(Net& net) {
 /// The buckets that what codes left out belongs to, in units that floats hold exactly.
 std::vector<float> BucketAllreduce::ends() const {
   std::vector<float> ends;
-  for (const Bucket& bucket : buckets_) ends.push_back(static_cast<float>(bucket.end() / Net::arena_alignment));
+  for (const Bucket& bucket : buckets_) {
+    const i64 units = bucket.end() / Net::arena_alignment;
+    ends.push_back(static_cast<float>(units));
+  }
   return ends;
 }
 
