@@ -121,7 +121,7 @@ inline Vector load_vector(const bf16* p) {
   const Words words = load_halves(p) << 16;
   return reinterpret_cast<Vector>(words);
 }
-/// Bits of bf16, rounded to nearest, ties to even, as the lower halves of words whose upper ones are zero.
+/// Bits of bf16 in the lower halves of words whose upper ones are zero. ARM's instructions round as rounded_to_bf16.
 inline Words rounded_words(Vector v) {
 #if defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC) && __ARM_FEATURE_SVE_BITS >= 256
   const SvePairs halves = svcvt_bf16_f32_x(svptrue_b32(), reinterpret_cast<SveVector>(v));
@@ -129,9 +129,7 @@ inline Words rounded_words(Vector v) {
 #elif defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)
   return reinterpret_cast<Words>(vmovl_u16(vreinterpret_u16_bf16(vcvt_bf16_f32(v))));
 #else
-  const Words words = reinterpret_cast<Words>(v), halves = (words + 0x7FFFu + ((words >> 16) & 1u)) >> 16,
-              nan = reinterpret_cast<Words>(v != v);
-  return (halves & ~nan) | (nan & 0x7FC0u);
+  return rounded_to_bf16(reinterpret_cast<Words>(v), v == v);
 #endif
 }
 /// The same. (AVX-512's own rounding takes values too small for normal numbers as zeros.)

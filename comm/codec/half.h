@@ -3,11 +3,10 @@
 
 namespace cortado::codec {
 
-/// A value's upper half, rounded to nearest even, as the lower half of a word.
+/// A value as bf16, in the lower half of a word.
 template <class T>
 CORTADO_FN auto upper_half(T value) {
-  const auto u = math::bits_of(value);
-  return (u + (0x7FFFu + ((u >> 16) & 1u))) >> 16;
+  return rounded_to_bf16(math::bits_of(value), value == value);
 }
 
 /// The upper half of single precision.

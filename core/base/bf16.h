@@ -5,6 +5,16 @@
 
 namespace cortado {
 
+/// The bits of bf16 in the lower halves of words, for floats of the bits `words`: rounded to nearest, ties to even. The
+/// one definition: for a number, for the numbers of a vector register, and for a simulator's counted numbers.
+/// is_number: false where the float is NaN. That stays NaN, quiet, with its sign and upper bits, as processors' own
+/// instructions leave it.
+template <class Words, class Condition>
+CORTADO_FN constexpr Words rounded_to_bf16(Words words, Condition is_number) {
+  const Words upper = words >> 16, rounded = (words + (0x7FFFu + (upper & 1u))) >> 16, quiet = upper | 0x40u;
+  return is_number ? rounded : quiet;
+}
+
 /// The upper half of a float: its sign, its exponent, 7 bits of its mantissa. Memory holds it so; arithmetic is float.
 struct bf16 {
   std::uint16_t bits;
@@ -14,8 +24,7 @@ struct bf16 {
   CORTADO_FN bf16(float value) {  // NOLINT(google-explicit-constructor): programs are written for numbers of any kind
     std::uint32_t word;
     memcpy(&word, &value, sizeof word);
-    const std::uint32_t rounded = (word + 0x7FFFu + ((word >> 16) & 1u)) >> 16;
-    bits = static_cast<std::uint16_t>(value == value ? rounded : 0x7FC0u);
+    bits = static_cast<std::uint16_t>(rounded_to_bf16(word, value == value));
   }
   CORTADO_FN operator float() const {  // NOLINT(google-explicit-constructor)
     const std::uint32_t word = static_cast<std::uint32_t>(bits) << 16;

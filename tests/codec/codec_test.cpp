@@ -10,6 +10,7 @@
 #include "comm/codec/beyond.h"
 #include "core/base/bf16.h"
 #include "core/base/error.h"
+#include "tests/support/all_floats.h"
 #include "tests/support/backends.h"
 #include "tests/support/layer_rig.h"
 
@@ -125,11 +126,18 @@ TEST_P(CodecTest, EveryValueOfATypeIsKept) {
 
 TEST_P(CodecTest, Bf16AndFp32AreExactlyTheirs) {
   std::vector<float> x = wide_values(1300, 1e6f);
-  for (const float v : {1.00390625f, 1.01171875f, -1.00390625f, std::numeric_limits<float>::infinity(), 3e38f, 1e-40f})
-    x.push_back(v);
+  const std::vector<float> all = floats_of_all_kinds();
+  x.insert(x.end(), all.begin(), all.end());
   const auto same = through(find_codec("fp32"), x), halves = through(find_codec("bf16"), x);
-  EXPECT_EQ(same, x);
-  for (std::size_t i = 0; i < x.size(); ++i) ASSERT_EQ(halves[i], static_cast<float>(bf16(x[i]))) << x[i];
+  const auto bits = [](float value) {
+    std::uint32_t word;
+    std::memcpy(&word, &value, sizeof word);
+    return word;
+  };
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    ASSERT_EQ(bits(same[i]), bits(x[i]));
+    ASSERT_EQ(bits(halves[i]), std::uint32_t{bf16(x[i]).bits} << 16) << x[i];
+  }
 }
 
 TEST_P(CodecTest, Fp16SaturatesAndRoundsToEven) {

@@ -2,11 +2,14 @@
 // rounding of what they store.
 #include "core/base/bf16.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <set>
 #include <string>
 
+#include "tests/support/all_floats.h"
 #include "tests/support/layer_rig.h"
 
 namespace cortado::test::bf16_test {
@@ -23,7 +26,28 @@ TEST(Bf16, RoundsToNearestAndTiesToEven) {
   EXPECT_EQ(static_cast<float>(bf16(3.0e38F)), 0x1.C4p127F);
   EXPECT_TRUE(std::isinf(static_cast<float>(bf16(std::numeric_limits<float>::max()))));
   EXPECT_TRUE(std::isinf(static_cast<float>(bf16(-std::numeric_limits<float>::infinity()))));
-  EXPECT_TRUE(std::isnan(static_cast<float>(bf16(std::numeric_limits<float>::quiet_NaN()))));
+}
+
+// The lower neighbour of a float's size is its upper half, the other one is the next. Beyond the largest lies 2^128.
+TEST(Bf16, RoundsAllKindsOfFloats) {
+  for (const float value : floats_of_all_kinds()) {
+    std::uint32_t word;
+    std::memcpy(&word, &value, sizeof word);
+    const std::uint16_t upper = static_cast<std::uint16_t>(word >> 16), given = bf16(value).bits;
+    if (std::isnan(value)) {
+      ASSERT_EQ(given, upper | 0x40) << std::hex << word;
+      continue;
+    }
+    ASSERT_EQ(given & 0x8000, upper & 0x8000) << std::hex << word;
+    const auto size = [](std::uint32_t bits) {
+      const auto exponent = static_cast<int>(bits >> 7);
+      return std::ldexp(exponent > 0 ? 128 + (bits & 127u) : bits & 127u, std::max(exponent, 1) - 134);
+    };
+    const std::uint32_t below = upper & 0x7FFFu;
+    const double less = std::abs(double{value}) - size(below), more = size(below + 1) - std::abs(double{value});
+    const bool up = !std::isinf(value) && (more < less || (more == less && below % 2 == 1));
+    ASSERT_EQ(given & 0x7FFFu, below + (up ? 1 : 0)) << std::hex << word;
+  }
 }
 
 struct Case {
