@@ -29,8 +29,8 @@ class WindowDataLayer : public BatchLayer {
     if (transform.crop_size() == 0) bad_config("has no crop_size", "give it in transform_param");
     if (transform.force_color() || transform.force_gray())
       bad_config("has force_color or force_gray in transform_param", "its source says how many channels images have");
-    if (transform.has_random_resized_crop() || transform.has_color_jitter())
-      bad_config("has random_resized_crop or color_jitter in transform_param", "windows are what they say");
+    if (transform.has_random_resized_crop() || transform.has_color_jitter() || transform.has_pad())
+      bad_config("has random_resized_crop, color_jitter or pad in transform_param", "windows are what they say");
     if (transform.crop_size() > most_side)
       bad_config("crop_size is " + std::to_string(transform.crop_size()) + ", at most " + std::to_string(most_side) +
                  " is possible");

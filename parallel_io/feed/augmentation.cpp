@@ -99,6 +99,13 @@ void check_augmentation(const caffe::TransformationParameter& transform, i64 cha
          "random_resized_crop wants 0 < min_ratio <= max_ratio", "they are a part's width / height");
     need(!transform.has_mean_file(), "random_resized_crop with a mean_file", "give mean_value: no pixel has its place");
   }
+  if (transform.pad() > 0) {
+    need(transform.pad() < transform.crop_size(),
+         "pad of " + std::to_string(transform.pad()) + " with a crop_size of " + std::to_string(transform.crop_size()),
+         "give a larger crop_size, so that every crop meets the image");
+    need(!transform.has_random_resized_crop(), "both pad and random_resized_crop", "give one of them");
+    need(!transform.has_mean_file(), "pad with a mean_file", "give mean_value: no mean lies outside the image");
+  }
   if (transform.has_color_jitter()) {
     const ColorJitter& jitter = transform.color_jitter();
     for (const float range : {jitter.brightness(), jitter.contrast(), jitter.saturation()})

@@ -17,7 +17,7 @@ namespace cortado {
 // Random parts and colours of training images, as torchvision defines them. A draw depends on `key` alone, and every
 // sample of a run has its own key.
 
-/// Throws ConfigError for `where` if random_resized_crop or color_jitter have no meaning for images of so many
+/// Throws ConfigError for `where` if random_resized_crop, color_jitter or pad have no meaning for images of so many
 /// channels, or without the crop_size that they need.
 void check_augmentation(const caffe::TransformationParameter& transform, i64 channels, const std::string& where);
 

@@ -10,6 +10,9 @@
 #include "parallel_io/feed/augmentation.h"
 
 namespace cortado {
+namespace {
+constexpr std::uint8_t no_label = 255;  // of the pixels around label images
+}
 
 Mean read_mean(const BatchRequest& request, i64 channels) {
   const auto& t = *request.transform;
@@ -47,8 +50,8 @@ Transformer::Transformer(const DataSet::Field& field, const BatchRequest& reques
     return;
   }
   const bool augmented = t != nullptr && (t->has_random_resized_crop() || t->has_color_jitter());
-  const bool wanted = t != nullptr && (augmented || t->crop_size() > 0 || t->mirror() || t->has_mean_file() ||
-                                       t->mean_value_size() > 0);
+  const bool wanted = t != nullptr && (augmented || t->crop_size() > 0 || t->pad() > 0 || t->mirror() ||
+                                       t->has_mean_file() || t->mean_value_size() > 0);
   if (shape_.size() != 3) {
     if (wanted)
       throw ConfigError(request.source, "samples have shape " + to_string(shape_) + ", which is no image",
@@ -68,12 +71,13 @@ Transformer::Transformer(const DataSet::Field& field, const BatchRequest& reques
     scale_ = t->scale();
     mirror_ = t->mirror();
     crop_ = t->crop_size();
+    pad_ = t->pad();
     check_augmentation(*t, channels_, request.source);
     if (augmented && field.stored == Stored::float32)
       throw ConfigError(request.source, "holds floats; random_resized_crop and color_jitter take images of bytes");
     if (training_ && t->has_random_resized_crop()) parts_ = t->random_resized_crop();
     if (training_ && t->has_color_jitter()) colors_ = t->color_jitter();
-    if (!parts_ && crop_ > std::min(height_, width_))
+    if (!parts_ && crop_ > std::min(height_, width_) + 2 * pad_)
       throw ConfigError(request.source, "crop_size " + std::to_string(crop_) + " is larger than the first image, " +
                                             std::to_string(width_) + " x " + std::to_string(height_));
     mean_ = read_mean(request, channels_);
@@ -97,6 +101,7 @@ void Transformer::set_labels(const BatchRequest& request) {
   if (request.transform == nullptr) return;
   mirror_ = request.transform->mirror();
   crop_ = request.transform->crop_size();
+  pad_ = request.transform->pad();
   if (training_ && request.transform->has_random_resized_crop()) parts_ = request.transform->random_resized_crop();
   if (crop_ > 0) shape_ = {1, crop_, crop_};
 }
@@ -108,14 +113,34 @@ Transformer::Place Transformer::place_of(i64 height, i64 width, i64 position) co
   };
   Place place{0, 0, mirror_ && draw(0, 2) == 1};
   if (crop_ == 0) return place;
-  place.row = training_ ? draw(1, height - crop_ + 1) : (height - crop_) / 2;
-  place.column = training_ ? draw(2, width - crop_ + 1) : (width - crop_) / 2;
+  const i64 down = height + 2 * pad_ - crop_, across = width + 2 * pad_ - crop_;
+  place.row = (training_ ? draw(1, down + 1) : down / 2) - pad_;
+  place.column = (training_ ? draw(2, across + 1) : across / 2) - pad_;
   return place;
 }
 
 template <class T>
+std::vector<T> Transformer::padded(const T* values, i64 height, i64 width, const Place& place) const {
+  std::vector<T> crop(static_cast<std::size_t>(channels_ * crop_ * crop_), static_cast<T>(is_image_ ? 0 : no_label));
+  const i64 first = std::max<i64>(0, -place.column), end = std::min(crop_, width - place.column);
+  for (i64 c = 0; c < channels_; ++c)
+    for (i64 y = std::max<i64>(0, -place.row); y < std::min(crop_, height - place.row); ++y)
+      if (first < end)
+        std::copy_n(values + (c * height + place.row + y) * width + place.column + first, end - first,
+                    crop.data() + (c * crop_ + y) * crop_ + first);
+  return crop;
+}
+
+template <class T>
 void Transformer::transform(const T* values, bool backwards, i64 height, i64 width, i64 position, float* to) const {
-  const Place place = place_of(height, width, position);
+  Place place = place_of(height, width, position);
+  std::vector<T> surrounded;
+  if (pad_ > 0) {
+    surrounded = padded(values, height, width, place);
+    values = surrounded.data();
+    height = width = crop_;
+    place.row = place.column = 0;
+  }
   const i64 rows = crop_ > 0 ? crop_ : height, columns = crop_ > 0 ? crop_ : width;
   const auto row_of = [&](i64 c, i64 y) {
     return values + ((backwards ? channels_ - 1 - c : c) * height + place.row + y) * width + place.column;
@@ -165,7 +190,7 @@ void Transformer::make(const std::uint8_t* values, bool backwards, i64 height, i
 float* Transformer::room_for(const Shape& image, const std::function<std::string()>& where, const Room& room) const {
   const i64 height = image[1], width = image[2];
   const auto size = [](i64 h, i64 w) { return std::to_string(w) + " x " + std::to_string(h); };
-  if (!parts_ && crop_ > std::min(height, width))
+  if (!parts_ && crop_ > std::min(height, width) + 2 * pad_)
     throw FileError(where(), "has " + size(height, width) + " pixels, fewer than crop_size " + std::to_string(crop_),
                     "enlarge it, or give a smaller crop_size");
   if (!mean_.image.empty() && (height != height_ || width != width_))

@@ -45,9 +45,9 @@ struct Mean {
 Mean read_mean(const BatchRequest& request, i64 channels);
 
 /// The maker of all fields but windows. It decodes and resizes images, and applies transform_param: (value - mean) *
-/// scale, crops (anywhere in training, the middle in testing), mirrors, and in training random parts and colours
-/// (augmentation.h), before the mean. Random choices depend on the request's seed and the sample's position in the run
-/// alone.
+/// scale, crops (anywhere in training, the middle in testing) of images that a pad may surround, mirrors, and in
+/// training random parts and colours (augmentation.h), before the mean. Random choices depend on the request's seed and
+/// the sample's position in the run alone.
 class Transformer : public SampleMaker {
  public:
   /// Throws ConfigError for parameters that do not fit the field, FileError for a bad mean file. Fields that are no
@@ -65,6 +65,9 @@ class Transformer : public SampleMaker {
   };
   void set_labels(const BatchRequest& request);
   Place place_of(i64 height, i64 width, i64 position) const;
+  /// The crop at `place` of an image that `pad_` pixels surround, in the stored order of channels.
+  template <class T>
+  std::vector<T> padded(const T* values, i64 height, i64 width, const Place& place) const;
   float* room_for(const Shape& image, const std::function<std::string()>& where, const Room& room) const;
   /// Transforms one sample whose channel c is plane (c * step + start) of `values`.
   template <class T>
@@ -75,7 +78,7 @@ class Transformer : public SampleMaker {
   void jitter(i64 position, i64 pixels, float* image) const;
 
   DataSet::Field field_;
-  i64 channels_ = 1, height_ = 1, width_ = 1, crop_ = 0;
+  i64 channels_ = 1, height_ = 1, width_ = 1, crop_ = 0, pad_ = 0;
   ImageSize size_;
   bool is_image_, mirror_ = false, training_;
   float scale_ = 1;

@@ -19,7 +19,7 @@ class GeneratedData {
     to.scale = 1.0f / 256;
     to.to = folder_.file("digits");
     convert_digits(counts, to, {});
-    constants("cifar10", {{"data", {100, 3, 32, 32}}, {"label", {100}}});
+    for (const char* set : {"cifar10", "cifar10_bytes"}) constants(set, {{"data", {100, 3, 32, 32}}, {"label", {100}}});
     constants("sequences", {{"x", {40, 32, 1}}, {"cont", {40, 32}}, {"label", {40, 32, 1}}});
   }
 

@@ -187,7 +187,8 @@ const Written written[] = {
     {"resnet101", 44549160},        {"resnet152", 60192808},        {"vgg11", 132863336},
     {"vgg13", 133047848},           {"vgg16", 138357544, true},     {"vgg19", 143667240, true},
     {"vgg11_bn", 132868840 - 2752}, {"vgg13_bn", 133053736 - 2944}, {"vgg16_bn", 138365992 - 4224},
-    {"vgg19_bn", 143678248 - 5504},
+    {"vgg19_bn", 143678248 - 5504}, {"cifar10_resnet20", 272474},   {"cifar10_resnet32", 466906},
+    {"cifar10_resnet44", 661338},   {"cifar10_resnet56", 855770},   {"cifar10_resnet110", 1730714},
 };
 
 std::string text_of(const std::string& file) {

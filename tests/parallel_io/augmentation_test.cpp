@@ -235,6 +235,45 @@ TEST(Augmentation, LabelsTakeTheImagesPart) {
   EXPECT_GT(seen.size(), 20u);
 }
 
+/// The image with `pad` pixels of `value` on each side.
+Image surrounded(const Image& image, int pad, std::uint8_t value) {
+  Image all{image.channels, image.height + 2 * pad, image.width + 2 * pad, {}};
+  for (int c = 0; c < all.channels; ++c)
+    for (int y = -pad; y < image.height + pad; ++y)
+      for (int x = -pad; x < image.width + pad; ++x) {
+        const bool inside = y >= 0 && y < image.height && x >= 0 && x < image.width;
+        const auto at = static_cast<std::size_t>((c * image.height + y) * image.width + x);
+        all.values.push_back(inside ? image.values[at] : value);
+      }
+  return all;
+}
+
+TEST(Augmentation, CropsOfPaddedImagesAreThoseOfImagesStoredPadded) {
+  struct Case {
+    int channels, height, width, pad, crop;
+  };
+  for (const auto& [channels, height, width, pad, crop] :
+       std::vector<Case>{{3, 5, 6, 2, 5}, {1, 4, 4, 1, 6}, {3, 1, 3, 3, 4}, {1, 8, 5, 2, 3}}) {
+    const Image image = made_image(channels, height, width), all = surrounded(image, pad, 0);
+    const std::string size = "crop_size: " + std::to_string(crop), pads = " pad: " + std::to_string(pad);
+    for (const std::string& more : {"", " mirror: true mean_value: 9 scale: 0.5", " color_jitter { contrast: 0.3 }"}) {
+      std::set<std::vector<float>> seen;
+      for (i64 position = 0; position < 60; ++position) {
+        const auto values = transformed(image, size + pads + more, position);
+        EXPECT_EQ(values, transformed(all, size + more, position));
+        EXPECT_EQ(values, transformed(image, size + pads + more, position, true, true)) << "encoded";
+        seen.insert(values);
+      }
+      EXPECT_GT(seen.size(), crop == 6 ? 0u : 8u);
+      EXPECT_EQ(transformed(image, size + pads + more, 0, false), transformed(all, size + more, 0, false)) << "tests";
+    }
+    if (channels == 1)
+      EXPECT_EQ(transformed(image, size + pads, 7, true, true, false),
+                transformed(surrounded(image, pad, 255), size, 7, true, true, false))
+          << "labels";
+  }
+}
+
 TEST(Augmentation, TransformerChangesColoursBeforeTheMean) {
   const Image image = made_image(3, 6, 5);
   const std::string plain = "crop_size: 4 mirror: true", mean = " mean_value: 7 scale: 0.5";
@@ -267,6 +306,11 @@ TEST(Augmentation, MistakesAreNamed) {
   expect_says(told("crop_size: 4 random_resized_crop { max_scale: 1.5 }"), "max_scale");
   expect_says(told("crop_size: 4 random_resized_crop { min_ratio: 2 }"), "min_ratio");
   expect_says(told("crop_size: 4 random_resized_crop { } mean_file: 'x'"), "mean_value");
+  expect_says(told("pad: 2"), "crop_size of 0");
+  expect_says(told("crop_size: 4 pad: 4"), "larger crop_size");
+  expect_says(told("crop_size: 10 pad: 2"), "larger than the first image");
+  expect_says(told("crop_size: 4 pad: 2 random_resized_crop { }"), "one of them");
+  expect_says(told("crop_size: 4 pad: 2 mean_file: 'x'"), "mean_value");
   expect_says(told("color_jitter { brightness: -1 }"), "below 0");
   expect_says(told("color_jitter { hue: 0.6 }"), "hue");
   expect_says(message_of([] { transformed(made_image(2, 4, 4), "color_jitter { hue: 0.1 }", 0); }), "2 channels");
