@@ -6,6 +6,7 @@
 #include <numeric>
 #include <sstream>
 
+#include "app/command_line/resize_flags.h"
 #include "app/command_line/shared_flags.h"
 #include "app/command_line/verb.h"
 #include "app/measure/memory_need.h"
@@ -31,7 +32,7 @@ struct InputPreparation {
   std::string mean_file;
   std::vector<float> mean_values;
   double scale = 0;  ///< 0: as the net's transform_param has it, like an empty mean
-  bool antialias = false;
+  ImageSize size;    ///< without one, images are resized to the net's input; with one, it is cut out of their middle
 };
 
 std::vector<std::string> read_labels(const std::string& file, i64 classes) {
@@ -122,8 +123,11 @@ std::vector<float> mean_of(const InputPreparation& c, i64 channels) {
 std::vector<float> prepare(const std::string& file, const Blob& input, const std::vector<float>& mean,
                            const InputPreparation& c) {
   const auto channels = static_cast<std::size_t>(input.dim(1));
-  const Image image = read_image(file, channels == 1 ? 1 : 3,
-                                 {static_cast<int>(input.dim(2)), static_cast<int>(input.dim(3)), c.antialias});
+  ImageSize size = c.size;
+  const bool crops = size.resizes();
+  (crops ? size.crop_height : size.height) = static_cast<int>(input.dim(2));
+  (crops ? size.crop_width : size.width) = static_cast<int>(input.dim(3));
+  const Image image = read_image(file, channels == 1 ? 1 : 3, size);
   const std::size_t plane = image.values.size() / channels;
   std::vector<float> values(image.values.size());
   for (std::size_t k = 0; k < channels; ++k)
@@ -154,7 +158,7 @@ class Classify : public Verb {
 
   NetFlags net_{Phase::test};
   SessionFlags session_;
-  std::string weights_, labels_;
+  std::string weights_, labels_, resize_;
   InputPreparation preparation_;
   int top_ = 5;
   std::vector<std::string> images_;
@@ -173,8 +177,11 @@ void Classify::add_to(Flags& flags) {
   flags.add("--top", top_, "Classes to show").shows_default().positive();
   session_.add_devices(flags);
   session_.add_without(flags);
-  flags.add_switch("--antialias", preparation_.antialias,
+  flags.add_switch("--antialias", preparation_.size.antialias,
                    "Resize images as a net that was trained with antialias: true wants it");
+  flags.add("--resize", resize_,
+            "Resize to WIDTHxHEIGHT, or the shorter side to N pixels by short:N, and cut the net's input out of the "
+            "middle; default: resize to the input's size");
   flags.add("images", images_, "JPEG or PNG files").required().compared_by([this](StartFields& fields) {
     for (const auto& image : images_) fields.push_back({"image " + image, "image " + image, content_of(image)});
   });
@@ -207,6 +214,7 @@ void Classify::classify(const Session& session, Net& net) const {
   Blob& input = input_of(net, net_.model());
   net.run().parameter_version = 1;
   InputPreparation how = preparation_;
+  set_resize(resize_, how.size);
   complete(how, net_.model());
   const auto mean = mean_of(how, input.dim(1));
   const auto labels = read_labels(labels_, net.outputs()[0].blob->count());

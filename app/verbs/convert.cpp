@@ -1,8 +1,8 @@
 #include "parallel_io/convert/convert.h"
 
-#include <cstdio>
 #include <map>
 
+#include "app/command_line/resize_flags.h"
 #include "app/command_line/shared_flags.h"
 #include "app/command_line/verb.h"
 #include "app/report/progress_bar.h"
@@ -32,30 +32,6 @@ class Convert : public Verb {
   virtual void convert(const ConvertOptions& with) const = 0;
 
   std::string from_, to_;
-};
-
-/// --resize and --antialias.
-struct ResizeFlags {
-  std::string resize;
-  bool antialias = false;
-
-  void add_to(Flags& flags) {
-    flags.add("--resize", resize, "Images to WIDTHxHEIGHT, bilinearly, as OpenCV and Caffe do");
-    flags.add_switch("--antialias", antialias,
-                     "Resize by the mean of all pixels that one covers; JPEGs are decoded at a smaller scale");
-  }
-  /// Zeros where no size is given.
-  ImageSize size() const {
-    ImageSize size;
-    size.antialias = antialias;
-    char rest = 0;
-    const bool good = std::sscanf(resize.c_str(), "%dx%d%c", &size.width, &size.height, &rest) == 2;
-    if (!resize.empty() && (!good || size.width < 1 || size.height < 1))
-      throw ConfigError("command line", "--resize is '" + resize + "'", "give WIDTHxHEIGHT, such as 227x227");
-    if (resize.empty() && antialias)
-      throw ConfigError("command line", "--antialias is of images that are resized", "give --resize WIDTHxHEIGHT");
-    return size;
-  }
 };
 
 /// The conversions of any data set.

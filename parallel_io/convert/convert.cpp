@@ -131,9 +131,13 @@ std::string text_of(const FolderOptions& folder) {
 }
 
 std::string text_of(const ImageSize& size) {
-  if (size.height == 0) return "";
-  return " at " + std::to_string(size.width) + "x" + std::to_string(size.height) +
-         (size.antialias ? ", antialiased" : "");
+  const auto sides = [](int width, int height) { return std::to_string(width) + "x" + std::to_string(height); };
+  std::string text;
+  if (size.height > 0) text = " at " + sides(size.width, size.height);
+  if (size.shorter > 0) text = " at a shorter side of " + std::to_string(size.shorter);
+  if (size.antialias) text += ", antialiased";
+  if (size.crops()) text += ", the middle " + sides(size.crop_width, size.crop_height);
+  return text;
 }
 
 /// FROM/NAME, or that with .gz.

@@ -16,19 +16,19 @@ PreparedSet::PreparedSet(std::unique_ptr<DataSet> from, const Preparation& prepa
   samples_ = from_->samples();
   classes_ = from_->classes();
   Field& data = fields_[0];
+  if (preparation.size.changes()) {
+    if (data.stored != Stored::encoded) throw ConfigError("convert", "only encoded images can be resized or cropped");
+    const ImageSides from_sides{static_cast<int>(data.sample_shape[1]), static_cast<int>(data.sample_shape[2])};
+    const ImageSides sides = sides_of(from_sides, preparation.size, from_->where(0));
+    data.sample_shape = {data.sample_shape[0], sides.height, sides.width};
+  }
   if (data.stored == Stored::encoded && !preparation.decode) {
     if (preparation.to_float || preparation.rgb)
       throw ConfigError("convert", "images that stay encoded can be resized alone", "leave out --encoded");
-    if (preparation.size.height > 0)
-      data.sample_shape = {data.sample_shape[0], preparation.size.height, preparation.size.width};
     return;
   }
-  if (preparation.size.height > 0 && data.stored != Stored::encoded)
-    throw ConfigError("convert", "only encoded images can be resized");
   if (preparation.rgb && (data.sample_shape.size() != 3 || data.sample_shape[0] != 3))
     throw ConfigError("convert", "only images with three channels have an order of colours");
-  if (preparation.size.height > 0)
-    data.sample_shape = {data.sample_shape[0], preparation.size.height, preparation.size.width};
   if (data.stored == Stored::encoded) data.stored = Stored::uint8;
   if (preparation.to_float) data.stored = Stored::float32;
 }
@@ -42,7 +42,7 @@ void PreparedSet::read(const i64* indices, i64 count, std::vector<Values>& to) c
   std::vector<i64> sources;
   for (i64 i = 0; i < count; ++i) sources.push_back(source_of(indices[i]));
   const Field &from = from_->fields()[0], &data = fields_[0];
-  const bool encodes = data.stored == Stored::encoded && preparation_.size.height > 0;
+  const bool encodes = data.stored == Stored::encoded && preparation_.size.changes();
   if (from.stored == data.stored && !preparation_.to_float && !preparation_.rgb && !encodes)
     return from_->read(sources.data(), count, to);
   std::vector<Values> values;

@@ -12,9 +12,9 @@ namespace cortado {
 struct Preparation {
   bool decode = true;  ///< encoded images become bytes of one shape; otherwise they stay encoded, or become PNG
   ImageSize size;      ///< the images' size; without it, all decoded images must have the first one's
-  std::string other_size_advice = "give --resize WIDTHxHEIGHT";  ///< to the user whose images have others
-  bool shuffle = false;                                          ///< the samples come in a random order
-  std::uint64_t seed = 1;                                        ///< of that order
+  std::string other_size_advice = "give --resize WIDTHxHEIGHT, or --crop";  ///< to the user whose images have others
+  bool shuffle = false;                                                     ///< the samples come in a random order
+  std::uint64_t seed = 1;                                                   ///< of that order
   bool rgb = false;       ///< three channels as red, green, blue instead of blue, green, red
   bool to_float = false;  ///< store (value - mean) * scale
   float scale = 1;

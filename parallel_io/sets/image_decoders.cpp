@@ -135,10 +135,13 @@ Image decode_png(const unsigned char* bytes, std::size_t count, const std::strin
 Image decode_image(const void* bytes, std::size_t count, const std::string& where, int channels,
                    const ImageSize& size) {
   const auto* const begin = static_cast<const unsigned char*>(bytes);
-  if (count >= 3 && begin[0] == 0xFF && begin[1] == 0xD8)
-    return resize(decode_jpeg(begin, count, where, channels, size), size);
-  if (count >= 8 && png_sig_cmp(begin, 0, 8) == 0) return resize(decode_png(begin, count, where, channels), size);
-  throw FileError(where, "is neither a JPEG nor a PNG image");
+  const bool is_jpeg = count >= 3 && begin[0] == 0xFF && begin[1] == 0xD8;
+  if (!is_jpeg && (count < 8 || png_sig_cmp(begin, 0, 8) != 0))
+    throw FileError(where, "is neither a JPEG nor a PNG image");
+  Image image = is_jpeg ? decode_jpeg(begin, count, where, channels, size) : decode_png(begin, count, where, channels);
+  if (!size.changes()) return image;
+  sides_of({image.height, image.width}, size, where);
+  return resize(image, size);
 }
 
 Image decode_labels(const void* bytes, std::size_t count, const std::string& where) {

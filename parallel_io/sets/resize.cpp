@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "core/base/error.h"
 #include "parallel_io/sets/image.h"
@@ -164,19 +165,48 @@ void resize_antialiased(const Image& from, Image& to) {
 
 }  // namespace
 
-void check_size(const ImageSize& size, const std::string& where) {
-  if (static_cast<std::size_t>(size.height) * static_cast<std::size_t>(size.width) <= most_pixels) return;
-  throw ConfigError(where,
-                    "images cannot have " + std::to_string(size.width) + " x " + std::to_string(size.height) +
-                        " pixels, more than " + std::to_string(most_pixels),
-                    "give a smaller size");
+void check_size(const ImageSize& size, const std::string& where) { sides_of({1, 1}, {size.height, size.width}, where); }
+
+ImageSides resized(const ImageSides& from, const ImageSize& size) {
+  if (size.height > 0) return {size.height, size.width};
+  if (size.shorter == 0) return from;
+  const auto longer = [&](int shorter_side, int longer_side) {
+    const std::int64_t pixels = std::int64_t{size.shorter} * longer_side / shorter_side;
+    return static_cast<int>(std::min<std::int64_t>(pixels, std::numeric_limits<int>::max()));
+  };
+  return from.width <= from.height ? ImageSides{longer(from.width, from.height), size.shorter}
+                                   : ImageSides{size.shorter, longer(from.height, from.width)};
+}
+
+ImageSides sides_of(const ImageSides& from, const ImageSize& size, const std::string& where) {
+  const ImageSides to = resized(from, size);
+  const auto text = [](const ImageSides& sides) {
+    return std::to_string(sides.width) + " x " + std::to_string(sides.height) + " pixels";
+  };
+  if (static_cast<std::size_t>(to.height) * static_cast<std::size_t>(to.width) > most_pixels)
+    throw ConfigError(where, "images cannot have " + text(to) + ", more than " + std::to_string(most_pixels),
+                      "give a smaller size");
+  if (!size.crops()) return to;
+  if (to.height < size.crop_height || to.width < size.crop_width)
+    throw ConfigError(where,
+                      "has " + text(to) + (size.resizes() ? " when it is resized" : "") +
+                          ", less than the part to cut out, " + text({size.crop_height, size.crop_width}),
+                      "give a smaller --crop, or a larger --resize");
+  return {size.crop_height, size.crop_width};
 }
 
 Image resize(const Image& from, const ImageSize& size) {
-  if (size.height == 0 || (from.height == size.height && from.width == size.width)) return from;
-  Image to{from.channels, size.height, size.width, {}};
-  (size.antialias ? resize_antialiased : resize_bilinear)(from, to);
-  return to;
+  const ImageSides sides = resized({from.height, from.width}, size);
+  Image to = from;
+  if (sides.height != from.height || sides.width != from.width) {
+    to = {from.channels, sides.height, sides.width, {}};
+    (size.antialias ? resize_antialiased : resize_bilinear)(from, to);
+  }
+  if (!size.crops()) return to;
+  // torchvision takes Python's round, which rounds halves to even.
+  const auto begin = [](int all, int part) { return static_cast<int>(std::nearbyint((all - part) / 2.0)); };
+  return cut(to.values.data(), to.channels, to.height, to.width,
+             {begin(to.height, size.crop_height), begin(to.width, size.crop_width), size.crop_height, size.crop_width});
 }
 
 Image cut(const std::uint8_t* planes, int channels, int height, int width, const ImagePart& part) {

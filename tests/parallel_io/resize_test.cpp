@@ -44,6 +44,79 @@ TEST(Resize, IsOpenCvsAndPillowsToTheBit) {
   }
 }
 
+TEST(Resize, ShorterSideAndMiddleAreTorchvisionsToTheBit) {
+  // Check sums of Image.resize(..., Image.BILINEAR) and Image.crop of Pillow 13, to the sides and at the place of
+  // torchvision's Resize(shorter) and CenterCrop((crop_height, crop_width)).
+  const struct {
+    int from_height, from_width, shorter, height, width, crop_height, crop_width;
+    std::uint32_t resized, cropped;
+  } cases[] = {
+      {17, 23, 8, 8, 10, 7, 6, 0xe4938c58u, 0xaae3ea20u},     {64, 48, 24, 32, 24, 21, 17, 0xce38b504u, 0x8809594bu},
+      {37, 53, 37, 37, 53, 32, 30, 0x73f85b21u, 0xfbe745f0u}, {132, 174, 51, 51, 67, 51, 51, 0xcd1c7c61u, 0x2623126fu},
+      {23, 17, 40, 54, 40, 33, 38, 0x42a59575u, 0x70a19e73u}, {174, 132, 77, 101, 77, 60, 70, 0xf3fcfcfcu, 0xfad90a50u},
+  };
+  for (const auto& c : cases) {
+    SCOPED_TRACE(std::to_string(c.from_width) + "x" + std::to_string(c.from_height));
+    const Image image = pattern(c.from_height, c.from_width);
+    ImageSize size;
+    size.antialias = true;
+    size.shorter = c.shorter;
+    const Image whole = resize(image, size);
+    EXPECT_EQ(whole.height, c.height);
+    EXPECT_EQ(whole.width, c.width);
+    EXPECT_EQ(checksum(whole), c.resized);
+    size.crop_height = c.crop_height;
+    size.crop_width = c.crop_width;
+    const ImageSides sides = sides_of({c.from_height, c.from_width}, size, "x");
+    EXPECT_EQ(sides.height, c.crop_height);
+    EXPECT_EQ(sides.width, c.crop_width);
+    EXPECT_EQ(checksum(resize(image, size)), c.cropped);
+  }
+}
+
+TEST(Resize, JpegsAreTorchvisionsToTheBit) {
+  // 45 x 30 pixels, written by Pillow with colours at half the size, and check sums of what Pillow 13 makes of it.
+  const std::string hex =
+      "ffd8ffe000104a46494600010100000100010000ffdb004300100b0c0e0c0a100e0d0e1211101318281a181616183123251d283a333d"
+      "3c3933383740485c4e404457453738506d51575f626768673e4d71797064785c656763ffdb0043011112121815182f1a1a2f63423842"
+      "6363636363636363636363636363636363636363636363636363636363636363636363636363636363636363636363636363ffc00011"
+      "08001e002d03012200021101031101ffc4001800010101010100000000000000000000000405030006ffc40025100001030401020700"
+      "000000000000000001000203041112214105610613317191b1d1ffc4001801010003010000000000000000000000000503040602ffc4"
+      "001f11000202020203010000000000000000000102000311121321042231b1ffda000c03010002110311003f009d4ba0129db086c38a"
+      "4c6ec93f79ef3117f246baccdd1dca453476216d1c397092c871e1117dbd6210f51db68aa6d009250d8ec513a9f5a6f4e7c7188bcd7b"
+      "8644658d871c7bfc212c4676c2cec5c6c3c6bd9919e2c56f4c2e42e31825229e300ad6defd486c279252a58ee024ba3b05953e80493b"
+      "0b3b7b1ccbaee38e4eaca865240f9e5be0c1736172bc5be692a6692690ddef75cf6ecac789ea5d2d50a41a8e2b39daf5711f87ed4b8a"
+      "318a9a95089b1fa657f12929ee7e9fc9ffd9";
+  std::string file;
+  for (std::size_t i = 0; i < hex.size(); i += 2) file += static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
+  EXPECT_EQ(checksum(decode_image(file.data(), file.size(), "picture", 3)), 0x3f9871cau);
+  const struct {
+    int shorter, crop;
+    std::uint32_t resized, cropped;
+  } cases[] = {
+      {20, 16, 0x92820fd7u, 0x25fd07eau}, {12, 12, 0x4eeec06au, 0x30b170a7u}, {9, 7, 0xe0d704bdu, 0xa0d2101fu}};
+  for (const auto& c : cases) {
+    ImageSize size;
+    size.antialias = true;
+    size.shorter = c.shorter;
+    EXPECT_EQ(checksum(decode_image(file.data(), file.size(), "picture", 3, size)), c.resized);
+    size.crop_height = size.crop_width = c.crop;
+    EXPECT_EQ(checksum(decode_image(file.data(), file.size(), "picture", 3, size)), c.cropped);
+  }
+}
+
+TEST(Resize, WhatCannotBeCutOutIsTold) {
+  ImageSize size;
+  size.crop_height = 4;
+  size.crop_width = 5;
+  EXPECT_NO_THROW(sides_of({4, 5}, size, "picture"));
+  EXPECT_THROW(sides_of({4, 4}, size, "picture"), ConfigError);
+  EXPECT_THROW(sides_of({3, 5}, size, "picture"), ConfigError);
+  size.shorter = 5;
+  EXPECT_NO_THROW(sides_of({3, 3}, size, "picture"));
+  EXPECT_THROW(sides_of({1, 1 << 26}, size, "picture"), ConfigError);
+}
+
 TEST(Resize, ChannelsAreResizedAlike) {
   const Image grey = pattern(19, 31);
   Image colour{3, 19, 31, {}};
