@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "comm/launcher.h"
+#include "comm/mpi_library.h"
 #include "comm/node_cpus.h"
 #include "comm/wait/calls.h"
 #include "comm/wait/wait.h"
@@ -36,16 +37,6 @@ bool completes(MPI_Request& request, double seconds) {
 int count_own_cpus(const std::vector<CpuSet>& all, int rank) {
   const CpuSet& mine = all[static_cast<std::size_t>(rank)];
   return mine.count() / static_cast<int>(std::count(all.begin(), all.end(), mine));
-}
-
-/// The first line of what MPI calls itself.
-std::string library_name() {
-  char library[MPI_MAX_LIBRARY_VERSION_STRING] = {};
-  int length = 0;
-  MPI_Get_library_version(library, &length);
-  std::string name(library, std::find(library, library + length, '\n'));
-  std::replace(name.begin(), name.end(), '\t', ' ');
-  return name;
 }
 }  // namespace
 
@@ -105,7 +96,7 @@ void MpiJob::ends_program(int code) { library_.code = code; }
 
 int MpiJob::run(const std::function<int()>& work, double grace_seconds) {
   try {
-    check_launcher(size(), library_name());
+    check_launcher(size(), mpi_library());
     const int code = work();
     return everybody_succeeds() ? code : 1;
   } catch (const PeerError& error) {

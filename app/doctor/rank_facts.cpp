@@ -15,7 +15,7 @@
 #include "app/doctor/file_facts.h"
 #include "app/session/backend.h"
 #include "app/start/environment.h"
-#include "app/start/log_header.h"
+#include "comm/mpi_library.h"
 #include "core/machine/free_memory.h"
 
 namespace cortado::doctor {
@@ -135,7 +135,7 @@ RankFacts look_around(const MpiJob& job) {
   facts.backend = build_info::backend;
   facts.waiting = describe_waiting();
   facts.spins = waiting_microseconds();
-  facts.mpi = mpi_version();
+  facts.mpi = mpi_library();
   char library[MPI_MAX_LIBRARY_VERSION_STRING] = {};
   int length = 0, level = MPI_THREAD_SINGLE;
   MPI_Get_library_version(library, &length);

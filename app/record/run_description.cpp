@@ -14,6 +14,7 @@
 #include "app/start/environment.h"
 #include "app/start/log_header.h"
 #include "app/start/start_files.h"
+#include "comm/mpi_library.h"
 #include "core/base/file.h"
 #include "core/formats/prototxt.h"
 #include "core/net/passes/net_text.h"
@@ -51,7 +52,7 @@ std::string own_command() {
 }
 
 OrderedJson libraries(const Session& session) {
-  OrderedJson all = {{"MPI", mpi_version()}, {"HDF5", hdf5_version()}};
+  OrderedJson all = {{"MPI", mpi_library()}, {"HDF5", hdf5_version()}};
   if (*build_info::kokkos != '\0') all["Kokkos"] = build_info::kokkos;
   for (const auto& [name, version] : backend_software()) all[name] = version;
   if (MatrixLibrary* const library = session.group.library()) all["matrix products"] = library->name();

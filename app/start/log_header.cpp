@@ -1,26 +1,16 @@
 #include "app/start/log_header.h"
 
 #include <hdf5.h>
-#include <mpi.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <string>
 
 #include "app/build_info.h"
+#include "comm/mpi_library.h"
 #include "core/base/log.h"
 
 namespace cortado {
-std::string mpi_version() {
-  char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
-  int length = 0;
-  MPI_Get_library_version(text, &length);
-  std::string line(text, std::find(text, text + length, '\n'));
-  std::replace(line.begin(), line.end(), '\t', ' ');
-  line.erase(std::unique(line.begin(), line.end(), [](char a, char b) { return a == ' ' && b == ' '; }), line.end());
-  return line;
-}
-
 std::string hdf5_version() {
   unsigned major = 0, minor = 0, release = 0;
   H5get_libversion(&major, &minor, &release);
@@ -83,7 +73,7 @@ void log_header(const MpiJob& job, char** arguments) {
   using namespace build_info;
   const std::string of_kokkos = *build_info::kokkos != '\0' ? std::string(", Kokkos ") + build_info::kokkos : "";
   CORTADO_LOG(info) << "Cortado " << version << " (" << commit << "), " << compiler << " " << type << ", backend "
-                    << backend << "; " << mpi_version() << ", " << hdf5_version() << of_kokkos;
+                    << backend << "; " << mpi_library() << ", " << hdf5_version() << of_kokkos;
   CORTADO_LOG(info) << "Command: " << command_text(words_of(arguments)) << (job.size() > 1 ? ", " : "")
                     << (job.size() > 1 ? std::to_string(job.size()) + " ranks" : "");
   if (job.size() > 1) warn_of_crowding(job);

@@ -9,8 +9,7 @@ namespace cortado {
 /// Logs the origin of results: version, commit and libraries of this program, and its command line.
 void log_header(const MpiJob& job, char** arguments);
 
-/// The MPI and HDF5 libraries with their versions, a line each.
-std::string mpi_version();
+/// The HDF5 library with its version.
 std::string hdf5_version();
 /// The words of a command in the form that a shell takes.
 std::string command_text(const std::vector<std::string>& words);

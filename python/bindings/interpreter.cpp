@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <thread>
 
+#include "comm/mpi_library.h"
 #include "core/base/error.h"
 #include "core/base/log_level.h"
 #include "python/bindings/python_layer.h"
@@ -24,16 +25,6 @@ SessionOptions& options() {
   return wanted;
 }
 
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
-/// The library that answers this process's calls, by its own words.
-std::string running_library() {
-  char name[MPI_MAX_LIBRARY_VERSION_STRING] = {};
-  int length = 0;
-  MPI_Get_library_version(name, &length);
-  return first_line(name);
-}
-
 #ifdef OPEN_MPI
 constexpr const char* built_for = "Open MPI";
 #else
@@ -42,7 +33,7 @@ constexpr const char* built_for = "MPICH";
 }  // namespace
 
 void check_mpi_libraries() {
-  const std::string ours = running_library();
+  const std::string ours = mpi_library();
   const auto is_open_mpi = [](const std::string& name) { return name.find("Open MPI") != std::string::npos; };
   const std::string advice =
       "let both use one: python3 -m pip install --no-binary mpi4py mpi4py builds mpi4py for an MPI";
@@ -51,9 +42,8 @@ void check_mpi_libraries() {
                       advice);
   const auto modules = py::module_::import("sys").attr("modules");
   if (!modules.contains("mpi4py.MPI")) return;
-  const auto other = modules["mpi4py.MPI"].attr("Get_library_version")().cast<std::string>();
-  if (first_line(other) != ours)
-    throw ConfigError("MPI", "Cortado runs " + ours + ", and mpi4py runs " + first_line(other), advice);
+  const std::string other = library_line(modules["mpi4py.MPI"].attr("Get_library_version")().cast<std::string>());
+  if (other != ours) throw ConfigError("MPI", "Cortado runs " + ours + ", and mpi4py runs " + other, advice);
 }
 
 Interpreter::Interpreter() : session_(job_, options()) {}
@@ -68,7 +58,7 @@ const std::shared_ptr<Interpreter>& Interpreter::get() {
   const char* const least = std::getenv("GLOG_minloglevel");
   set_log(log_level >= 0 ? log_level : least != nullptr ? std::atoi(least) : 0);
   add_python_layers(interpreter->session().layers);
-  py::module_::import("cortado._end").attr("watch")(interpreter->job().size());
+  py::module_::import("cortado._end").attr("watch")(interpreter->job().rank(), interpreter->job().size());
   return interpreter;
 }
 

@@ -12,7 +12,7 @@ def _end():
     _cortado._end()
 
 
-def watch(ranks):
+def watch(rank, ranks):
     """From now on the interpreter's end ends the job, and an error that nobody catches ends all ranks."""
     atexit.register(_end)
     if ranks == 1:
@@ -23,7 +23,6 @@ def watch(ranks):
         if issubclass(kind, KeyboardInterrupt):
             before(kind, error, trace)
         else:
-            rank = _cortado.rank()
             lines = "".join(traceback.format_exception(kind, error, trace))
             sys.stderr.write("".join(f"rank {rank}: {line}\n" for line in lines.splitlines()))
         sys.stderr.flush()

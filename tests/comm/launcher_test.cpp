@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "comm/mpi_library.h"
 #include "core/base/error.h"
 
 namespace cortado::test::launcher_test {
@@ -64,6 +65,12 @@ TEST_F(LauncherTest, TakesOneProcessAlone) {
   // mpirun -n 1 in an allocation of two nodes: Slurm starts mpirun's helpers.
   setenv("SLURM_STEP_NUM_TASKS", "2", 1);
   EXPECT_EQ(told(1), "");
+}
+
+TEST(MpiLibrary, NamesAreOneLine) {
+  EXPECT_EQ(library_line("MPICH Version:\t4.0.2\nMPICH Device:\tch4:ofi\n"), "MPICH Version: 4.0.2");
+  EXPECT_EQ(library_line(std::string("Open MPI v4.1.4,  package: Debian\0", 34)), "Open MPI v4.1.4, package: Debian");
+  EXPECT_EQ(mpi_library(), library_line(mpi_library()));
 }
 
 }  // namespace
