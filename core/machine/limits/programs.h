@@ -21,7 +21,7 @@ struct MultiplyAdds {
     c.lines(y.lines(), Depth::one, fetch, [&](i64, auto& line) {
       for (i64 repeat = 0; repeat < repeats; ++repeat)
         c.each(line.n, [&](i64 j) {
-          auto v0 = static_cast<float>(j);
+          auto v0 = static_cast<float>(static_cast<int>(j));  // 64-bit integers do not convert in AVX2
           auto v1 = v0 + 1, v2 = v0 + 2, v3 = v0 + 3, v4 = v0 + 4, v5 = v0 + 5, v6 = v0 + 6, v7 = v0 + 7, v8 = v0 + 8,
                v9 = v0 + 9, v10 = v0 + 10, v11 = v0 + 11;
           for (i64 r = 0; r < rounds; ++r) {
