@@ -10,6 +10,7 @@
 #include "layers/convolution/implicit/implicit.h"
 #include "layers/convolution/merged/merged.h"
 #include "layers/convolution/published/published.h"
+#include "layers/convolution/sampled/sampled.h"
 #include "layers/convolution/strassen/strassen.h"
 #include "layers/convolution/vendor/vendor.h"
 #include "layers/convolution/winograd/winograd.h"
@@ -39,6 +40,7 @@ std::deque<ConvolutionCandidate>& table() {
        winograd_convolution({}), blocks, winograd_pays},
       {"strassen", "1 x 1 kernels of many channels in blocks, with an eighth fewer products", plan_strassen, blocks,
        strassen_pays},
+      {"sampled", "1 x 1 kernels at strides, on the pixels that they read alone", plan_sampled, blocks, sampled_pays},
       {"direct", "the tile program with vectors along output channels, on machines with caches", direct_convolution({}),
        blocks, direct_pays},
       {"winograd_2x2", "3 x 3 kernels with F(2x2, 3x3): fewer products saved, errors of plain sums",

@@ -53,6 +53,11 @@ inline const std::vector<Window>& windows() {
       {"quadrants_of_an_image", {1, 64, 1, 339}, 64, "kernel_size: 1"},
       {"quadrants_in_slices", {1, 1088, 2, 3}, 64, "kernel_size: 1"},
       {"quadrants_shared_out", {1, 64, 2, 2}, 1088, "kernel_size: 1"},
+      {"samples", {3, 64, 9, 8}, 128, "kernel_size: 1 stride: 2"},
+      {"samples_of_one_direction", {2, 128, 5, 7}, 64, "kernel_size: 1 stride_h: 1 stride_w: 3"},
+      {"samples_of_groups", {2, 64, 7, 8}, 64, "kernel_size: 1 stride_h: 3 stride_w: 2 group: 2"},
+      {"samples_of_few_groups", {1, 48, 8, 8}, 32, "kernel_size: 1 stride: 2 group: 4"},
+      {"a_row_of_samples", {2, 32, 3, 8}, 32, "kernel_size: 1 stride: 5"},
       {"three_inputs", {2, 3, 17, 19}, 32, "kernel_size: 7 stride: 2 pad: 3"},
       {"ten_outputs", {2, 32, 8, 7}, 10, "kernel_size: 3"},
   };
