@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/solver/core_groups.h"
+#include "core/solver/shared_addition.h"
 
 namespace cortado {
 namespace {
@@ -41,6 +42,7 @@ void ClusterSum::add(const HostValues& x, const HostValues& y) {
 }
 
 void ClusterSum::add_on_cluster(const float* x, float* y, i64 n) {
+  if (shared_ != nullptr) return shared_->add(group_, x, y, n);
   add_values(group_, x, y, n);
   group_.wait();
 }

@@ -7,12 +7,16 @@
 
 namespace cortado {
 
+class SharedAddition;
+
 /// Adds on a core group's compute cluster where that reaches the host's memory. swCaffe section V-A: "sum operations
 /// after data gathering are implemented on four CPE clusters". Devices, and backends that check every access, do not
 /// reach it; for them it adds on the host.
 class ClusterSum : public LocalSum {
  public:
-  explicit ClusterSum(CoreGroup& group) : group_(group), reaches_host_(reaches_host()) {}
+  /// `shared` is how the process's other core groups help; nullptr means that they do not.
+  explicit ClusterSum(CoreGroup& group, SharedAddition* shared = nullptr)
+      : group_(group), shared_(shared), reaches_host_(reaches_host()) {}
   void add(const HostValues& x, const HostValues& y) override;
 
  private:
@@ -20,6 +24,7 @@ class ClusterSum : public LocalSum {
   void add_on_cluster(const float* x, float* y, i64 n);
 
   CoreGroup& group_;
+  SharedAddition* const shared_;
   const bool reaches_host_;
 };
 
@@ -38,8 +43,9 @@ struct TopologyOptions {
 /// The ranks of a job as a team for collectives. Construction and use are collective.
 class JobTeam {
  public:
-  JobTeam(MPI_Comm communicator, CoreGroup& group, const TopologyOptions& options = {})
-      : JobTeam(communicator, std::make_unique<ClusterSum>(group), options) {}
+  JobTeam(MPI_Comm communicator, CoreGroup& group, const TopologyOptions& options = {},
+          SharedAddition* shared = nullptr)
+      : JobTeam(communicator, std::make_unique<ClusterSum>(group, shared), options) {}
   JobTeam(MPI_Comm communicator, std::unique_ptr<LocalSum> sum, const TopologyOptions& options);
   const Team& team() const { return team_; }
   Team& team() { return team_; }

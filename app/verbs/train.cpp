@@ -28,6 +28,7 @@
 #include "core/formats/prototxt.h"
 #include "core/solver/agreement.h"
 #include "core/solver/core_groups.h"
+#include "core/solver/shared_addition.h"
 
 namespace cortado {
 namespace {
@@ -169,7 +170,8 @@ int Train::run(const MpiJob& job) {
   caffe::SolverParameter parameter = changed();
   SignalActions signals({parse_effect("sigint_effect", sigint_), parse_effect("sighup_effect", sighup_),
                          parse_effect("sigterm_effect", sigterm_), parse_effect("sigusr1_effect", sigusr1_)});
-  JobTeam team(job.replicas().communicator(), session.group, exchange_.topology.places);
+  SharedAddition addition;
+  JobTeam team(job.replicas().communicator(), session.group, exchange_.topology.places, &addition);
   std::unique_ptr<Timeline> timeline;
   if (!timeline_.empty()) {
     job.replicas().from_root("");  // all begin at once
@@ -192,6 +194,7 @@ int Train::run(const MpiJob& job) {
   with.shards = &shards;
   with.exchange = exchange.get();
   with.host_sums = uses_host_sums(session, exchange_, parameter);
+  with.addition = &addition;
   with.timeline = timeline.get();
   const TuningTable tuning = read_tuning(session.group.spec(), tuning_, session.job.replicas());
   with.tuning = &tuning;

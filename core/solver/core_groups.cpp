@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "core/formats/caffe.pb.h"
 #include "core/machine/launch_elementwise.h"
 #include "core/solver/programs.h"
+#include "core/solver/shared_addition.h"
 
 namespace cortado {
 namespace {
@@ -22,18 +24,26 @@ struct SharedBoard {
       : processes(its_processes),
         exchange(its_exchange),
         shown(static_cast<std::size_t>(groups)),
-        final_gradients(static_cast<std::size_t>(groups)) {}
+        gradients(static_cast<std::size_t>(groups)) {}
   const Replicas& processes;
   GradientExchange& exchange;
   std::vector<void*> shown;  ///< by index
-  struct FinalGradients {
+  /// Of an iteration: ends in the arena.
+  struct Gradients {
     std::atomic<float*> arena{nullptr};
-    std::atomic<i64> end{0};  ///< in the arena, of those of this iteration
+    std::atomic<i64> final{0};  ///< of a core group's own
+    std::atomic<i64> added{0};  ///< of the sums, to which it has added its parts
   };
-  std::vector<FinalGradients> final_gradients;  ///< by index
+  std::vector<Gradients> gradients;  ///< by index
   float factor = 1;
 
   int groups() const { return static_cast<int>(shown.size()); }
+  /// How far all core groups are.
+  i64 least(std::atomic<i64> Gradients::*end) const {
+    i64 least = std::numeric_limits<i64>::max();
+    for (const Gradients& each : gradients) least = std::min(least, (each.*end).load(std::memory_order_acquire));
+    return least;
+  }
 };
 
 /// One core group among those of all processes. Values meet in core group 0, in order of indices.
@@ -99,41 +109,42 @@ class GroupReplicas : public Replicas {
   const int index_;
 };
 
-/// Core group 0 adds up the gradients of all: after backward, or where the exchange sends them meanwhile, as soon as
-/// all have brought a layer's. It looks for them as it ends with a layer of its own, and waits for nobody until the
-/// end.
+/// Core groups add up the gradients of all in core group 0's arena: after backward, or where the exchange sends them
+/// meanwhile, as soon as all have brought a layer's. Each adds its parts as it ends with a layer of its own, and waits
+/// for nobody until the end. Then all help the exchange to add what arrives.
 class GroupExchange : public GradientExchange {
  public:
-  GroupExchange(SharedBoard& board, CoreGroup& group, GroupBarrier& barrier)
-      : board_(board), group_(group), barrier_(barrier) {}
+  GroupExchange(SharedBoard& board, SharedAddition& addition, CoreGroup& group, GroupBarrier& barrier)
+      : board_(board), addition_(addition), group_(group), barrier_(barrier) {}
   bool has_master() const override { return board_.exchange.has_master(); }
 
   void layer_finished(Net& net, std::size_t index) override {
     if (!board_.exchange.comes_in_parts()) return;
-    if (final_.empty()) final_ = net.final_gradients();
-    group_.wait();
-    own_final().arena.store(net.gradient_arena()->data, std::memory_order_relaxed);
-    own_final().end.store(final_[index], std::memory_order_release);
+    bring(net, final_of(net, index));
+    add_parts(*net.gradient_arena());
     if (group_.index() != 0) return;
     finished_.push_back(index);
-    i64 end = final_[index];
-    for (const auto& each : board_.final_gradients) end = std::min(end, each.end.load(std::memory_order_acquire));
-    pass_on(net, end);
+    pass_on(net, board_.least(&SharedBoard::Gradients::added));
   }
 
   float finish(Net& net) override {
     const Storage& own = *net.gradient_arena();
-    own_final().arena.store(own.data, std::memory_order_relaxed);
-    show(own);
-    own_final().end.store(0, std::memory_order_relaxed);
+    bring(net, own.count);
+    barrier_.arrive_and_wait();  // all have brought everything
+    add_parts(own);
+    barrier_.arrive_and_wait();  // all have added everything
+    own_gradients().final.store(0, std::memory_order_relaxed);
+    own_gradients().added.store(0, std::memory_order_relaxed);
+    piece_ = 0;
     if (group_.index() == 0) {
+      SharedAddition::Service service(addition_, barrier_, board_.groups());
       pass_on(net, own.count);
-      add_others(own, own.count);
-      group_.wait();
-      added_ = 0;
       board_.factor = board_.exchange.finish(net) / static_cast<float>(board_.groups());
+      board_.shown[0] = own.data;
+      service.end();
+    } else {
+      addition_.serve(group_, barrier_, board_.groups());
     }
-    barrier_.arrive_and_wait();
     if (!has_master()) take(own, {{0, own.count}});
     return board_.factor;
   }
@@ -155,21 +166,52 @@ class GroupExchange : public GradientExchange {
   }
 
  private:
-  SharedBoard::FinalGradients& own_final() { return board_.final_gradients[static_cast<std::size_t>(group_.index())]; }
-  /// Hands on to the exchange the layers whose gradients end before `end`, where those of all core groups are final.
-  void pass_on(Net& net, i64 end) {
-    for (; !finished_.empty() && final_[finished_.front()] <= end; finished_.pop_front()) {
-      add_others(*net.gradient_arena(), final_[finished_.front()]);
-      board_.exchange.layer_finished(net, finished_.front());
+  SharedBoard::Gradients& gradients_of(int group) const { return board_.gradients[static_cast<std::size_t>(group)]; }
+  SharedBoard::Gradients& own_gradients() const { return gradients_of(group_.index()); }
+  /// Where the gradients end that are final with that layer.
+  i64 final_of(Net& net, std::size_t index) {
+    if (final_.empty()) {
+      final_ = ends_ = net.final_gradients();
+      std::sort(ends_.begin(), ends_.end());
+      ends_.erase(std::unique(ends_.begin(), ends_.end()), ends_.end());
     }
+    return final_[index];
   }
-  /// Adds the others' gradients up to `end` that were not added yet.
-  void add_others(const Storage& own, i64 end) {
-    if (end <= added_) return;
-    for (int other = 1; other < board_.groups(); ++other)
-      add(board_.final_gradients[static_cast<std::size_t>(other)].arena.load(std::memory_order_relaxed) + added_,
-          own.data + added_, end - added_, own.count);
-    added_ = end;
+  /// Shows the others that the gradients before `end` are final.
+  void bring(Net& net, i64 end) {
+    group_.wait();
+    own_gradients().arena.store(net.gradient_arena()->data, std::memory_order_relaxed);
+    own_gradients().final.store(end, std::memory_order_release);
+  }
+  /// Adds this core group's parts of the pieces that all have brought.
+  void add_parts(const Storage& own) {
+    const i64 brought = board_.least(&SharedBoard::Gradients::final);
+    i64 added = own_gradients().added.load(std::memory_order_relaxed);
+    for (; added < brought; ++piece_) {
+      while (piece_ < ends_.size() && ends_[piece_] <= added) ++piece_;
+      const i64 end = piece_ < ends_.size() ? ends_[piece_] : own.count;
+      if (end > brought) break;
+      add_part(added, end - added, own.count);
+      added = end;
+    }
+    group_.wait();
+    own_gradients().added.store(added, std::memory_order_release);
+  }
+  /// Adds the others' gradients to core group 0's. Devices reach no others' memory: there core group 0 adds all.
+  void add_part(i64 first, i64 count, i64 most) {
+    SharedAddition::Part part{0, group_.index() == 0 ? count : 0};
+    if (group_.spec().host_memory)
+      part = SharedAddition::part_of(count, group_.index(), board_.groups(), static_cast<i64>(piece_));
+    if (part.count == 0) return;
+    const auto values_of = [&](int group) {
+      return gradients_of(group).arena.load(std::memory_order_relaxed) + first + part.first;
+    };
+    for (int other = 1; other < board_.groups(); ++other) add(values_of(other), values_of(0), part.count, most);
+  }
+  /// Hands on to the exchange the layers whose sums end before `end`.
+  void pass_on(Net& net, i64 end) {
+    for (; !finished_.empty() && final_[finished_.front()] <= end; finished_.pop_front())
+      board_.exchange.layer_finished(net, finished_.front());
   }
   /// y += another core group's values. Its memory may be another device's, where only copies reach. `most` is as many
   /// as ever.
@@ -202,12 +244,14 @@ class GroupExchange : public GradientExchange {
   }
 
   SharedBoard& board_;
+  SharedAddition& addition_;
   CoreGroup& group_;
   GroupBarrier& barrier_;
   ClusterMemory copied_;
   std::vector<i64> final_;            // Net::final_gradients
+  std::vector<i64> ends_;             // of pieces, growing
+  std::size_t piece_ = 0;             // the next one
   std::deque<std::size_t> finished_;  // of core group 0: layers that are not handed on
-  i64 added_ = 0;                     // of core group 0: so far the arena holds the sums of all
 };
 
 /// The process's sums in host memory, in pieces: what becomes final with one layer. Where core groups' own memory is
@@ -370,6 +414,8 @@ void train_on_core_groups(Processor& processor, const SolverOptions& options,
   SharedBoard board(options.replicas != nullptr ? *options.replicas : alone,
                     options.exchange != nullptr ? *options.exchange : no_exchange, processor.core_groups());
   HostSums sums(processor.core_groups());
+  SharedAddition own_addition;
+  SharedAddition& addition = options.addition != nullptr ? *options.addition : own_addition;
   processor.run([&](CoreGroup& group, GroupBarrier& barrier) {
     const QuietLog quiet(group.index() != 0);
     const GroupReplicas replicas(board, barrier, group.index());
@@ -377,7 +423,7 @@ void train_on_core_groups(Processor& processor, const SolverOptions& options,
     if (options.host_sums)
       exchange = std::make_unique<HostSumExchange>(board, sums, group, barrier);
     else
-      exchange = std::make_unique<GroupExchange>(board, group, barrier);
+      exchange = std::make_unique<GroupExchange>(board, addition, group, barrier);
     SolverOptions own = options;
     own.group = &group;
     own.replicas = &replicas;

@@ -6,9 +6,9 @@
 namespace cortado {
 
 /// Trains on all core groups of a processor (swCaffe section V-A, figure 5): each is a replica that trains on its part
-/// of the process's batch, on a thread of its own. Core group 0 adds up the gradients of all, exchanges the sum with
-/// other processes, and the others copy it. An exchange that sends gradients while backward goes on gets the sums of
-/// layers as soon as all core groups have brought theirs.
+/// of the process's batch, on a thread of its own. All add up their gradients, each a part; core group 0 exchanges the
+/// sum with other processes, and the others help it to add (SharedAddition), then copy the result. An exchange that
+/// sends gradients while backward goes on gets the sums of layers as soon as all core groups have brought theirs.
 ///
 /// If `options.host_sums` is set, gradients meet in host memory instead while backward goes on, layer by layer in the
 /// order in which core groups bring them, and each core group takes the sums back as soon as all have come (TRL,

@@ -18,6 +18,8 @@ class SolverParameter;
 
 namespace cortado {
 
+class SharedAddition;
+
 /// The request of a signal, which is met between two iterations (Caffe's SolverAction).
 enum class SolverAction { none, stop, snapshot };
 
@@ -32,6 +34,7 @@ struct SolverOptions : Services {
   /// Values between the layers of its nets can be read and written (NetOptions::keeps_values).
   bool keeps_values = false;
   bool host_sums = false;                ///< of core groups: see train_on_core_groups
+  SharedAddition* addition = nullptr;    ///< by which core groups help the exchange to add; may be null
   std::set<std::string> without;         ///< passes that do not run: see NetOptions
   std::vector<Segment> recomputed;       ///< segments of the training net: see NetOptions
   Timeline* timeline = nullptr;          ///< gets what every iteration spends its time with, layer by layer

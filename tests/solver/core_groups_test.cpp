@@ -8,6 +8,7 @@
 #include "app/session/backend.h"
 #include "backends/reference/processor.h"
 #include "core/base/error.h"
+#include "core/solver/shared_addition.h"
 #include "layers/all_layers.h"
 #include "programs/reference_all_programs.h"
 #include "tests/support/layer_rig.h"
@@ -118,6 +119,109 @@ TEST_P(CoreGroupsTest, AFailureOfOneEndsAll) {
                                       own.replicas->sum(&sum, 1);
                                     }),
                ConfigError);
+}
+
+/// Adds arrays in finish as what arrives from other processes is added.
+class AddingExchange : public GradientExchange {
+ public:
+  AddingExchange(SharedAddition& addition, CoreGroup& group, std::vector<i64> counts)
+      : addition_(addition), group_(group), counts_(std::move(counts)) {}
+  float finish(Net& /*net*/) override {
+    for (const i64 count : counts_) {
+      const auto bytes = static_cast<std::size_t>(count) * sizeof(float);
+      std::vector<float> x, y, sum(static_cast<std::size_t>(count));
+      for (i64 i = 0; i < count; ++i) x.push_back(static_cast<float>(i)), y.push_back(static_cast<float>(3 * i + 1));
+      const ClusterMemory from(group_, bytes), to(group_, bytes);
+      group_.copy(from.get(), x.data(), bytes);
+      group_.copy(to.get(), y.data(), bytes);
+      group_.wait();
+      addition_.add(group_, from.as<float>(), to.as<float>(), count);
+      group_.copy(sum.data(), to.get(), bytes);
+      group_.wait();
+      for (i64 i = 0; i < count; ++i) must_hold(sum[static_cast<std::size_t>(i)] == static_cast<float>(4 * i + 1));
+    }
+    if (fails) throw ConfigError("exchange", "cannot go on");
+    return 1;
+  }
+  bool fails = false;
+
+ private:
+  static void must_hold(bool holds) {
+    if (!holds) throw ConfigError("sum", "is wrong");
+  }
+  SharedAddition& addition_;
+  CoreGroup& group_;
+  const std::vector<i64> counts_;
+};
+
+TEST_P(CoreGroupsTest, HelpTheExchangeToAdd) {
+  for (const int groups : {1, 2, 3, 6}) {
+    if (groups > most_groups()) break;
+    const auto processor = processor_of(GetParam(), groups);
+    if (!processor->group(0).spec().host_memory) return;
+    SharedAddition addition;
+    AddingExchange exchange(addition, processor->group(0), {1, 33, 32767, 32768, 100001});
+    SolverOptions options = toy_options();
+    options.group = &processor->group(0);
+    options.exchange = &exchange;
+    options.addition = &addition;
+    const auto step = [&] {
+      train_on_core_groups(*processor, options, [&](const SolverOptions& own) {
+        Solver(solver_of(types[0], toy_net(67, batch / groups)), own).step(2);
+      });
+    };
+    step();
+    exchange.fails = true;
+    EXPECT_THROW(step(), ConfigError);
+    exchange.fails = false;
+    step();
+  }
+}
+
+/// As many values that parts are worth while.
+TEST_P(CoreGroupsTest, AddLargeGradientsInParts) {
+  const std::string net = R"(
+    layer { name: "in" type: "DummyData" top: "x" top: "t"
+            dummy_data_param { shape { dim: 4 dim: 301 } shape { dim: 4 dim: 331 }
+                               data_filler { value: 0.5 } data_filler { value: 2 } } }
+    layer { name: "ip" type: "InnerProduct" bottom: "x" top: "y"
+            inner_product_param { num_output: 331 weight_filler { type: "xavier" } } }
+    layer { name: "loss" type: "EuclideanLoss" bottom: "y" bottom: "t" top: "l" })";
+  const LayerTable layers = all_layers();
+  const auto parameter = solver_of("base_lr: 0.01 lr_policy: 'fixed' momentum: 0.9 ", net);
+  std::vector<float> alone;
+  for (const int groups : {1, 2, 3, 6}) {
+    if (groups > most_groups()) break;
+    const auto processor = processor_of(GetParam(), groups);
+    SolverOptions options = toy_options();
+    options.layers = &layers;
+    options.group = &processor->group(0);
+    std::vector<std::vector<float>> weights(static_cast<std::size_t>(groups));
+    train_on_core_groups(*processor, options, [&](const SolverOptions& own) {
+      Solver solver(parameter, own);
+      solver.step(3);
+      weights[static_cast<std::size_t>(own.group->index())] = parameters_of(solver.net());
+    });
+    if (groups == 1) alone = weights[0];
+    expect_near(weights[0], alone, 1e-6f, 1e-5f);
+    for (const auto& others : weights) EXPECT_EQ(others, weights[0]);
+  }
+}
+
+TEST(SharedAddition, PartsAreAllOnce) {
+  for (const int groups : {1, 2, 4, 6, 7})
+    for (const i64 n : {i64{0}, i64{1}, i64{32767}, i64{32768}, i64{32769}, i64{1000003}})
+      for (const i64 turn : {0, 1, 5}) {
+        i64 next = 0;
+        for (int index = 0; index < groups; ++index) {
+          const auto [first, count] = SharedAddition::part_of(n, index, groups, turn);
+          if (count == 0) continue;
+          EXPECT_EQ(first, next);
+          EXPECT_EQ(first % Net::arena_alignment, 0);
+          next += count;
+        }
+        EXPECT_EQ(next, n);
+      }
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, CoreGroupsTest, ::testing::Values("reference", "late", "built"),
