@@ -71,14 +71,15 @@ void add_up(const Team& team, const HostValues& values, i64 longest) {
 }
 
 /// The first chunk takes p - 1 steps; the others follow it as fast as links and sums let them. Where chunks that are
-/// under way share the bandwidth, a window of them goes on as one.
+/// under way share the bandwidth, a window of them goes on as one. Sums part the chunks of a window again: the next
+/// rank waits for half of it.
 double pipeline_cost(const Network& net, const JobShape& job, i64 bytes, i64 chunk_bytes, bool sums) {
   if (job.ranks == 1) return 0;
   const double m = static_cast<double>(bytes), c = std::max(1.0, std::min(m, static_cast<double>(chunk_bytes)));
   const Link link = neighbour_link(net, job, c);
   const double chunks = m / c, together = link.in_order ? 1 : std::min(chunks, static_cast<double>(window));
   const double sum = sums ? net.sum(c) : 0;
-  const double first = link.seconds(together * c) + sum;
+  const double first = link.seconds(sums ? std::max(1.0, together / 2) * c : together * c) + sum;
   const double each =
       link.in_order ? std::max({c / link.bandwidth + link.gap, sum, link.seconds(c) / static_cast<double>(window)})
                     : std::max(link.seconds(together * c) / together, sum);

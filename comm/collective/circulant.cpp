@@ -68,7 +68,8 @@ void reduce_at_once(const Team& team, const HostValues& values) {
 
 /// 2 ceil(log2 p) alpha + 2 (p - S) / p n beta_1 + 2 (S - 1) / p n beta_2 + (p - 1) / p n gamma, S supernodes: no
 /// allreduce that sends every value once each way can do with less. Each step is counted by its own link. Where blocks
-/// go at once, the first half takes p - 1 messages.
+/// go at once, the first half is alpha + (p - 2) g + (p - 1) / p n beta, by the slowest alpha; g is the gap between
+/// messages that are under way.
 double circulant_cost(const Network& net, const JobShape& job, i64 bytes, i64, int) {
   const int supernodes = job.supernodes();
   const auto link_over = [&](int distance) -> const Link& {
@@ -81,9 +82,17 @@ double circulant_cost(const Network& net, const JobShape& job, i64 bytes, i64, i
     const double part = static_cast<double>(bytes) * (skips[k - 1] - skips[k]) / job.ranks;
     seconds += (at_once ? 1 : 2) * link_over(skips[k]).seconds(part) + net.sum(part);
   }
-  for (int distance = 1; at_once && distance < job.ranks; ++distance)
-    seconds += link_over(distance).seconds(static_cast<double>(bytes) / job.ranks);
-  return seconds;
+  const double block = static_cast<double>(bytes) / job.ranks;
+  double slowest = 0, saved = 0, all = 0;  // saved: what the slowest adds besides its latency
+  for (int distance = 1; at_once && distance < job.ranks; ++distance) {
+    const Link& link = link_over(distance);
+    const double more = link.gap + block / link.bandwidth;
+    all += more;
+    if (link.seconds(block) <= slowest) continue;
+    slowest = link.seconds(block);
+    saved = more;
+  }
+  return seconds + slowest + all - saved;
 }
 
 }  // namespace

