@@ -14,12 +14,19 @@ preset = os.environ.get("CORTADO_PRESET", "openmp")
 os.makedirs(root / "build", exist_ok=True)  # the folder of egg-info
 
 
+def lasting_python():
+    """The Python behind a virtual environment, which the build folder outlives, where it has what the module needs."""
+    base = os.path.realpath(sys.executable)
+    done = subprocess.run([base, "-c", "import numpy, google.protobuf"], capture_output=True)
+    return base if done.returncode == 0 else sys.executable
+
+
 class Built(build_ext):
     """Builds the module by scripts/setup, and puts it, its library and that one's modules into the package."""
 
     def run(self):
         subprocess.run([root / "scripts/setup", preset, "cortado_python", "cortado_modules"], cwd=root,
-                       env={**os.environ, "CORTADO_PYTHON": sys.executable}, check=True)
+                       env={**os.environ, "CORTADO_PYTHON": lasting_python()}, check=True)
         built = root / "build" / preset
         package = Path(self.get_ext_fullpath("cortado._cortado")).parent
         for folder in (package / "proto", package / "cortado"):
